@@ -39,7 +39,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def measure_queries(services: "Services", plan: Plan) -> list[Figure]:
-    from socialsite.recipes.series import ALL_MEMBERS, MINUTE, Metric, MetricEvent, TimeSeries, count_commands
+    from socialsite.recipes.time_series import ALL_MEMBERS, MINUTE, Metric, MetricEvent, TimeSeries, count_commands
 
     series, now_ms = TimeSeries(services.store), services.clock.now_ms()
     kinds = [Metric(f"measured{letter}") for letter in "abcdefghij"[:SERIES]]

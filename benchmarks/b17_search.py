@@ -36,7 +36,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _corpus(name: str, plan: Plan) -> list[Figure]:
-    from socialsite.migration.opening import open_store
+    from socialsite.migration.store_factory import open_store
 
     posts = list(islice(_posts(CORPORA[name]), plan.size(20_000)))
     what = f"{name}, {len(posts):,} posts"

@@ -24,7 +24,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from socialsite import settings_parsers as environment
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.replies import parse_info
 from timelines.archive.factory import create_archive

@@ -16,7 +16,7 @@ from accounts import current
 from socialsite.analytics import prometheus as metrics
 from socialsite.clock import Clock
 from socialsite.container import Services
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, StoreUrls

@@ -12,7 +12,7 @@ from django.core.cache import cache
 from hypothesis import settings
 
 from socialsite.container import Services
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls

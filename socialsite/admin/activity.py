@@ -9,7 +9,7 @@ from socialsite.analytics.metrics import DELIVERY_LATENCY, ERRORS, REFUSALS
 from socialsite.analytics.stats import Latency
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.series import Point
+from socialsite.recipes.time_series import Point
 
 HOUR_MS = 3_600_000
 SPAN_MS_BY_NAME = {"1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS}

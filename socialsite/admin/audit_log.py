@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from socialsite.recipes.jobs import validated_stream_id
+from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
 
 AUDIT_LOG_MAX_ENTRIES = 10_000

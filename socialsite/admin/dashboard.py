@@ -13,7 +13,7 @@ from socialsite.admin.nodes import NodeHealth, read_node_health
 from socialsite.admin.processes import ProcessCounts, count_processes
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.jobs import QueueDepth
+from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
 from timelines.audit.repair_log import AuditDrift
 

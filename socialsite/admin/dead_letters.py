@@ -11,7 +11,7 @@ from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import DeadLetterNotFound
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.jobs import DeadLetter
+from socialsite.recipes.job_queue import DeadLetter
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 
 

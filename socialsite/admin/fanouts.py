@@ -11,8 +11,7 @@ import msgspec
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, ms_from_id
-from socialsite.recipes.job_queue import CONSUMER_GROUP
-from socialsite.recipes.jobs import parse_payload
+from socialsite.recipes.job_queue import CONSUMER_GROUP, parse_payload
 from socialsite.store import Command, CommandRefused, Key, Store
 from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys

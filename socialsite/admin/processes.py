@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from socialsite.container import Services
 from socialsite.recipes.job_queue import CONSUMER_GROUP, CONSUMER_NAME
-from socialsite.recipes.pubsub_listener import members_key, processes_key
+from socialsite.recipes.presence import members_key, processes_key
 from socialsite.store import CommandRefused
 
 PROCESSES_READ_MAX = 200

@@ -32,7 +32,7 @@ from socialsite.analytics.metrics import (
 from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Change, Entity, TimestampedValue, add_command
 from socialsite.recipes.partial import group_by_node
-from socialsite.recipes.series import (
+from socialsite.recipes.time_series import (
     ALL_MEMBERS,
     DistinctMetric,
     Metric,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from prometheus_client import Counter, Histogram
 
 from socialsite.analytics import prometheus
-from socialsite.recipes.series import DistinctMetric, Metric, RankedMetric
+from socialsite.recipes.time_series import DistinctMetric, Metric, RankedMetric
 
 
 @dataclass(frozen=True, slots=True, eq=False)

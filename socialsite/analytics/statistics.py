@@ -7,9 +7,7 @@ from typing import Self
 from socialsite.analytics.meter import Meter
 from socialsite.analytics.stats import Stats
 from socialsite.ids import TimeSource
-from socialsite.recipes.buffer import Buffers
-from socialsite.recipes.buffer_flush import Flusher
-from socialsite.recipes.buffer_totals import BufferTotals, TotalsKeyBuilder
+from socialsite.recipes.buffer import Buffers, BufferTotals, Flusher, TotalsKeyBuilder
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store import Store
 

@@ -10,10 +10,8 @@ from socialsite.analytics.metrics import (
     SITE_METRICS,
     DurationHistogram,
 )
-from socialsite.recipes.buffer import Entity
-from socialsite.recipes.buffer_totals import BufferTotals
-from socialsite.recipes.rollups import Rollup
-from socialsite.recipes.series import ALL_MEMBERS, Metric, Point, RankedMetric, TimeSeries
+from socialsite.recipes.buffer import BufferTotals, Entity
+from socialsite.recipes.time_series import ALL_MEMBERS, Metric, Point, RankedMetric, Rollup, TimeSeries
 from socialsite.store import Store, StoreUnavailable
 
 DAY_MS = 86_400_000

@@ -1,6 +1,7 @@
-"""Moving a site's data while it serves: the map that wins over the environment, and who keeps to it.
+"""Migrate a running site's data to another topology: the placement map, which overrides the environment's URLs.
 
-A store whose data moved, or is moving, holds a record (record.py) that every process keeps by a short lease
-(lease.py) and arranges its store by (arranging.py, relay.py). The mover (mover.py) changes the record step by
-step and relies on a step only when every process has said that it follows. docs/reference/migration.md tells the story.
+A store whose data was migrated, or is being migrated, contains a placement map (placement_map.py). Every process
+follows it under a short lease (process_lease.py) and switches its topologies accordingly (topology_switcher.py,
+migration_router.py). The migrator (migrator.py) changes the map step by step and continues only when every process
+reports that it follows. docs/reference/migration.md describes the steps.
 """

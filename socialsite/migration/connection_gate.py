@@ -1,14 +1,25 @@
-"""Who may use a new connection: only a process whose lease holds."""
+"""Use connections only under a valid lease, and kill the connections of processes that lost their lease.
 
-from collections.abc import Awaitable, Callable
+Every connection of a process has a CLIENT name with the process id and the id of the migration that the process
+knows. A new connection is used only if the lease is valid. So a process that lost its lease cannot write once its
+connections are killed. A clock in the process could not guarantee this: the process may be paused between its check
+of the clock and the write.
+
+Only the migrator needs permission for CLIENT LIST and CLIENT KILL.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
 
 from socialsite.store.commands import encode
 from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreUnavailable
+from socialsite.store.node import Node
+
+SITE_NAME_PREFIX = "site-"
 
 
 class ConnectionGate:
-    """Of one arrangement of a store: connections of its nodes are named, and let through under a lease."""
+    """Names the new connections of one active topology and requires a lease for them."""
 
     def __init__(self, name: str, require_lease: Callable[[], Awaitable[None]]) -> None:
         self.name = name
@@ -16,12 +27,35 @@ class ConnectionGate:
         self._require_lease = require_lease
 
     def close(self) -> None:
-        """The arrangement is over: what connects now would write to where data has left."""
+        """Refuse all further connections: the topology was replaced, and they would write to the old place."""
         self.is_closed = True
 
     async def authorize(self, connection: PipelinedConnection) -> None:
-        """Named first: no connection is used that could not be found and cut. Raises StoreUnavailable."""
+        """Name the connection, then require the lease. Raises StoreUnavailable.
+
+        The name comes first, so that every connection in use can be found and killed.
+        """
         await connection.send(encode(("CLIENT", "SETNAME", self.name)), 1)
         await self._require_lease()
         if self.is_closed:
             raise StoreUnavailable("the data of this connection is moving: try again")
+
+
+def client_name(process: str, migration_id: str = "") -> str:
+    """Return the CLIENT SETNAME of a connection; without a migration, the prefix of all names of a process."""
+    return f"{SITE_NAME_PREFIX}{process}.{migration_id}"
+
+
+async def kill_clients(nodes: Iterable[Node], should_kill: Callable[[int, str], bool]) -> None:
+    """Kill all connections for which `should_kill(id, name)` is true."""
+    for node in nodes:
+        clients = _parse_client_list(await node.execute("CLIENT", "LIST"))
+        for id in [id for id, name in clients if should_kill(id, name)]:
+            await node.execute("CLIENT", "KILL", "ID", id, "SKIPME", "yes")
+
+
+def _parse_client_list(reply: bytes) -> Iterable[tuple[int, str]]:
+    """Yield (id, name) of each client in the reply to CLIENT LIST."""
+    for line in reply.decode(errors="replace").splitlines():
+        fields = dict(part.split("=", 1) for part in line.split(" ") if "=" in part)
+        yield int(fields["id"]), fields.get("name", "")

@@ -1,14 +1,14 @@
-"""Why a move does not begin, or stops. Each message is one sentence that says what to do."""
+"""Errors of a migration. Each message is one sentence that tells the operator what to do."""
 
 from socialsite.store.errors import StoreError
 
 
 class MigrationRefused(StoreError):
-    """Nothing was changed, or what was begun is safe: the message says how to go on."""
+    """The migration did not start, or stopped in a safe state; the message tells how to continue."""
 
 
 class MigratorReplaced(MigrationRefused):
-    """Another mover is at work, or this one stood still for too long."""
+    """Another migrator took the lock, or this one was paused for too long."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -18,7 +18,7 @@ class MigratorReplaced(MigrationRefused):
 
 
 class ProcessesNotFollowing(StoreError):
-    """Processes did not follow a step in time."""
+    """Some processes did not follow a new epoch in time."""
 
     def __init__(self, processes: list[str]) -> None:
         super().__init__(f"{len(processes)} processes of the site did not follow in time")

@@ -1,24 +1,22 @@
-"""Nodes that stand for others: what was meant for a server goes where its keys are now."""
+"""A node that forwards commands: it replaces a node whose data was migrated, for callers that still use that node."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from socialsite.migration.blocking_commands import decode_commands, first_key
+from socialsite.migration.command_keys import decode_commands, first_key
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply, encode
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
-
-if TYPE_CHECKING:
-    from socialsite.store.store import Store
+from socialsite.store.store import Store
 
 
 class ForwardingNode(Node):
-    """In the place of a node whose data went elsewhere, for callers that still hold it."""
+    """Sends every command to the present node of its key. `address` is the address of the replaced node."""
 
-    def __init__(self, store: "Store", address: Address) -> None:
+    def __init__(self, store: Store, address: Address) -> None:
         super().__init__(address)
         self._store = store
 
@@ -38,12 +36,27 @@ class ForwardingNode(Node):
         return await self._node_of((command,)).blocking(*command, timeout_s=timeout_s)
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
+        """Error replies are elements of the returned list."""
         commands = decode_commands(payload)
         groups: dict[int, tuple[Node, list[int]]] = {}
-        for place, command in enumerate(commands):
+        for position, command in enumerate(commands):
             node = self._node_of((command,))
-            groups.setdefault(id(node), (node, []))[1].append(place)
-        return await send_to_nodes(list(groups.values()), commands, required_replicas)
+            groups.setdefault(id(node), (node, []))[1].append(position)
+        answers = await asyncio.gather(
+            *(
+                node.send_encoded(
+                    encode_commands(commands[position] for position in positions),
+                    len(positions),
+                    required_replicas=required_replicas,
+                )
+                for node, positions in groups.values()
+            )
+        )
+        received: list[Reply] = [None] * len(commands)
+        for (_, positions), answer in zip(groups.values(), answers, strict=True):
+            for position, reply in zip(positions, answer, strict=True):
+                received[position] = reply
+        return received
 
     def serving_node(self, key: Key) -> Node:
         return self._store.serving_node(key)
@@ -53,26 +66,7 @@ class ForwardingNode(Node):
 
     def _node_of(self, commands: Sequence[Command]) -> Node:
         key = first_key(commands)
-        return self._store.topology("accounts").nodes[0] if key is None else self._store.node(key)
-
-
-async def send_to_nodes(
-    groups: Sequence[tuple[Node, Sequence[int]]], commands: Sequence[Command], confirm: int
-) -> list[Reply]:
-    """Encoded commands to several nodes at once, replies in order; error replies stand in the list."""
-    answers = await asyncio.gather(
-        *(
-            node.send_encoded(
-                encode_commands(commands[place] for place in places), len(places), required_replicas=confirm
-            )
-            for node, places in groups
-        )
-    )
-    replies: list[Reply] = [None] * len(commands)
-    for (_, places), answer in zip(groups, answers, strict=True):
-        for place, reply in zip(places, answer, strict=True):
-            replies[place] = reply
-    return replies
+        return self._store.nodes[0] if key is None else self._store.node(key)
 
 
 def encode_commands(commands: Iterable[Command]) -> bytes:

@@ -1,16 +1,16 @@
-"""What a process does about the map: renews its lease, follows every change, and says when it does.
+"""Follow the placement map in a process: renew the lease, apply every change of the map, and report it.
 
-While nothing moves this is all that moving data costs: one small script twice a second, on a connection of
-its own. While something moves it waits for changes, so that a step of the mover takes milliseconds.
+Without a migration this is the only cost of the whole package: one small script twice a second, on a separate
+connection. During a migration the follower waits for changes, so that a step of the migrator takes milliseconds.
 """
 
 import asyncio
 import contextlib
 import logging
 
-from socialsite.migration.in_flight import InFlight
-from socialsite.migration.lease import ProcessLease
-from socialsite.migration.record import EMPTY_PLACEMENT_MAP, READS_SWITCHED, WRITES_BLOCKED, PlacementMap
+from socialsite.migration.migration_router import InFlight
+from socialsite.migration.placement_map import EMPTY_PLACEMENT_MAP, READS_SWITCHED, WRITES_BLOCKED, PlacementMap
+from socialsite.migration.process_lease import ProcessLease
 from socialsite.migration.topology_switcher import TopologyFactory, TopologySwitcher
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.store import Store, Topology
@@ -24,12 +24,15 @@ log = logging.getLogger(__name__)
 
 
 class MigrationFollower:
-    """Of one store. `take` the lease before its topologies are opened, `keep` after, `close` in the end."""
+    """Follows the map for one store.
 
-    def __init__(self, home: str, topology_of: TopologyFactory) -> None:
-        self.lease = ProcessLease(home, topology_of)
-        self._create_topology = topology_of
-        self._switcher = TopologySwitcher(self.lease.process_id, topology_of, self._require_lease)
+    Call `acquire_lease` before the topologies are opened, `start_following` afterwards, and `close` at the end.
+    """
+
+    def __init__(self, home_url: str, create_topology: TopologyFactory) -> None:
+        self.lease = ProcessLease(home_url, create_topology)
+        self._create_topology = create_topology
+        self._switcher = TopologySwitcher(self.lease.process_id, create_topology, self._require_lease)
         self._store: Store | None = None
         self._in_flight: list[InFlight] = []
         self._changed_slices: set[int] = set()
@@ -42,23 +45,24 @@ class MigrationFollower:
         self._watch_task: asyncio.Task[None] | None = None
 
     async def acquire_lease(self, topologies: list[Topology]) -> None:
-        """Before the first connection of these."""
+        """Set the gate of these topologies and acquire the lease, before their first connection."""
         for topology in topologies:
             self._switcher.set_first_gate(topology)
         self.lease.gate = self._switcher.active.gate
         await self.lease.acquire()
 
-    async def start_following(self, store: Store, placed: dict[str, str]) -> None:
-        """Arrange the store as the map says, and from now on whenever it changes. Raises StoreError."""
+    async def start_following(self, store: Store, component_urls: dict[str, str]) -> None:
+        """Switch the store to the topologies of the map, now and whenever the map changes. Raises StoreError."""
         self._store = store
-        self._switcher.set_store(store, self.lease.home_url, placed)
+        self._switcher.set_store(store, self.lease.home_url, component_urls)
         if self.lease.known_map is not EMPTY_PLACEMENT_MAP:
             await self._follow_map()
         self._renew_task = asyncio.create_task(self._renew_forever())
 
     @property
     def migration_state(self) -> tuple[int, bool]:
-        return self.lease.known_map.epoch, self.lease.known_map.move is not None
+        """The epoch of the map, and whether a migration is in progress."""
+        return self.lease.known_map.epoch, self.lease.known_map.migration is not None
 
     async def close(self) -> None:
         tasks = [task for task in (self._renew_task, self._follow_task, self._watch_task) if task is not None]
@@ -68,6 +72,7 @@ class MigrationFollower:
         await self.lease.release()
 
     async def _require_lease(self) -> None:
+        # Not a reference to `self.lease.require_held`, because `_switch_home` replaces the lease.
         await self.lease.require_held()
 
     async def _renew_forever(self) -> None:
@@ -83,10 +88,11 @@ class MigrationFollower:
                 await self._wait_for_change()
 
     async def _apply_map(self) -> None:
-        """Take over what the map says; give back a slice whose mover died."""
+        """Apply the known map; roll back a slice whose migrator died."""
         lease = self.lease
-        move = lease.known_map.move
-        if move is not None and not lease.has_migrator and {WRITES_BLOCKED, READS_SWITCHED} & set(move.slices):
+        migration = lease.known_map.migration
+        has_blocked_slice = migration is not None and {WRITES_BLOCKED, READS_SWITCHED} & set(migration.slice_states)
+        if has_blocked_slice and not lease.has_migrator:
             if await (await lease.registry()).roll_back(lease.known_map):
                 log.warning("the mover of the data went away: its slice stays where it was")
             await lease.renew()
@@ -95,9 +101,10 @@ class MigrationFollower:
             self._follow_task = asyncio.create_task(self._follow_and_log())
 
     async def _wait_for_change(self) -> None:
-        """Until there is something to do: at once when the map changes, while something moves."""
-        if self.lease.known_map.move is not None and (self._watch_task is None or self._watch_task.done()):
-            self._watch_task = asyncio.create_task(self._watch(self.lease.known_map.epoch))
+        """Wait until the next renewal, or during a migration until the map changes."""
+        placement_map = self.lease.known_map
+        if placement_map.migration is not None and (self._watch_task is None or self._watch_task.done()):
+            self._watch_task = asyncio.create_task(self._watch(placement_map.epoch))
             self._watch_task.add_done_callback(lambda _: self._wake.set())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEASE_RENEWAL_INTERVAL_S):
@@ -110,18 +117,20 @@ class MigrationFollower:
             await asyncio.sleep(RETRY_DELAY_S)
 
     def _apply_slice_states(self) -> None:
-        """Take over new states of slices at once; what was sent before is waited for in `_drain`."""
-        record, relay = self.lease.known_map, self._switcher.active.router
-        if not self._is_current(record) or self._store is None or record.epoch == self._applied_epoch:
+        """Apply new slice states immediately; `_drain` waits for the commands that were sent before."""
+        placement_map, router = self.lease.known_map, self._switcher.active.router
+        if not self._is_current(placement_map) or self._store is None or placement_map.epoch == self._applied_epoch:
             return
-        self._applied_epoch, self._store.partition_layouts = record.epoch, record.current_layouts
-        if relay is None or record.move is None:
+        self._applied_epoch, self._store.partition_layouts = placement_map.epoch, placement_map.current_layouts
+        migration = placement_map.migration
+        if router is None or migration is None:
             return
-        if record.move.reshape is not None:  # told at every epoch, so that the copy can catch up
-            self._written_keys |= relay.touched_keys.pop(0, set())
-        pairs = enumerate(zip(relay.slice_states, record.move.slices, strict=True))
-        self._changed_slices |= {n for n, (a, b) in pairs if a != b or record.move.reshape is not None}
-        self._in_flight.append(relay.set_slice_states(record.move.slices))
+        is_repartition = migration.repartition is not None
+        if is_repartition:  # reported at every epoch, so that the copy can catch up
+            self._written_keys |= router.touched_keys.pop(0, set())
+        pairs = enumerate(zip(router.slice_states, migration.slice_states, strict=True))
+        self._changed_slices |= {number for number, (old, new) in pairs if old != new or is_repartition}
+        self._in_flight.append(router.set_slice_states(migration.slice_states))
         self._state_changes += 1
         self._store.notify_topology_change()
 
@@ -136,39 +145,39 @@ class MigrationFollower:
         self._wake.set()
 
     async def _follow_map(self) -> None:
-        """Arrange the store as known, and be able to say so: nothing older is under way."""
-        record = self.lease.known_map
-        if record.forward:
-            await self._follow_forward(record)
+        """Switch the store to the known map; report its epoch when no command of an older one is in flight."""
+        placement_map = self.lease.known_map
+        if placement_map.forwarded_to:
+            await self._follow_forward(placement_map)
             return
-        if not self._is_current(record):
-            await self._switch_topologies(record, self.lease.home_url)
+        if not self._is_current(placement_map):
+            await self._switch_topologies(placement_map, self.lease.home_url)
         self._apply_slice_states()
-        await self._drain(record)
-        self.lease.followed_epoch = max(self.lease.followed_epoch, record.epoch)
+        await self._drain(placement_map)
+        self.lease.followed_epoch = max(self.lease.followed_epoch, placement_map.epoch)
 
-    def _is_current(self, record: PlacementMap) -> bool:
-        return not record.forward and self._switcher.is_current(record, self.lease.home_url)
+    def _is_current(self, placement_map: PlacementMap) -> bool:
+        return not placement_map.forwarded_to and self._switcher.is_current(placement_map, self.lease.home_url)
 
-    async def _switch_topologies(self, record: PlacementMap, home: str) -> None:
-        before = await self._switcher.switch(record, home)
+    async def _switch_topologies(self, placement_map: PlacementMap, home_url: str) -> None:
+        previous = await self._switcher.switch(placement_map, home_url)
         self.lease.gate = self._switcher.active.gate
         self._in_flight, self._changed_slices = [], set()
-        await self._switcher.close_when_idle(before)
+        await self._switcher.close_when_idle(previous)
 
-    async def _follow_forward(self, record: PlacementMap) -> None:
-        """The map went to another store: a lease there first, then everything else, then leave here."""
+    async def _follow_forward(self, placement_map: PlacementMap) -> None:
+        """Follow a map that was moved to another store: acquire a lease there, switch, then release the lease here."""
         for _ in range(MAX_FORWARDS):
-            lease = ProcessLease(record.forward, self._create_topology, self.lease.process_id)
+            lease = ProcessLease(placement_map.forwarded_to, self._create_topology, self.lease.process_id)
             try:
                 await lease.renew()
-                if not lease.known_map.forward:
+                if not lease.known_map.forwarded_to:
                     await self._switch_home(lease)
                     return
             except BaseException:
                 await lease.release()
                 raise
-            record = lease.known_map
+            placement_map = lease.known_map
             await lease.release()
         raise StoreUnavailable("the maps of the stores send this process in a circle")
 
@@ -176,43 +185,45 @@ class MigrationFollower:
         if not self._switcher.is_current(lease.known_map, lease.home_url):
             await self._switch_topologies(lease.known_map, lease.home_url)
         lease.gate, lease.followed_epoch = self._switcher.active.gate, lease.known_map.epoch
-        before, self.lease = self.lease, lease
+        previous, self.lease = self.lease, lease
         self._apply_slice_states()
         if self._watch_task is not None:
             self._watch_task.cancel()
             await asyncio.gather(self._watch_task, return_exceptions=True)
-        await before.release()
+        await previous.release()
 
-    async def _drain(self, record: PlacementMap) -> None:
-        """Returns when nothing is under way that the map does not allow any more."""
-        turns, changed, traffics = self._state_changes, set(self._changed_slices), list(self._in_flight)
-        for traffic in traffics:
-            await traffic.wait_until_idle(changed)
-            for node in tuple(traffic.nodes_to_drain):
+    async def _drain(self, placement_map: PlacementMap) -> None:
+        """Return when no command that the map no longer allows is in flight. Raises StoreUnavailable."""
+        state_changes, changed_slices = self._state_changes, set(self._changed_slices)
+        batches = list(self._in_flight)
+        for in_flight in batches:
+            await in_flight.wait_until_idle(changed_slices)
+            for node in tuple(in_flight.nodes_to_drain):
                 await node.drain()
-                traffic.nodes_to_drain.discard(node)
-        if any(traffic.has_lost_replies for traffic in traffics):
-            self.lease.suspend()  # the mover then cuts what we have open, and all is arranged anew
+                in_flight.nodes_to_drain.discard(node)
+        if any(in_flight.has_lost_replies for in_flight in batches):
+            self.lease.suspend()  # the migrator then kills our connections, and the topology is opened again
             raise StoreUnavailable("an answer was lost while data moves: asking to be cut off")
-        await self._report_touched_keys(record)
-        self._in_flight = [traffic for traffic in self._in_flight if traffic.is_busy()]
-        if turns == self._state_changes:
+        await self._report_touched_keys(placement_map)
+        self._in_flight = [in_flight for in_flight in self._in_flight if in_flight.is_busy()]
+        if state_changes == self._state_changes:
             self._changed_slices.clear()
 
-    async def _report_touched_keys(self, record: PlacementMap) -> None:
-        """Tell the mover which keys were written here since the move began: all that it may have missed."""
-        relay, move, board = self._switcher.active.router, record.move, await self.lease.registry()
-        if relay is None or move is None:
+    async def _report_touched_keys(self, placement_map: PlacementMap) -> None:
+        """Report the keys written here since the migration began, which the migrator's scan may have missed."""
+        router, migration = self._switcher.active.router, placement_map.migration
+        registry = await self.lease.registry()
+        if router is None or migration is None:
             return
-        numbers = [number for number in relay.touched_keys if move.slices[number] == WRITES_BLOCKED]
-        notes = {number: relay.touched_keys.pop(number) for number in numbers}
-        if move.reshape is not None:
-            notes, self._written_keys = {0: notes.get(0, set()) | self._written_keys}, set()
-        while notes:
-            number, touched = notes.popitem()
+        numbers = [number for number in router.touched_keys if migration.slice_states[number] == WRITES_BLOCKED]
+        unreported = {number: router.touched_keys.pop(number) for number in numbers}
+        if migration.repartition is not None:
+            unreported, self._written_keys = {0: unreported.get(0, set()) | self._written_keys}, set()
+        while unreported:
+            number, keys = unreported.popitem()
             try:
-                await board.add_touched_keys(number, touched)
+                await registry.add_touched_keys(number, keys)
             except BaseException:
-                for left, keys in {**notes, number: touched}.items():
-                    relay.touched_keys.setdefault(left, set()).update(keys)
+                for unsent_number, unsent_keys in {**unreported, number: keys}.items():
+                    router.touched_keys.setdefault(unsent_number, set()).update(unsent_keys)
                 raise

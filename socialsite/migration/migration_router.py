@@ -1,24 +1,25 @@
-"""The one node of a store while something moves: every command goes where its slice is at this moment.
+"""The single node of a store during a migration: it sends every command to the present place of its slice.
 
-Readers of a slice under way read the source until it turned over, then the target; writers wait, a little,
-until the slice has moved. What is under way is counted, so that the process can say when nothing is any more.
+Readers of a slice use the source until the reads are switched, then the target. Writers wait, briefly, until the
+slice is done. Commands in flight are counted, so that the process can report when no older command remains.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from socialsite.migration.blocking_commands import (
+from socialsite.migration.command_keys import (
     decode_commands,
+    find_key,
     find_keys,
     first_key,
     is_write,
     with_block_ms,
 )
 from socialsite.migration.forwarding_node import encode_commands
-from socialsite.migration.in_flight import InFlight
-from socialsite.migration.record import DONE, READS_SWITCHED, WRITES_BLOCKED, Repartition, slice_of
-from socialsite.migration.tag_groups import TagGroup, group_by_tag
+from socialsite.migration.placement_map import DONE, READS_SWITCHED, WRITES_BLOCKED, Repartition, slice_of
 from socialsite.store.address import Address
 from socialsite.store.commands import Command, Reply
 from socialsite.store.errors import PartitionLayoutChanged, StoreUnavailable
@@ -28,21 +29,91 @@ from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.store import Topology
 
 WRITER_WAIT_S = 4.0
-"""A writer waits so long for its slice; below the deadline of a request."""
+"""Maximum time that a writer waits for its slice; less than the deadline of a request."""
 MAX_BLOCK_MS = 50
-"""Waiting reads are this short meanwhile: a slice cannot turn over before they end."""
+"""Maximum wait of a blocking command during a migration: a slice cannot be switched while it is in flight."""
+
+SendGroup = Callable[[Node, Sequence[int]], Awaitable[None]]
+"""Sends the commands at these positions to a node and stores their replies."""
+
+
+class InFlight:
+    """The commands that were sent in one state of the map, counted by slice."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._completed = asyncio.Event()
+        self.nodes_to_drain: set[Node] = set()
+        """Nodes with a reply outstanding after its caller was cancelled."""
+        self.has_lost_replies = False
+        """True if a reply was lost with its connection: the server may still execute the command."""
+
+    @contextlib.contextmanager
+    def track(self, slices: Collection[int], node: Node) -> Iterator[None]:
+        self._counts.update(slices)
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.nodes_to_drain.add(node)
+            raise
+        except StoreUnavailable as error:
+            self.has_lost_replies |= type(error) is StoreUnavailable  # subclasses are replies of a server
+            raise
+        finally:
+            self._counts.subtract(slices)
+            self._completed.set()
+
+    async def wait_until_idle(self, slices: Collection[int] | None = None) -> None:
+        """Return when no command on these slices (None: on any slice) is in flight."""
+        while self.is_busy(slices):
+            self._completed.clear()
+            await self._completed.wait()
+
+    def is_busy(self, slices: Collection[int] | None = None) -> bool:
+        counts = self._counts
+        return any(counts[number] > 0 for number in (counts if slices is None else slices))
+
+
+class TagGroup(NamedTuple):
+    """The commands of one call on one tag. They stay in order, so one waiting write delays all of them."""
+
+    key: Key | None
+    positions: list[int]
+
+
+def group_by_tag(commands: Sequence[Command]) -> list[TagGroup]:
+    """Group commands by component and tag, in the order of first appearance; None groups those without a key."""
+    groups: dict[tuple[str, str] | None, TagGroup] = {}
+    for position, command in enumerate(commands):
+        key = find_key(command)
+        name = None if key is None else (key.component, key.tag)
+        if name not in groups:
+            groups[name] = TagGroup(key, [])
+        groups[name].positions.append(position)
+    return list(groups.values())
+
+
+class NodeGroup(NamedTuple):
+    """Commands that a node can execute now: the slices and the positions of the commands."""
+
+    node: Node
+    slices: set[int]
+    positions: list[int]
 
 
 class MigrationRouter(Node):
-    """Routes by key. `standing`: components not at `default`; `paths`: those on the move, (from, to)."""
+    """Routes commands by key. `routes` maps each migrated component to its source and target topology.
+
+    `component_topologies` has the other components that are not in the `default` topology.
+    """
 
     def __init__(
         self,
         address: Address,
         default: Topology,
         component_topologies: Mapping[str, Topology],
-        paths: Mapping[str, tuple[Topology, Topology]],
-        slices: bytes,
+        routes: Mapping[str, tuple[Topology, Topology]],
+        slice_states: bytes,
         *,
         track_writes: bool,
         repartition: Repartition | None = None,
@@ -50,29 +121,29 @@ class MigrationRouter(Node):
         super().__init__(address)
         self._default = default
         self._component_topologies = component_topologies
-        self._routes = paths
-        self.slice_states = slices
+        self._routes = routes
+        self.slice_states = slice_states
         self._in_flight = InFlight()
         self._state_changed = asyncio.Event()
         self._track_writes = track_writes
         self._repartition = repartition
         self.touched_keys: dict[int, set[str]] = {}
 
-    def set_slice_states(self, slices: bytes) -> InFlight:
-        """From now on these are the states. Returns what is under way under the old ones."""
+    def set_slice_states(self, slice_states: bytes) -> InFlight:
+        """Use new states from now on. Return the commands in flight that were sent in the old states."""
         before, self._in_flight = self._in_flight, InFlight()
-        self.slice_states = slices
+        self.slice_states = slice_states
         self._wake_waiters()
         return before
 
     def replace_with(self, successor: Node) -> InFlight:
-        """Nothing moves any more: who waits here, and who comes, goes to `successor`."""
+        """Send waiting and further commands to `successor`. Return the commands in flight."""
         self.replaced_by = successor
         self._wake_waiters()
         return self._in_flight
 
     def serving_node(self, key: Key) -> Node:
-        """The node that answers readers of a key now."""
+        """Return the node from which readers read a key now."""
         node = self._choose_node(key, writes=False)
         assert node is not None
         return node
@@ -83,10 +154,10 @@ class MigrationRouter(Node):
         commands = list(commands)
         replies: list[Reply] = [None] * len(commands)
 
-        async def send(node: Node, places: Sequence[int]) -> None:
-            answers = await node.pipeline([commands[place] for place in places])
-            for place, answer in zip(places, answers, strict=True):
-                replies[place] = answer
+        async def send(node: Node, positions: Sequence[int]) -> None:
+            answers = await node.pipeline([commands[position] for position in positions])
+            for position, answer in zip(positions, answers, strict=True):
+                replies[position] = answer
 
         await self._send_by_tag(commands, send)
         return replies
@@ -95,24 +166,23 @@ class MigrationRouter(Node):
         commands = decode_commands(payload)
         answers: list[Reply] = [None] * len(commands)
 
-        async def send(node: Node, places: Sequence[int]) -> None:
-            part = encode_commands(commands[place] for place in places)
-            for place, answer in zip(
-                places,
-                await node.send_encoded(part, len(places), required_replicas=required_replicas),
-                strict=True,
-            ):
-                answers[place] = answer
+        async def send(node: Node, positions: Sequence[int]) -> None:
+            part = encode_commands(commands[position] for position in positions)
+            received = await node.send_encoded(part, len(positions), required_replicas=required_replicas)
+            for position, answer in zip(positions, received, strict=True):
+                answers[position] = answer
 
         await self._send_by_tag(commands, send)
         return answers
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
-        results: list[Reply] = await self._send_together(commands, lambda node: node.transaction(commands))
-        return results
+        replies: list[Reply] = await self._send_together(commands, lambda node: node.transaction(commands))
+        return replies
 
     async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        replies: list[Reply] = await self._send_together(commands, lambda node: node.confirmed(commands, replicas))
+        replies: list[Reply] = await self._send_together(
+            commands, lambda node: node.pipeline_with_wait(commands, replicas)
+        )
         return replies
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
@@ -124,66 +194,68 @@ class MigrationRouter(Node):
 
     # Inside
 
-    async def _send_by_tag(self, commands: Sequence[Command], send: Any) -> None:
-        left = group_by_tag(commands)
-        until = asyncio.get_running_loop().time() + WRITER_WAIT_S
-        while left:
+    async def _send_by_tag(self, commands: Sequence[Command], send: SendGroup) -> None:
+        """Send each group as soon as its slice allows it."""
+        waiting = group_by_tag(commands)
+        deadline = asyncio.get_running_loop().time() + WRITER_WAIT_S
+        while waiting:
             if self.replaced_by is not None:
-                await send(self.replaced_by, [place for bundle in left for place in bundle.positions])
+                await send(self.replaced_by, [position for group in waiting for position in group.positions])
                 return
-            ready, left = self._split_ready(commands, left)
-            await asyncio.gather(*(self._send_tracked(node, slices, send, places) for node, slices, places in ready))
-            if left:
-                await self._wait_for_change(until)
+            ready, waiting = self._split_ready(commands, waiting)
+            await asyncio.gather(*(self._send_tracked(group, send) for group in ready))
+            if waiting:
+                await self._wait_for_change(deadline)
 
-    async def _send_together(self, commands: Sequence[Command], call: Any) -> Reply:
-        """Commands on one tag that go together, as writes."""
-        until = asyncio.get_running_loop().time() + WRITER_WAIT_S
+    async def _send_tracked(self, group: NodeGroup, send: SendGroup) -> None:
+        with self._in_flight.track(group.slices, group.node):
+            await send(group.node, group.positions)
+
+    async def _send_together(self, commands: Sequence[Command], call: Callable[[Node], Awaitable[Reply]]) -> Reply:
+        """Send commands on one tag in one call, as writes."""
+        deadline = asyncio.get_running_loop().time() + WRITER_WAIT_S
         key = first_key(commands)
         while self.replaced_by is None:
             node = self._choose_node(key, writes=True)
             if node is not None:
                 self._record_writes(key, commands)
-                return await self._send_tracked(node, self._slices_of(key), call)
-            await self._wait_for_change(until)
+                with self._in_flight.track(self._slices_of(key), node):
+                    return await call(node)
+            await self._wait_for_change(deadline)
         return await call(self.replaced_by)
 
-    async def _send_tracked(self, node: Node, slices: set[int], call: Any, *args: Any) -> Any:
-        with self._in_flight.track(slices, node):
-            return await call(node, *args)
-
     def _split_ready(
-        self, commands: Sequence[Command], left: Sequence[TagGroup]
-    ) -> tuple[list[tuple[Node, set[int], list[int]]], list[TagGroup]]:
-        """((node, its slices, places of its commands) that can go now, what has to wait)"""
-        ready: dict[int, tuple[Node, set[int], list[int]]] = {}
+        self, commands: Sequence[Command], groups: Sequence[TagGroup]
+    ) -> tuple[list[NodeGroup], list[TagGroup]]:
+        """Return the groups that can be sent now, by node, and the groups that must wait."""
+        ready: dict[int, NodeGroup] = {}
         waiting = []
-        for bundle in left:
-            writes = any(is_write(commands[place]) for place in bundle.positions)
-            node = self._choose_node(bundle.key, writes=writes)
+        for group in groups:
+            writes = any(is_write(commands[position]) for position in group.positions)
+            node = self._choose_node(group.key, writes=writes)
             if node is None:
-                waiting.append(bundle)
+                waiting.append(group)
                 continue
             if writes:
-                self._record_writes(bundle.key, (commands[place] for place in bundle.positions))
-            _, slices, places = ready.setdefault(id(node), (node, set(), []))
-            slices |= self._slices_of(bundle.key)
-            places.extend(bundle.positions)
+                self._record_writes(group.key, (commands[position] for position in group.positions))
+            node_group = ready.setdefault(id(node), NodeGroup(node, set(), []))
+            node_group.slices.update(self._slices_of(group.key))
+            node_group.positions.extend(group.positions)
         return list(ready.values()), waiting
 
     def _choose_node(self, key: Key | None, *, writes: bool) -> Node | None:
-        """None: it has to wait."""
+        """Return the node for a key; None if a writer must wait."""
         if key is None:
             return self._default.nodes[0]
-        path = self._routes.get(key.component)
-        if path is None:
+        route = self._routes.get(key.component)
+        if route is None:
             return self._component_topologies.get(key.component, self._default).node_for(key.tag)
         state = self.slice_states[slice_of(key.tag, len(self.slice_states))]
         if writes and state in (WRITES_BLOCKED, READS_SWITCHED):
             return None
         if writes and self._repartition is not None:
             _require_current_layout(key, self._repartition, state)
-        return path[state >= READS_SWITCHED].node_for(key.tag)
+        return route[state >= READS_SWITCHED].node_for(key.tag)
 
     def _slices_of(self, key: Key | None) -> set[int]:
         if key is None or key.component not in self._routes:
@@ -191,7 +263,7 @@ class MigrationRouter(Node):
         return {slice_of(key.tag, len(self.slice_states))}
 
     def _record_writes(self, key: Key | None, commands: Iterable[Command]) -> None:
-        """Remember which keys of the source were written: one that is new is not in the mover's list."""
+        """Record the keys that commands write at the source, because the migrator has not listed new keys."""
         if not self._track_writes or key is None or key.component not in self._routes:
             return
         number = slice_of(key.tag, len(self.slice_states))
@@ -199,11 +271,11 @@ class MigrationRouter(Node):
             touched = self.touched_keys.setdefault(number, set())
             touched.update(str(each) for command in commands for each in find_keys(command))
 
-    async def _wait_for_change(self, until: float) -> None:
-        """Wait for the next state of the map. Raises StoreUnavailable at `until`."""
+    async def _wait_for_change(self, deadline: float) -> None:
+        """Wait for the next state of the map. Raises StoreUnavailable at the deadline."""
         event = self._state_changed
         try:
-            async with asyncio.timeout_at(until):
+            async with asyncio.timeout_at(deadline):
                 await event.wait()
         except TimeoutError:
             raise StoreUnavailable("a part of the data is moving and took too long: try again") from None
@@ -213,27 +285,27 @@ class MigrationRouter(Node):
         event.set()
 
 
-def _require_current_layout(key: Key, reshape: Repartition, state: int) -> None:
-    """Raises PartitionLayoutChanged where a writer's key is of partitions that are not, or not any more, the edges'.
+def _require_current_layout(key: Key, repartition: Repartition, state: int) -> None:
+    """Raises PartitionLayoutChanged if a writer's key belongs to the other layout than the present one.
 
-    It may have waited since before they turned over; or since they had, and turned back as the mover died.
+    The writer may have waited since before the switch, or since after a switch that was rolled back.
     """
-    stale = reshape.source if state == DONE else reshape.target
+    stale = repartition.source if state == DONE else repartition.target
     if stale.contains_tag(key.tag):
         raise PartitionLayoutChanged(f"the partitions {stale.prefix}… were cut anew")
 
 
 class MigratingTopology:
-    """The topology of a store while something moves: every tag on the relay."""
+    """The topology of a store during a migration: the router is the node of every tag."""
 
-    def __init__(self, relay: MigrationRouter, topologies: Sequence[Topology]) -> None:
-        self.router = relay
+    def __init__(self, router: MigrationRouter, topologies: Sequence[Topology]) -> None:
+        self.router = router
         self._topologies = topologies
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All servers that take part, each once."""
-        return tuple(dict.fromkeys(node for place in self._topologies for node in place.nodes))
+        """All servers of all topologies, each once."""
+        return tuple(dict.fromkeys(node for topology in self._topologies for node in topology.nodes))
 
     def node_for(self, tag: str) -> Node:
         return self.router

@@ -1,18 +1,23 @@
-"""Where the map hangs: its record, the leases of those who keep to it, the lock of the one who changes it.
+"""Reads and writes the placement map, the leases of the processes that follow it, and the migrator's lock.
 
-All on one tag of the store that the environment names, so each step is one script.
+All keys have one tag in the store of the configured URL, so each step is one script.
 """
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from socialsite.migration import record as keys
-from socialsite.migration.record import (
+from socialsite.migration.placement_map import (
     EMPTY_PLACEMENT_MAP,
     PlacementMap,
+    changes_key,
     decode_placement_map,
     encode_placement_map,
+    followed_epochs_key,
+    leases_key,
+    migrator_lock_key,
+    record_key,
+    touched_keys_key,
 )
 from socialsite.store.commands import load_script
 from socialsite.store.node import Node
@@ -22,7 +27,8 @@ LOCK_MS = 3_000
 TOUCHED_KEYS_PER_COMMAND = 1_000
 
 RENEW_LEASE, ADVANCE_EPOCH, NOT_FOLLOWING, ACQUIRE_LOCK, RELEASE_LOCK = (
-    load_script(f"{name}.lua", __package__) for name in ("hold", "advance", "laggards", "lock", "unlock")
+    load_script(f"{name}.lua", __package__)
+    for name in ("renew_lease", "advance_epoch", "not_following", "acquire_lock", "release_lock")
 )
 
 
@@ -32,7 +38,7 @@ class HasNodes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeaseRenewal:
-    """What a renewal learned; `record` is None where the epoch is the one known."""
+    """The reply to a renewal. `placement_map` is None if the process knows this epoch already."""
 
     epoch: int
     placement_map: PlacementMap | None
@@ -41,99 +47,97 @@ class LeaseRenewal:
 
 
 class PlacementRegistry:
-    """The board of one store. Knows no process and no move; every method is one round trip."""
+    """The placement map and leases of one store. Every method takes one round trip, unless it says otherwise.
 
-    def __init__(self, topology: HasNodes, replicas: int = 0) -> None:
+    `required_replicas`: replicas that must confirm a new map before it is used (REQUIRE_REPLICAS).
+    """
+
+    def __init__(self, topology: HasNodes, required_replicas: int = 0) -> None:
         self._topology = topology
-        self._required_replicas = replicas
-        """That have to hold the map before a step is relied upon (REQUIRE_REPLICAS)."""
+        self._required_replicas = required_replicas
 
     @property
     def node(self) -> Node:
-        return self._topology.node_for(keys.record_key().tag)
+        return self._topology.node_for(record_key().tag)
 
     async def read_map(self) -> PlacementMap:
-        body = await self.node.execute("HGET", keys.record_key(), "body")
+        body = await self.node.execute("HGET", record_key(), "body")
         return decode_placement_map(body) if body is not None else EMPTY_PLACEMENT_MAP
 
     # Processes
 
     async def renew_lease(self, process: str, *, followed_epoch: int, known_epoch: int) -> LeaseRenewal:
-        """Renew the lease of a process that follows `seen` and has read `known`."""
-        at = [keys.record_key(), keys.leases_key(), keys.followed_epochs_key(), keys.migrator_lock_key()]
-        epoch, body, has_mover, had_lease = await self.node.run(
-            RENEW_LEASE, at, [process, LEASE_MS, followed_epoch, known_epoch]
+        """Renew the lease of a process that follows one epoch and has read the map of another."""
+        keys = [record_key(), leases_key(), followed_epochs_key(), migrator_lock_key()]
+        epoch, body, has_migrator, had_lease = await self.node.run(
+            RENEW_LEASE, keys, [process, LEASE_MS, followed_epoch, known_epoch]
         )
-        record = decode_placement_map(body) if body is not None else None
-        return LeaseRenewal(int(epoch), record, bool(has_mover), bool(had_lease))
+        placement_map = decode_placement_map(body) if body is not None else None
+        return LeaseRenewal(int(epoch), placement_map, bool(has_migrator), bool(had_lease))
 
     async def remove_processes(self, *processes: str) -> None:
         if processes:
-            commands = [
-                ("ZREM", keys.leases_key(), *processes),
-                ("HDEL", keys.followed_epochs_key(), *processes),
-            ]
-            await self.node.pipeline(commands)
+            await self.node.pipeline([("ZREM", leases_key(), *processes), ("HDEL", followed_epochs_key(), *processes)])
 
     async def has_process(self, process: str) -> bool:
-        """Whether a process has, or had, a lease: the mover takes it from the list when it has cut it off."""
-        return await self.node.execute("ZSCORE", keys.leases_key(), process) is not None
+        """Return whether the process is registered, also with an expired lease."""
+        return await self.node.execute("ZSCORE", leases_key(), process) is not None
 
     async def wait_for_change(self, epoch: int, wait_ms: int) -> None:
-        """Returns when there is a later epoch than this, or when the time is over."""
-        command = ("XREAD", "BLOCK", wait_ms, "STREAMS", keys.changes_key(), f"{epoch}-1")
+        """Return when there is a later epoch, or after `wait_ms`."""
+        command = ("XREAD", "BLOCK", wait_ms, "STREAMS", changes_key(), f"{epoch}-1")
         await self.node.blocking(*command, timeout_s=wait_ms / 1000)
 
-    async def add_touched_keys(self, number: int, touched: Collection[str]) -> None:
-        """Keys of a slice that this process wrote since the move began."""
-        listed, key = list(touched), keys.touched_keys_key(number)
-        for start in range(0, len(listed), TOUCHED_KEYS_PER_COMMAND):
-            await self.node.execute("SADD", key, *listed[start : start + TOUCHED_KEYS_PER_COMMAND])
+    async def add_touched_keys(self, number: int, keys: Collection[str]) -> None:
+        """Report keys of a slice that this process wrote since the migration began; a round trip per 1,000 keys."""
+        names, key = list(keys), touched_keys_key(number)
+        for start in range(0, len(names), TOUCHED_KEYS_PER_COMMAND):
+            await self.node.execute("SADD", key, *names[start : start + TOUCHED_KEYS_PER_COMMAND])
 
-    async def roll_back(self, record: PlacementMap) -> bool:
-        """A mover died: its slice goes back to the source. False where another mover came, or was quicker."""
-        assert record.move is not None
-        return await self._replace_map(record.next_epoch(move=record.move.rolled_back()), record.epoch, "")
+    async def roll_back(self, placement_map: PlacementMap) -> bool:
+        """Return the slice of a dead migrator to the source; False if the map has changed or a migrator is alive."""
+        assert placement_map.migration is not None
+        rolled_back = placement_map.next_epoch(migration=placement_map.migration.rolled_back())
+        return await self.advance_epoch(rolled_back, placement_map.epoch, "")
 
-    # The mover
+    # The migrator
 
     async def acquire_lock(self, token: str) -> bool:
-        """Become the mover, or stay it."""
-        return bool(await self.node.run(ACQUIRE_LOCK, [keys.migrator_lock_key()], [token, LOCK_MS]))
+        """Acquire the migrator's lock, or renew it."""
+        return bool(await self.node.run(ACQUIRE_LOCK, [migrator_lock_key()], [token, LOCK_MS]))
 
     async def lock_ttl_ms(self) -> int:
-        """How long the lock of whoever holds it lasts if it is not renewed."""
-        return max(0, int(await self.node.execute("PTTL", keys.migrator_lock_key())))
+        """Return the remaining TTL of the migrator's lock, whoever owns it; 0 if it is free."""
+        return max(0, int(await self.node.execute("PTTL", migrator_lock_key())))
 
     async def release_lock(self, token: str) -> None:
-        await self.node.run(RELEASE_LOCK, [keys.migrator_lock_key()], [token])
+        await self.node.run(RELEASE_LOCK, [migrator_lock_key()], [token])
 
-    async def advance_epoch(self, record: PlacementMap, replaced: int, token: str) -> bool:
-        """Put `record` in the place of epoch `replaced`. False where another mover was at it."""
-        return await self._replace_map(record, replaced, token)
+    async def advance_epoch(self, placement_map: PlacementMap, replaced_epoch: int, token: str) -> bool:
+        """Replace the map of an epoch; False if the epoch or the migrator is another.
+
+        An empty token requires that there is no migrator.
+        """
+        keys = [record_key(), changes_key(), migrator_lock_key()]
+        args = [token, replaced_epoch, placement_map.epoch, encode_placement_map(placement_map)]
+        if not self._required_replicas:
+            return bool(await self.node.run(ADVANCE_EPOCH, keys, args))
+        (is_written,) = await self.node.pipeline_with_wait([ADVANCE_EPOCH.command(keys, args)], self._required_replicas)
+        return bool(is_written)
 
     async def not_following(self, epoch: int) -> tuple[list[str], list[str]]:
-        """(processes that still have to follow, processes whose lease ended before they did)"""
-        at = [keys.leases_key(), keys.followed_epochs_key()]
-        waiting, lapsed = await self.node.run(NOT_FOLLOWING, at, [epoch])
-        return [name.decode() for name in waiting], [name.decode() for name in lapsed]
+        """Return the processes that do not follow the epoch: with a valid lease, with an expired lease."""
+        waiting, expired = await self.node.run(NOT_FOLLOWING, [leases_key(), followed_epochs_key()], [epoch])
+        return [name.decode() for name in waiting], [name.decode() for name in expired]
 
     async def read_touched_keys(self, number: int) -> set[str]:
-        return {name.decode() for name in await self.node.execute("SMEMBERS", keys.touched_keys_key(number))}
+        return {name.decode() for name in await self.node.execute("SMEMBERS", touched_keys_key(number))}
 
     async def pop_touched_keys(self, number: int) -> set[str]:
-        """As `touched`, and forgets them."""
+        """Read the touched keys of a slice and delete them; two round trips."""
         names = await self.read_touched_keys(number)
         await self.delete_touched_keys([number])
         return names
 
     async def delete_touched_keys(self, numbers: Iterable[int]) -> None:
-        await self.node.pipeline([("UNLINK", keys.touched_keys_key(number)) for number in numbers])
-
-    async def _replace_map(self, record: PlacementMap, replaced: int, token: str) -> bool:
-        at = [keys.record_key(), keys.changes_key(), keys.migrator_lock_key()]
-        args = [token, replaced, record.epoch, encode_placement_map(record)]
-        if not self._required_replicas:
-            return bool(await self.node.run(ADVANCE_EPOCH, at, args))
-        (is_written,) = await self.node.pipeline_with_wait([ADVANCE_EPOCH.command(at, args)], self._required_replicas)
-        return bool(is_written)
+        await self.node.pipeline([("UNLINK", touched_keys_key(number)) for number in numbers])

@@ -1,30 +1,29 @@
-"""A store arranged as the map says: opens the topologies, puts a relay before them while something moves.
+"""Switch a store to the topologies of a placement map, with a router in front of them during a migration.
 
-Each arrangement has fresh connections, named after the move it knows of, and the nodes of the one before
-forward to it: so nothing can be sent under an old map once the old names are cut.
+Each active topology has new connections, named after the migration it knows of, and the nodes of the previous one
+forward to it. So no command can be sent under an old map once the connections with old names are killed.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
-from socialsite.migration.connection_gate import ConnectionGate
-from socialsite.migration.fencing import client_name
+from socialsite.migration.connection_gate import ConnectionGate, client_name
 from socialsite.migration.forwarding_node import ForwardingNode
-from socialsite.migration.in_flight import InFlight
 from socialsite.migration.migration_router import MigratingTopology, MigrationRouter
-from socialsite.migration.record import THIS_STORE, PlacementMap
+from socialsite.migration.placement_map import THIS_STORE, PlacementMap
 from socialsite.store.node import Node
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.cluster import Cluster
 from socialsite.store.topology.twemproxy import Twemproxy
 
 TopologyFactory = Callable[[str], Topology]
+"""Creates the topology of a URL; may block."""
 
 
 @dataclass(slots=True)
 class ActiveTopology:
-    """Topologies by URL, all guarded by one guard; with a relay while something moves."""
+    """Topologies by URL with one common gate, and a router during a migration."""
 
     gate: ConnectionGate
     topologies: dict[str, Topology]
@@ -33,139 +32,140 @@ class ActiveTopology:
     router: MigrationRouter | None = None
     migration_id: str = ""
 
-    def nodes(self) -> list[Node]:
-        found = dict.fromkeys(node for place in self.topologies.values() for node in all_nodes(place))
-        return [*found, *([self.router] if self.router else [])]
+    def server_nodes(self) -> list[Node]:
+        """Return the nodes of all servers, without the router."""
+        return list(dict.fromkeys(node for topology in self.topologies.values() for node in all_nodes(topology)))
 
 
 class TopologySwitcher:
-    """Arranges one store. `topology_of` makes a topology of a URL, which may take its time."""
+    """Switches the topologies of one store."""
 
     def __init__(
-        self, process: str, topology_of: TopologyFactory, require_lease: Callable[[], Awaitable[None]]
+        self, process_id: str, create_topology: TopologyFactory, require_lease: Callable[[], Awaitable[None]]
     ) -> None:
-        self._process = process
-        self._create_topology = topology_of
+        self._process_id = process_id
+        self._create_topology = create_topology
         self._require_lease = require_lease
         self._store: Store | None = None
         self.active: ActiveTopology = ActiveTopology(self._create_gate(), {})
 
-    def set_store(self, store: Store, home: str, placed: dict[str, str]) -> None:
-        """The store as it was opened, by the environment; its topologies have the first guard already."""
+    def set_store(self, store: Store, home_url: str, component_urls: dict[str, str]) -> None:
+        """Set the store that was opened with the configured URLs; its topologies have the first gate already."""
         self._store = store
-        self.active.home_url = home
-        self.active.component_urls = {name: url for name, url in placed.items() if url != home}
-        self.active.topologies = {str(n): place for n, place in enumerate(store.topologies)}
+        self.active.home_url = home_url
+        self.active.component_urls = urls_away_from_home(component_urls, home_url)
+        self.active.topologies = {str(number): topology for number, topology in enumerate(store.topologies)}
 
     def set_first_gate(self, topology: Topology) -> None:
         set_gate(topology, self.active.gate)
 
-    def is_current(self, record: PlacementMap, home: str) -> bool:
-        """Whether the store is arranged like this already, but for the states of slices."""
-        now = self.active
-        if now.gate.is_closed or now.migration_id != (record.move.id if record.move else ""):
+    def is_current(self, placement_map: PlacementMap, home_url: str) -> bool:
+        """Return whether the active topology matches the map, apart from slice states."""
+        active, migration = self.active, placement_map.migration
+        if active.gate.is_closed or active.migration_id != (migration.id if migration else ""):
             return False
-        return record.move is not None or (home, urls_away_from_home(record.placed, home)) == (
-            now.home_url,
-            now.component_urls,
-        )
+        component_urls = urls_away_from_home(placement_map.component_urls, home_url)
+        return migration is not None or (home_url, component_urls) == (active.home_url, active.component_urls)
 
-    def set_slice_states(self, record: PlacementMap) -> InFlight | None:
-        """Take over the states of slices of the move that is on."""
-        if record.move is None or self.active.router is None:
-            return None
-        return self.active.router.set_slice_states(record.move.slices)
+    async def switch(self, placement_map: PlacementMap, home_url: str) -> ActiveTopology:
+        """Open the topologies of the map and use them. Raises StoreError.
 
-    async def switch(self, record: PlacementMap, home: str) -> ActiveTopology:
-        """Arrange the store anew and return what it was; the caller buries that. Raises StoreError."""
+        Returns the previous topology; the caller passes it to `close_when_idle`.
+        """
         assert self._store is not None
-        placed = urls_away_from_home(record.placed, home)
-        guard = self._create_gate(record.move.id if record.move else "")
-        urls = {home, *placed.values()}
-        if record.move is not None:
-            urls |= {url or home for path in record.move.paths.values() for url in (path.source, path.target)}
-        fresh = ActiveTopology(guard, await self._open_topologies(urls, guard), placed, home)
-        self._store.partition_layouts = record.current_layouts
-        if record.move is None:
-            default = fresh.topologies[home]
-            self._store.set_topologies(default, {name: fresh.topologies[url] for name, url in placed.items()})
+        migration = placement_map.migration
+        component_urls = urls_away_from_home(placement_map.component_urls, home_url)
+        gate = self._create_gate(migration.id if migration else "")
+        urls = {home_url, *component_urls.values()}
+        if migration is not None:
+            urls |= {url or home_url for route in migration.routes.values() for url in (route.source, route.target)}
+        following = ActiveTopology(gate, await self._open_topologies(urls, gate), component_urls, home_url)
+        self._store.partition_layouts = placement_map.current_layouts
+        if migration is None:
+            component_topologies = {name: following.topologies[url] for name, url in component_urls.items()}
+            self._store.set_topologies(following.topologies[home_url], component_topologies)
         else:
-            fresh.migration_id = record.move.id
-            fresh.router = _create_router(record, fresh)
-            self._store.set_topologies(MigratingTopology(fresh.router, list(fresh.topologies.values())), {})
-        before, self.active = self.active, fresh
-        if fresh.router is not None and before.router is not None and before.migration_id == fresh.migration_id:
-            fresh.router.touched_keys = before.router.touched_keys
-        before.gate.close()
-        for node in before.nodes():
-            if node is not before.router:
-                node.replaced_by = ForwardingNode(self._store, node.address)
-        return before
+            following.migration_id = migration.id
+            following.router = _create_router(placement_map, following)
+            self._store.set_topologies(MigratingTopology(following.router, list(following.topologies.values())), {})
+        previous, self.active = self.active, following
+        if (
+            following.router is not None
+            and previous.router is not None
+            and previous.migration_id == following.migration_id
+        ):
+            following.router.touched_keys = previous.router.touched_keys
+        previous.gate.close()
+        for node in previous.server_nodes():
+            node.replaced_by = ForwardingNode(self._store, node.address)
+        return previous
 
-    async def close_when_idle(self, before: ActiveTopology) -> None:
-        """Returns when nothing is under way in an arrangement that was replaced, and closes it."""
+    async def close_when_idle(self, previous: ActiveTopology) -> None:
+        """Close a replaced topology when no command on it is in flight."""
         assert self._store is not None
         try:
-            if before.router is not None:
-                await before.router.replace_with(ForwardingNode(self._store, before.router.address)).wait_until_idle()
-            nodes = [node for node in before.nodes() if node is not before.router]
-            await asyncio.gather(*(node.drain() for node in nodes), return_exceptions=True)
-        finally:  # also where the store is closed meanwhile: nobody else knows of it any more
-            for topology in before.topologies.values():
+            if previous.router is not None:
+                successor = ForwardingNode(self._store, previous.router.address)
+                await previous.router.replace_with(successor).wait_until_idle()
+            await asyncio.gather(*(node.drain() for node in previous.server_nodes()), return_exceptions=True)
+        finally:  # also if the store is closed meanwhile: nothing else refers to these topologies any more
+            for topology in previous.topologies.values():
                 await topology.close()
-        # What was given up may still lie in a server's buffer: the mover cuts every connection that bears
-        # the name of no move, or another's, before it begins (Places.cut_all_but).
+        # A server may still have unread commands of cancelled callers in its buffer. Before it starts, the migrator
+        # kills every connection whose name has no migration or another one (StorePool.kill_clients_outside).
 
-    def _create_gate(self, move_id: str = "") -> ConnectionGate:
-        return ConnectionGate(client_name(self._process, move_id), self._require_lease)
+    def _create_gate(self, migration_id: str = "") -> ConnectionGate:
+        return ConnectionGate(client_name(self._process_id, migration_id), self._require_lease)
 
-    async def _open_topologies(self, urls: Iterable[str], guard: ConnectionGate) -> dict[str, Topology]:
-        opened: dict[str, Topology] = {}
+    async def _open_topologies(self, urls: Iterable[str], gate: ConnectionGate) -> dict[str, Topology]:
+        topologies: dict[str, Topology] = {}
         try:
             for url in urls:
-                opened[url] = await asyncio.to_thread(self._create_topology, url)
-                set_gate(opened[url], guard)
-                await opened[url].open()
+                topologies[url] = await asyncio.to_thread(self._create_topology, url)
+                set_gate(topologies[url], gate)
+                await topologies[url].open()
         except BaseException:
-            for topology in opened.values():
+            for topology in topologies.values():
                 await topology.close()
             raise
-        return opened
+        return topologies
 
 
-def _create_router(record: PlacementMap, fresh: ActiveTopology) -> MigrationRouter:
-    move = record.move
-    assert move is not None
-    default = fresh.topologies[fresh.home_url]
-    standing = {name: fresh.topologies[url] for name, url in fresh.component_urls.items()}
-    paths = {
-        name: (
-            fresh.topologies[path.source or fresh.home_url],
-            fresh.topologies[path.target or fresh.home_url],
-        )
-        for name, path in move.paths.items()
+def _create_router(placement_map: PlacementMap, following: ActiveTopology) -> MigrationRouter:
+    migration, home_url = placement_map.migration, following.home_url
+    assert migration is not None
+    default = following.topologies[home_url]
+    routes = {
+        name: (following.topologies[route.source or home_url], following.topologies[route.target or home_url])
+        for name, route in migration.routes.items()
     }
-    address = default.nodes[0].address
-    tracked, reshape = move.tracked, move.reshape
-    return MigrationRouter(address, default, standing, paths, move.slices, track_writes=tracked, repartition=reshape)
+    return MigrationRouter(
+        default.nodes[0].address,
+        default,
+        {name: following.topologies[url] for name, url in following.component_urls.items()},
+        routes,
+        migration.slice_states,
+        track_writes=migration.track_writes,
+        repartition=migration.repartition,
+    )
 
 
-def urls_away_from_home(placed: dict[str, str], home: str) -> dict[str, str]:
-    """Components that do not stand at home, and where they do."""
-    return {name: url for name, url in placed.items() if url not in (THIS_STORE, home)}
+def urls_away_from_home(component_urls: dict[str, str], home_url: str) -> dict[str, str]:
+    """Return the URLs of the components that are not in the home store."""
+    return {name: url for name, url in component_urls.items() if url not in (THIS_STORE, home_url)}
 
 
 def all_nodes(topology: Topology) -> Iterable[Node]:
-    """All nodes a topology may have handed out."""
+    """Return all nodes that a topology may have returned to callers."""
     known = topology.known_nodes if isinstance(topology, Cluster) else ()
     return dict.fromkeys((*known, *topology.nodes))
 
 
-def set_gate(topology: Topology, guard: ConnectionGate) -> None:
-    """Before its first connection. A proxy carries no names: what stands behind one cannot be moved."""
+def set_gate(topology: Topology, gate: ConnectionGate) -> None:
+    """Set the gate before the first connection. Twemproxy passes on no CLIENT names, so its nodes have no gate."""
     if isinstance(topology, Twemproxy):
         return
     if isinstance(topology, Cluster):
-        topology.connection_gate = guard  # for the nodes it comes to know
+        topology.connection_gate = gate  # for nodes that it discovers later
     for node in all_nodes(topology):
-        node.connection_gate = guard
+        node.connection_gate = gate

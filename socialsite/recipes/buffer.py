@@ -1,37 +1,44 @@
-"""Buffers: counts and last-write-wins marks that many requests change and one flusher writes to their totals.
+"""Buffered counters and last-write-wins values, as in Sentry's `sentry.buffers`, but without lost updates.
 
-The seed's "sentry.buffers" without its losses. An entity (`post:123`) lives in one of 64 virtual partitions,
-each with a pending set of its own, so every node carries those of its partitions:
+Requests write to a buffer. A flusher moves buffers to the entity's totals, each exactly once.
+An entity (`post:123`) belongs to one of 64 virtual partitions, and each partition has its own pending set:
 
     series:{b7}:buffer:post:123   HASH  id: 1763650440123, +views: 3, =seen: "<ms> <value>"
     series:{b7}:pending           ZSET  post:123 -> ms of its first unflushed change
-    series:{b7}:batch:post:123    HASH  a buffer that was taken: renamed, so its clearing is the same step
-    series:{b7}:taken             ZSET  post:123 -> ms at which it was taken
-    series:{b7}:batches           STRING  the last batch id given out
+    series:{b7}:batch:post:123    HASH  the buffer after a flusher renamed it, so new changes start a new buffer
+    series:{b7}:taken             ZSET  post:123 -> ms at which a flusher took the batch
+    series:{b7}:batches           STRING  the last batch id of the partition
+    <key of the entity's totals>  HASH  batch: id of the last applied batch, +views: 120, =seen: "<ms> <value>"
 
-A buffer gets its batch id at birth. It rises with each buffer of an entity, and an entity has at most one
-batch on its way; so whoever applies batches need only remember the last id (`buffer_totals.py`), and may be
-asked any number of times. A batch whose flusher died is handed out again after LEASE_MS.
-Which of two marks is the later one is said by their own times, not by their arrival.
+A buffer receives its batch id when it is created. The ids of an entity increase, and an entity has at most one
+batch at a time. The totals store the last applied id in the same script that adds the counts, so a batch that is
+applied again changes nothing. If a flusher dies, another flusher takes the batch after BATCH_LEASE_MS.
+Of two values for the same field, the value with the later timestamp wins, whatever the order of arrival.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 from zlib import crc32
 
-from socialsite.store import Command, Key, Reply, Store, load_script
+from socialsite.recipes.partial import gather_partial
+from socialsite.store import Command, Key, Reply, Store, StoreError, load_script
 
 PARTITION_COUNT = 64
+PARTITION_TAGS = tuple(f"b{number}" for number in range(PARTITION_COUNT))
 BATCH_LEASE_MS = 60_000
-"""For so long a taken batch is its flusher's; flushing one takes milliseconds."""
+"""Time in ms before another flusher may take the batch again. Flushing a batch takes milliseconds."""
+ENTITIES_PER_ROUND = 32  # entities of a partition in one round; a round is three round trips per node
+MAX_BATCHES_PER_FLUSH = 10_000
 
-ADD, TAKE, FINISH_BATCH = (load_script(f"buffer_{name}.lua", __package__) for name in ("add", "take", "done"))
+ADD, TAKE, APPLY, FINISH = (
+    load_script(f"buffer_{name}.lua", __package__) for name in ("add", "take", "apply", "finish")
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entity:
-    """What is counted. `kind` is a fixed word, never user text."""
+    """An object with buffered fields. `kind` is a fixed word, never user text."""
 
     kind: str
     id: int
@@ -52,7 +59,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class TimestampedValue:
-    """A last-write-wins value; `at_ms` decides which write was the last."""
+    """A last-write-wins value; the value with the highest `at_ms` wins."""
 
     at_ms: int
     value: str
@@ -68,34 +75,46 @@ class TimestampedValue:
 
 @dataclass(slots=True)
 class Change:
-    """Counts and marks by field; fields are fixed words."""
+    """Counts and timestamped values by field name. Field names are fixed words."""
 
     counts: dict[str, int] = field(default_factory=dict)
     values: dict[str, TimestampedValue] = field(default_factory=dict)
 
+    @classmethod
+    def from_hash(cls, fields: Mapping[bytes, bytes]) -> Self:
+        """Parse the counts (`+field`) and values (`=field`) of a buffer or of totals; ignore other fields."""
+        change = cls()
+        for name, value in fields.items():
+            if name.startswith(b"+"):
+                change.counts[name[1:].decode()] = int(value)
+            elif name.startswith(b"="):
+                change.values[name[1:].decode()] = TimestampedValue.parse(value)
+        return change
+
     def add_count(self, name: str, amount: int = 1) -> None:
         self.counts[name] = self.counts.get(name, 0) + amount
 
-    def set_value(self, name: str, mark: TimestampedValue) -> None:
-        self.values[name] = mark.latest_of(self.values.get(name))
+    def set_value(self, name: str, value: TimestampedValue) -> None:
+        """Set the field unless its present value has a later timestamp."""
+        self.values[name] = value.latest_of(self.values.get(name))
 
     def merge(self, other: "Change") -> None:
         for name, amount in other.counts.items():
             self.add_count(name, amount)
-        for name, mark in other.values.items():
-            self.set_value(name, mark)
+        for name, value in other.values.items():
+            self.set_value(name, value)
 
     @property
     def script_arguments(self) -> list[str | int]:
-        """As the scripts take it: number of counts, (field, amount)..., (field, ms, value)..."""
+        """Return the number of counts, then (field, amount) for each, then (field, ms, value) for each value."""
         counts = [part for pair in self.counts.items() for part in pair]
-        marks = [part for name, mark in self.values.items() for part in (name, mark.at_ms, mark.value)]
-        return [len(self.counts), *counts, *marks]
+        values = [part for name, value in self.values.items() for part in (name, value.at_ms, value.value)]
+        return [len(self.counts), *counts, *values]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What an entity's buffer held. `id` rises from batch to batch of an entity."""
+    """The buffered changes of an entity. The ids of an entity's batches increase."""
 
     entity: Entity
     id: int
@@ -103,12 +122,12 @@ class Batch:
 
 
 def buffer_key(entity: Entity) -> Key:
-    """HASH: unflushed counts (`+field`) and marks (`=field`) of an entity, and their batch `id`."""
+    """HASH: unflushed counts (`+field`) and values (`=field`) of an entity, and the batch `id`."""
     return Key("series", tag=entity.tag, name=f"buffer:{entity.name}")
 
 
 def batch_key(entity: Entity) -> Key:
-    """HASH: a buffer that a flusher took; deleted once it is applied."""
+    """HASH: a buffer that a flusher took; deleted after it was applied to the totals."""
     return Key("series", tag=entity.tag, name=f"batch:{entity.name}")
 
 
@@ -118,7 +137,7 @@ def pending_key(tag: str) -> Key:
 
 
 def taken_key(tag: str) -> Key:
-    """ZSET: entity -> ms at which its batch was taken. One member for each batch."""
+    """ZSET: entity -> ms at which a flusher took its batch. One member for each batch."""
     return Key("series", tag=tag, name="taken")
 
 
@@ -127,19 +146,16 @@ def last_batch_key(tag: str) -> Key:
     return Key("series", tag=tag, name="batches")
 
 
-PARTITION_TAGS = tuple(f"b{number}" for number in range(PARTITION_COUNT))
-
-
 def add_command(entity: Entity, change: Change, now_ms: int) -> Command:
-    """Add to an entity's buffer; for a pipeline of the caller."""
+    """Return the command that adds a change to an entity's buffer, for the caller's pipeline."""
     keys = [buffer_key(entity), pending_key(entity.tag), last_batch_key(entity.tag)]
     return ADD.command(keys, [now_ms, entity.name, *change.script_arguments])
 
 
 def find_due_commands(tag: str, now_ms: int, limit: int) -> tuple[Command, Command]:
-    """The oldest entities of a partition: batches left behind, then buffers."""
-    left = ("ZRANGEBYSCORE", taken_key(tag), "-inf", now_ms - BATCH_LEASE_MS, "LIMIT", 0, limit)
-    return left, ("ZRANGE", pending_key(tag), 0, limit - 1)
+    """Return two commands: the batches of a partition with an expired lease, then its oldest buffers."""
+    expired = ("ZRANGEBYSCORE", taken_key(tag), "-inf", now_ms - BATCH_LEASE_MS, "LIMIT", 0, limit)
+    return expired, ("ZRANGE", pending_key(tag), 0, limit - 1)
 
 
 def take_command(entity: Entity, now_ms: int) -> Command:
@@ -147,54 +163,166 @@ def take_command(entity: Entity, now_ms: int) -> Command:
     return TAKE.command(keys, [entity.name, now_ms, BATCH_LEASE_MS])
 
 
-def finish_command(applied: Batch) -> Command:
-    entity = applied.entity
-    return FINISH_BATCH.command([batch_key(entity), taken_key(entity.tag)], [entity.name, applied.id])
+def finish_command(batch: Batch) -> Command:
+    """Return the command that deletes a batch after it was applied."""
+    entity = batch.entity
+    return FINISH.command([batch_key(entity), taken_key(entity.tag)], [entity.name, batch.id])
 
 
 def parse_batch(entity: Entity, reply: Reply) -> Batch | None:
-    """The batch in the fields of a buffer; None where there is none."""
-    found: dict[bytes, bytes] = dict(zip(reply[::2], reply[1::2], strict=True))
-    return Batch(entity, int(found[b"id"]), parse_change(found)) if found else None
-
-
-def parse_change(fields: Mapping[bytes, bytes]) -> Change:
-    """Counts and marks among the fields of a hash."""
-    change = Change()
-    for name, value in fields.items():
-        if name.startswith(b"+"):
-            change.counts[name[1:].decode()] = int(value)
-        elif name.startswith(b"="):
-            change.values[name[1:].decode()] = TimestampedValue.parse(value)
-    return change
+    """Parse the fields of a buffer; None if the reply is empty."""
+    fields: dict[bytes, bytes] = dict(zip(reply[::2], reply[1::2], strict=True))
+    return Batch(entity, int(fields[b"id"]), Change.from_hash(fields)) if fields else None
 
 
 class Buffers:
-    """Buffers over a store; `buffer_flush.py` empties them."""
+    """The buffers of a store. `Flusher` empties them."""
 
     def __init__(self, store: Store) -> None:
         self._series = store.component("series")
 
     async def add(self, changes: Mapping[Entity, Change], now_ms: int) -> None:
-        """Add to the buffers of several entities, in one round trip a node."""
-        await self._series.gather([add_command(*each, now_ms) for each in changes.items()])
+        """Add changes to the buffers of several entities, in one round trip per node."""
+        await self._series.gather([add_command(entity, change, now_ms) for entity, change in changes.items()])
 
     async def read_unflushed(self, entities: Sequence[Entity]) -> list[list[Batch]]:
-        """For each entity what is not applied yet, or was just now: compare the ids with its totals'.
+        """Return for each entity the batches that may not be in its totals; compare their ids with the totals.
 
-        The buffer is read before the batch: one that is taken in between is seen twice, never missed.
+        The buffer is read before the batch, so a buffer that is taken in between is read twice, never missed.
         """
         keys = [key for entity in entities for key in (buffer_key(entity), batch_key(entity))]
         replies = await self._series.gather([("HGETALL", key) for key in keys])
-        pairs = zip(entities, replies[::2], replies[1::2], strict=True)
-        return [_unique_batches(parse_batch(entity, each) for each in (older, newer)) for entity, older, newer in pairs]
+        rows = zip(entities, replies[::2], replies[1::2], strict=True)
+        return [_unique_batches(parse_batch(entity, reply) for reply in pair) for entity, *pair in rows]
 
     async def count_waiting(self) -> int:
-        """How many entities have unflushed changes."""
+        """Return the number of entities with unflushed changes."""
         keys = [key for tag in PARTITION_TAGS for key in (pending_key(tag), taken_key(tag))]
         return sum(await self._series.gather([("ZCARD", key) for key in keys]))
 
 
-def _unique_batches(found: Iterable[Batch | None]) -> list[Batch]:
-    """Of one id the later look counts."""
-    return list({each.id: each for each in found if each is not None}.values())
+def _unique_batches(batches: Iterable[Batch | None]) -> list[Batch]:
+    """For equal ids the later read wins."""
+    return list({batch.id: batch for batch in batches if batch is not None}.values())
+
+
+# Flushing
+
+
+ApplyBatches = Callable[[Sequence[Batch]], Awaitable[list[Batch]]]
+"""Applies each batch once, also if it is called again, and returns the batches that are applied."""
+
+
+@dataclass(slots=True)
+class FlushResult:
+    """Batches that were applied, batches that remain, and the first error of a node."""
+
+    applied: int = 0
+    remaining: int = 0
+    error: StoreError | None = None
+
+
+class Flusher:
+    """Moves buffers to their totals: takes the oldest buffers, applies them, deletes them.
+
+    Any number of flushers may run at the same time. If a flusher dies between two steps, the batch remains and
+    another flusher takes it after its lease; applying it again changes nothing.
+    """
+
+    def __init__(self, store: Store, apply: ApplyBatches, *, entities_per_round: int = ENTITIES_PER_ROUND) -> None:
+        self._store = store
+        self._apply = apply
+        self._entities_per_round = entities_per_round
+
+    async def flush(self, now_ms: int, *, limit: int = MAX_BATCHES_PER_FLUSH) -> FlushResult:
+        """Flush about `limit` buffers, oldest first. An error of one node does not delay the other nodes."""
+        result = FlushResult()
+        while result.applied < limit and not result.remaining and result.error is None:
+            entities = await self.find_due(now_ms, result)
+            batches = await self.take_batches(entities[: limit - result.applied], now_ms, result)
+            applied = await self._apply(batches) if batches else []
+            await self.finish_batches(applied, result)
+            result.applied += len(applied)
+            result.remaining += len(batches) - len(applied)
+            if not batches:
+                break
+        return result
+
+    # The three steps. They are public so that tests can stop between two steps.
+
+    async def find_due(self, now_ms: int, result: FlushResult) -> list[Entity]:
+        """Return the oldest entities of each partition; batches with an expired lease come first."""
+        commands = [
+            command for tag in PARTITION_TAGS for command in find_due_commands(tag, now_ms, self._entities_per_round)
+        ]
+        replies = await self._gather_partial(commands, result)
+        names = [name for reply in replies if not isinstance(reply, StoreError) for name in reply]
+        return [Entity.parse(name) for name in dict.fromkeys(names)]
+
+    async def take_batches(self, entities: Sequence[Entity], now_ms: int, result: FlushResult) -> list[Batch]:
+        """Take the batches of the entities, except batches that another flusher has taken."""
+        replies = await self._gather_partial([take_command(entity, now_ms) for entity in entities], result)
+        pairs = zip(entities, replies, strict=True)
+        batches = (parse_batch(entity, reply) for entity, reply in pairs if not isinstance(reply, StoreError))
+        return [batch for batch in batches if batch is not None]
+
+    async def finish_batches(self, batches: Sequence[Batch], result: FlushResult) -> None:
+        await self._gather_partial([finish_command(batch) for batch in batches], result)
+
+    async def _gather_partial(self, commands: Sequence[Command], result: FlushResult) -> list[Reply | StoreError]:
+        """Run the commands and record the first error in `result`."""
+        replies = await gather_partial(self._store, commands)
+        first_error = next((reply for reply in replies if isinstance(reply, StoreError)), None)
+        result.error = result.error or first_error
+        return replies
+
+
+# Totals
+
+
+TotalsKeyBuilder = Callable[[int], Key]
+"""Returns the key of the totals of an entity's id."""
+
+
+class BufferTotals:
+    """The totals of entities. `key_builders` maps each kind of entity to a function from id to key."""
+
+    def __init__(self, store: Store, key_builders: Mapping[str, TotalsKeyBuilder]) -> None:
+        self._store = store
+        self._key_builders = dict(key_builders)
+        self._buffers = Buffers(store)
+
+    def key(self, entity: Entity) -> Key:
+        return self._key_builders[entity.kind](entity.id)
+
+    async def apply(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Add batches to the totals; return the batches that are applied, now or earlier."""
+        commands = [
+            APPLY.command([self.key(batch.entity)], [batch.id, *batch.change.script_arguments]) for batch in batches
+        ]
+        replies = await gather_partial(self._store, commands)
+        return [batch for batch, reply in zip(batches, replies, strict=True) if not isinstance(reply, StoreError)]
+
+    async def delete(self, entity: Entity) -> None:
+        """Delete the totals of a deleted entity. Changes that are added later create them again."""
+        key = self.key(entity)
+        await self._store.node(key).execute("DEL", key)
+
+    async def read(self, entities: Sequence[Entity]) -> list[Change]:
+        """Return the totals plus the unflushed changes: each count exactly once, also during a flush.
+
+        The buffers are read before the totals, so a batch that is applied in between is recognised by its id.
+        This takes two round trips.
+        """
+        unflushed = await self._buffers.read_unflushed(entities)
+        replies = await self._store.gather([("HGETALL", self.key(entity)) for entity in entities])
+        return [_add_unflushed(reply, batches) for reply, batches in zip(replies, unflushed, strict=True)]
+
+
+def _add_unflushed(reply: Reply, unflushed: Sequence[Batch]) -> Change:
+    fields: dict[bytes, bytes] = dict(zip(reply[::2], reply[1::2], strict=True))
+    total, applied_id = Change.from_hash(fields), int(fields.get(b"batch", 0))
+    for batch in unflushed:
+        if batch.id > applied_id:
+            total.merge(batch.change)
+    return total

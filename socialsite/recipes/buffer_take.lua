@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Purpose: take an entity's buffer as a batch and clear it, in one step; a batch left behind is taken again instead.
+-- Purpose: rename an entity's buffer to a batch in one step, or take a batch whose lease has expired.
 -- KEYS: the buffer, the batch, the pending set, the taken set (one tag).
--- ARGV: entity, now in ms, for how many ms a batch belongs to its taker.
--- Returns: the batch as a flat list of fields and values; empty if there is none or another flusher has it.
+-- ARGV: entity, now in ms, duration of a flusher's lease on a batch in ms.
+-- Returns: the batch as a flat list of fields and values; empty if there is no batch or another flusher has taken it.
 
 local buffer, batch, pending, taken = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local entity, now = ARGV[1], tonumber(ARGV[2])

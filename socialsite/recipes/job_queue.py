@@ -1,48 +1,132 @@
-"""An at-least-once queue of jobs: a Redis stream with one consumer group, and its dead letters.
+"""An at-least-once job queue: a Redis stream with one consumer group, and a stream of dead letters.
 
-A job is in the stream until it is finished or buried, so whatever dies in between, it is performed again:
-handlers must be idempotent. Finishing adds the jobs that follow and lets go of the job in one script. A job
-that a worker has taken is pending; when the worker's heartbeat is gone, others claim it at once. The server
-counts deliveries, so a job that kills every worker reaches the dead letters too.
+A job is in the stream until it is finished or becomes a dead letter. If a worker dies, another worker performs
+the job again, so job handlers must be idempotent. One script deletes a finished job and adds its following jobs.
+A job that a worker has fetched is pending. When the worker's heartbeat expires, other workers claim its jobs.
+The server counts deliveries, so a job that kills every worker becomes a dead letter, too.
 
-Knows no payload's meaning. The loop that turns it is in `worker.py`.
+The queue does not interpret payloads. `worker.py` performs the jobs.
 """
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import structlog
 
-from socialsite.recipes.jobs import (
-    DeadLetter,
-    Job,
-    PermanentFailure,
-    QueueDepth,
-    RetryPolicy,
-    parse_dead_letter,
-    parse_payload,
-    validated_stream_id,
-)
 from socialsite.recipes.process_identity import is_dead_process, process_identity
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, load_script
 
 CONSUMER_GROUP = "workers"
-DEFAULT_RETRY_POLICY = RetryPolicy()
-MAX_DEAD_LETTERS = 10_000
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
+STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
+MAX_DEAD_LETTERS = 10_000
 
-ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY_DEAD_LETTER, DEREGISTER = (
+ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER = (
     load_script(f"job_queue_{name}.lua", __package__)
-    for name in ("add", "beat", "claim", "finish", "bury", "revive", "retire")
+    for name in ("add_when_full", "heartbeat", "reclaim", "finish", "dead_letter", "retry", "deregister")
 )
-__all__ = ["DeadLetter", "Job", "JobQueue", "PermanentFailure", "QueueDepth", "RetryPolicy"]
 log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
 
 
+class PermanentFailure(Exception):
+    """Raised by a job handler if the job can never succeed: it becomes a dead letter without another try."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Delays and time limits of a queue, in ms."""
+
+    heartbeat_ttl_ms: int = 10_000
+    """TTL of a heartbeat; a worker renews it more than three times within."""
+    reclaim_interval_ms: int = 500
+    """Interval at which a worker looks for jobs of dead workers."""
+    stuck_after_ms: int = 60_000
+    """Idle time after which other workers claim a job of a live worker."""
+    lost_after_ms: int = 5_000
+    """Idle time after which a worker claims its own job again, because the reply that delivered it was lost."""
+    retry_delays_ms: tuple[int, ...] = (500, 1_000, 2_000, 4_000)
+    """Delay after the first failed try, the second and so on. There is one more try than delays."""
+
+    @property
+    def max_tries(self) -> int:
+        return len(self.retry_delays_ms) + 1
+
+    @property
+    def redelivery_delays(self) -> str:
+        """Return the delays before the second and later deliveries of a dead worker's job; the second has none."""
+        return ",".join(map(str, (0, *self.retry_delays_ms[1:])))
+
+
+DEFAULT_RETRY_POLICY = RetryPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A delivered job. `tries` counts the deliveries: 1 for the first."""
+
+    id: str
+    payload: bytes
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """Numbers of unfetched jobs, fetched but unfinished jobs and dead letters, and the age of the oldest job."""
+
+    waiting: int
+    pending: int
+    dead: int
+    oldest_ms: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.waiting or self.pending)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A job that failed for good. `id` is the id of the dead letter, `job_id` the id that the job had."""
+
+    id: str
+    job_id: str
+    payload: bytes
+    reason: str
+    tries: int
+
+    @property
+    def at_ms(self) -> int:
+        """Time at which the job became a dead letter: Unix ms by the server's clock."""
+        return int(self.id.partition("-")[0])
+
+
+def parse_payload(fields: Sequence[bytes]) -> bytes:
+    """Return the payload of a stream entry; empty if the entry has none, which the job handler then refuses."""
+    return dict(zip(fields[::2], fields[1::2], strict=True)).get(b"payload", b"")
+
+
+def parse_dead_letter(id: str, fields: Sequence[bytes]) -> DeadLetter:
+    values = dict(zip(fields[::2], fields[1::2], strict=True))
+    return DeadLetter(
+        id=id,
+        job_id=values[b"job"].decode(),
+        payload=values[b"payload"],
+        reason=values[b"reason"].decode(errors="replace"),
+        tries=int(values[b"tries"]),
+    )
+
+
+def validated_stream_id(text: str) -> str:
+    """Return `text`. Raises ValueError if it is not the id of a stream entry."""
+    if not STREAM_ID.fullmatch(text):
+        raise ValueError(f"not the id of a dead letter: {text!r}")
+    return text
+
+
 class JobQueue:
-    """The queue `name`; workers are known by hex names."""
+    """The queue `name`. A worker is identified by a hexadecimal name."""
 
     def __init__(self, store: Store, name: str = "outbox", retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
         self._store = store
@@ -51,16 +135,16 @@ class JobQueue:
 
     @property
     def stream_key(self) -> Key:
-        """STREAM of unfinished jobs, field `payload`; finished ones are deleted, so it holds what is owed."""
+        """STREAM of unfinished jobs, field `payload`; finished jobs are deleted."""
         return Key("jobs", tag=self._name, name="stream")
 
     @property
     def dead_letters_key(self) -> Key:
-        """STREAM of buried jobs, about the newest 10,000: `payload`, `reason`, `tries`, `job`."""
+        """STREAM of dead letters, about the newest 10,000: `payload`, `reason`, `tries`, `job`."""
         return Key("jobs", tag=self._name, name="dead")
 
     def heartbeat_key(self, worker: str) -> Key:
-        """STRING with a TTL of 10 s, the worker's process; while it is there, the worker is alive."""
+        """STRING: identity of the worker's process. TTL 10 s; the worker is alive while the key exists."""
         return Key("jobs", tag=self._name, name=f"worker:{worker}")
 
     # Producers
@@ -69,12 +153,12 @@ class JobQueue:
         return ("XADD", self.stream_key, "*", "payload", payload)
 
     async def add(self, payload: bytes) -> str:
-        """Returns the job's id."""
+        """Add a job and return its id."""
         (added,) = await self._store.write(self.stream_key, self.add_command(payload))
         return str(added.decode())
 
     async def add_when_full(self, payload: bytes) -> str:
-        """As `add`, of a job that frees memory: a full server takes it, too."""
+        """Like `add`, for a job that frees memory: a full server accepts it, too."""
         command = ADD_WHEN_FULL.command([self.stream_key], [payload])
         (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())
@@ -83,11 +167,11 @@ class JobQueue:
 
     @property
     def node(self) -> Node:
-        """The server that holds the jobs, as the store is arranged now."""
+        """The node that stores the jobs now."""
         return self._store.node(self.stream_key)
 
     async def create_group(self) -> None:
-        """Make the group where it is missing. It starts at the beginning: jobs may be older than workers."""
+        """Create the consumer group if it is missing. It starts at the first entry, which may be older."""
         try:
             await self.node.execute("XPENDING", self.stream_key, CONSUMER_GROUP)
         except CommandRefused as missing:
@@ -98,13 +182,16 @@ class JobQueue:
                 _raise_unless(error, "BUSYGROUP")
 
     async def send_heartbeat(self, worker: str) -> None:
-        """Say that `worker` is alive; once before its first `take`, then every few seconds."""
+        """Record that `worker` is alive. Call it before the first `fetch`, then every few seconds."""
         await self.node.run(
             HEARTBEAT, [self.heartbeat_key(worker)], [process_identity(), self.retry_policy.heartbeat_ttl_ms]
         )
 
     async def fetch(self, worker: str, count: int, wait_ms: int) -> list[Job]:
-        """Up to `count` jobs nobody has had; waits for the first. Do not cancel: it may have got some."""
+        """Fetch up to `count` new jobs; wait at most `wait_ms` for the first one.
+
+        Do not cancel this call: the server may have delivered jobs already.
+        """
         command = (
             "XREADGROUP", "GROUP", CONSUMER_GROUP, worker, "COUNT", count, "BLOCK", max(1, wait_ms),
             "STREAMS", self.stream_key, ">",
@@ -113,25 +200,25 @@ class JobQueue:
         return [Job(id.decode(), parse_payload(fields), 1) for id, fields in reply[0][1]] if reply else []
 
     async def finish(self, job: Job, following: Sequence[bytes] = ()) -> bool:
-        """Add the jobs that follow and let go of `job`; False, and nothing added, if it was gone already."""
+        """Delete `job` and add the following jobs; False, and nothing is added, if it was deleted before."""
         return bool(await self._run(FINISH, [self.stream_key], [CONSUMER_GROUP, job.id, *following]))
 
     async def fail(self, job: Job, reason: str) -> int | None:
-        """After how many ms to try `job` again; None: that was the last try and it is buried."""
+        """Return the delay in ms before the next try; None if this was the last try: `job` is a dead letter now."""
         if job.tries < self.retry_policy.max_tries:
             return self.retry_policy.retry_delays_ms[job.tries - 1]
         await self.move_to_dead_letters(job, reason)
         return None
 
     async def renew_claim(self, worker: str, job: Job, *, count_try: bool = True) -> Job | None:
-        """Renew the claim on a job for another try; None if it was finished elsewhere."""
+        """Renew the claim on a job for another try; None if another worker finished it."""
         tries = job.tries + count_try
-        renewal = ("XCLAIM", self.stream_key, CONSUMER_GROUP, worker, 0, job.id, "RETRYCOUNT", tries)
-        claimed = await self._with_group(lambda: self.node.execute(*renewal))
+        command = ("XCLAIM", self.stream_key, CONSUMER_GROUP, worker, 0, job.id, "RETRYCOUNT", tries)
+        claimed = await self._with_group(lambda: self.node.execute(*command))
         return Job(job.id, job.payload, tries) if claimed else None
 
     async def move_to_dead_letters(self, job: Job, reason: str) -> bool:
-        """Move a job to the dead letters; False if it was gone already."""
+        """Move a job to the dead letters; False if the job was deleted before."""
         tries = min(job.tries, self.retry_policy.max_tries)
         args = [CONSUMER_GROUP, job.id, job.payload, reason, tries, MAX_DEAD_LETTERS]
         if not await self._run(DEAD_LETTER, [self.stream_key, self.dead_letters_key], args):
@@ -139,33 +226,27 @@ class JobQueue:
         log.error("dead_letter", queue=self._name, job=job.id, tries=tries, reason=reason)
         return True
 
-    async def reclaim(self, worker: str, *, held_ids: Collection[str] = (), count: int = 1) -> list[Job]:
-        """Claim jobs left behind: by dead workers, by a lost reply to ourselves, by workers that are stuck.
+    async def reclaim(self, worker: str, *, job_ids_in_progress: Collection[str] = (), count: int = 1) -> list[Job]:
+        """Claim jobs of dead workers, jobs that a lost reply delivered to `worker`, and jobs of stuck workers.
 
-        One at a time is best: whichever job killed its worker is then the only one whose tries are counted
-        again. Jobs that used up their tries this way are buried here; one that has been adopted before waits
-        as long as if it had failed.
+        A `count` of 1 is best: then a job that kills its worker does not raise the number of tries of other jobs.
+        Jobs that have no tries left become dead letters here. A job that was reclaimed before waits as long as
+        after a failed try.
         """
-        gone = [(owner, 0) for owner in await self._find_dead_workers(worker)]
-        ours, anybody = (worker, self.retry_policy.lost_after_ms), ("", self.retry_policy.stuck_after_ms)
-        for owner, idle_ms in (*gone, ours, anybody):
-            args = [
-                CONSUMER_GROUP,
-                worker,
-                owner,
-                idle_ms,
-                count,
-                self.retry_policy.redelivery_delays,
-                *held_ids,
-            ]
-            while claimed := await self._run(RECLAIM, [self.stream_key, self.heartbeat_key(owner or worker)], args):
+        owners = [(owner, 0) for owner in await self._find_dead_workers(worker)]
+        owners += [(worker, self.retry_policy.lost_after_ms), ("", self.retry_policy.stuck_after_ms)]
+        for owner, idle_ms in owners:
+            keys = [self.stream_key, self.heartbeat_key(owner or worker)]
+            delays = self.retry_policy.redelivery_delays
+            args = [CONSUMER_GROUP, worker, owner, idle_ms, count, delays, *job_ids_in_progress]
+            while claimed := await self._run(RECLAIM, keys, args):
                 jobs = [Job(id.decode(), payload, tries) for id, tries, payload in claimed]
-                if alive := [job for job in jobs if not await self._move_if_exhausted(job)]:
-                    return alive
+                if performable := [job for job in jobs if not await self._move_if_exhausted(job)]:
+                    return performable
         return []
 
     async def deregister(self, worker: str) -> int:
-        """`worker` leaves; what it has not finished is free at once. Returns how many those are (to 100)."""
+        """Remove `worker`; others may claim its jobs immediately. Return the number of these jobs, at most 100."""
         return int(await self._run(DEREGISTER, [self.stream_key, self.heartbeat_key(worker)], [CONSUMER_GROUP, worker]))
 
     # Operators
@@ -175,35 +256,33 @@ class JobQueue:
             ("XLEN", self.stream_key), ("XPENDING", self.stream_key, CONSUMER_GROUP), ("XLEN", self.dead_letters_key),
             ("XRANGE", self.stream_key, "-", "+", "COUNT", 1), ("TIME",),
         ]  # fmt: skip
-        # No MULTI: a full server refuses whatever stands in one. So a job may end between two of these.
-        owed, pending, dead, oldest, now = await self._with_group(lambda: self.node.pipeline(commands))
+        # No MULTI, because a full server refuses it. So a job may end between two of these commands.
+        jobs, pending, dead, oldest, now = await self._with_group(lambda: self.node.pipeline(commands))
         age_ms = int(now[0]) * 1000 + int(now[1]) // 1000 - int(oldest[0][0].split(b"-")[0]) if oldest else 0
-        return QueueDepth(max(0, owed - pending[0]), pending[0], dead, max(0, age_ms))
+        return QueueDepth(max(0, jobs - pending[0]), pending[0], dead, max(0, age_ms))
 
-    async def read_payloads(self, most: int) -> list[bytes]:
-        """What is owed, oldest first, at most so many; for audits, which take nothing out."""
-        found: list[bytes] = []
+    async def read_payloads(self, limit: int) -> list[bytes]:
+        """Return the payloads of unfinished jobs, oldest first, at most `limit`. Changes nothing; for audits."""
+        payloads: list[bytes] = []
         first = "-"
-        while len(found) < most:
-            count = min(1000, most - len(found))
+        while len(payloads) < limit:
+            count = min(1000, limit - len(payloads))
             rows = await self.node.execute("XRANGE", self.stream_key, first, "+", "COUNT", count)
-            found += [parse_payload(fields) for _, fields in rows]
+            payloads += [parse_payload(fields) for _, fields in rows]
             if len(rows) < count:
                 break
             first = f"({rows[-1][0].decode()}"
-        return found
+        return payloads
 
     async def read_dead_letters(self, limit: int, cursor: str | None = None) -> list[DeadLetter]:
-        """Newest first, strictly older than the letter `cursor`."""
+        """Return dead letters, newest first; if `cursor` is given, only those older than that id."""
         newest = f"({validated_stream_id(cursor)}" if cursor else "+"
         rows = await self.node.execute("XREVRANGE", self.dead_letters_key, newest, "-", "COUNT", limit)
         return [parse_dead_letter(id.decode(), fields) for id, fields in rows]
 
     async def retry_dead_letter(self, id: str) -> bool:
-        """Make a new job of a dead letter; False if there is none."""
-        return bool(
-            await self.node.run(RETRY_DEAD_LETTER, [self.dead_letters_key, self.stream_key], [validated_stream_id(id)])
-        )
+        """Turn a dead letter into a new job; False if there is no such dead letter."""
+        return bool(await self.node.run(RETRY, [self.dead_letters_key, self.stream_key], [validated_stream_id(id)]))
 
     async def delete_dead_letter(self, id: str) -> bool:
         return bool(await self.node.execute("XDEL", self.dead_letters_key, validated_stream_id(id)))
@@ -214,7 +293,7 @@ class JobQueue:
         return await self._with_group(lambda: self.node.run(script, keys, args))
 
     async def _with_group(self, call: Callable[[], Awaitable[T]]) -> T:
-        """`call`, and once more with a new group where the old one is gone (a new or emptied server)."""
+        """Await `call`. If the group is missing (a new or emptied server), create it and call again."""
         try:
             return await call()
         except CommandRefused as error:
@@ -223,7 +302,7 @@ class JobQueue:
         return await call()
 
     async def _move_if_exhausted(self, job: Job) -> bool:
-        """Buries a job that used up its tries without ever failing in words."""
+        """Move a job to the dead letters if its workers died or were stuck in all of its tries."""
         if job.tries <= self.retry_policy.max_tries:
             return False
         await self.move_to_dead_letters(
@@ -232,17 +311,18 @@ class JobQueue:
         return True
 
     async def _find_dead_workers(self, worker: str) -> list[str]:
-        """Workers that have no heartbeat any more, or whose process here is known to be dead."""
+        """Return other workers whose heartbeat has expired, or whose process on this machine has ended."""
         rows = await self._with_group(lambda: self.node.execute("XINFO", "CONSUMERS", self.stream_key, CONSUMER_GROUP))
         names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         others = [name for name in names if name != worker and CONSUMER_NAME.fullmatch(name)]
-        marks = await self.node.pipeline([("GET", self.heartbeat_key(name)) for name in others])
-        killed = [name for name, seen in zip(others, marks, strict=True) if seen and is_dead_process(seen.decode())]
-        await self.node.pipeline([("DEL", self.heartbeat_key(name)) for name in killed])
-        return [name for name, seen in zip(others, marks, strict=True) if not seen or name in killed]
+        identities = await self.node.pipeline([("GET", self.heartbeat_key(name)) for name in others])
+        heartbeats = dict(zip(others, identities, strict=True))
+        ended = [name for name in others if heartbeats[name] and is_dead_process(heartbeats[name].decode())]
+        await self.node.pipeline([("DEL", self.heartbeat_key(name)) for name in ended])
+        return [name for name in others if not heartbeats[name] or name in ended]
 
 
 def _raise_unless(error: CommandRefused, *codes: str) -> None:
-    """Passes over the refusals named; raises any other."""
+    """Raise the error unless its message starts with one of the codes."""
     if not str(error).startswith(codes):
         raise error

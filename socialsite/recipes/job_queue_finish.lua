@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Purpose: a job is done: add the jobs that follow from it and let it go, in one step. allow-oom: it frees what it adds.
--- KEYS[1]: the stream.
--- ARGV: group, id of the job, then the payloads of the jobs that follow.
--- Returns: 1, or 0 if somebody finished it before; then nothing is added, so a chain of jobs never doubles.
+-- Purpose: delete a finished job and add the jobs that follow it, in one step. allow-oom: the script frees memory, too.
+-- KEYS: the stream.
+-- ARGV: group, id of the job, then the payloads of the following jobs.
+-- Returns: 1, or 0 if the job was finished before. Then nothing is added, so a chain of jobs never doubles.
 
 if #redis.call("XPENDING", KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1) == 0 then
   return 0

@@ -1,12 +1,13 @@
-"""Locks for cron-like work: one flusher, one trimmer at a time. Correctness never rests on one.
+"""Locks for periodic work: one flusher or one trimmer at a time. Correctness must never depend on a lock.
 
-A lock in Redis is a lease: it can be lost (a failover, a process that sleeps through its life), and its
-holder learns of it late. So what runs under one must be right without it; the lock only saves doing it twice.
+A lock in Redis is a lease: its owner can lose it (a failover, a process that is paused longer than the TTL) and
+notices the loss late. So work under a lock must be correct without it; the lock only saves doing the work twice.
 
-    jobs:{flush}:lock    STRING  token of the holder, with a life
-    jobs:{flush}:fence   STRING  counts the holders; a resource that keeps the largest can refuse older ones
+    jobs:{flush}:lock    STRING  token of the owner, with a TTL
+    jobs:{flush}:fence   STRING  fencing number; a resource that stores the highest number can refuse older owners
 
-Both of the ways of "Scaling SQL with Redis": give up at once (`wait_s=0`), or wait so long and no longer.
+`wait_s=0` gives up immediately if the lock is taken; otherwise `acquire` waits at most `wait_s` seconds.
+Source: the article "Scaling SQL with Redis", section "Basic Locks".
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import random
 import re
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from socialsite.store import Key, Store, StoreUnavailable, load_script
 
@@ -26,25 +28,25 @@ NAME_PATTERN = re.compile(r"[a-z]+")
 
 
 class LockNotAcquired(Exception):
-    """Somebody else holds the lock."""
+    """Another owner holds the lock."""
 
 
 class LockLost(Exception):
-    """The lock's life ended while its holder still worked: the work was stopped."""
+    """The lock expired or its deadline passed during the work: the work was cancelled."""
 
 
 def lock_key(name: str) -> Key:
-    """STRING: token of the holder; gone LOCK_TTL_MS after the last renewal."""
+    """STRING: token of the owner. Expires LOCK_TTL_MS after the last renewal."""
     return Key("jobs", tag=name, name="lock")
 
 
 def fence_key(name: str) -> Key:
-    """STRING: how many times the lock was taken. Never expires: an older holder must stay recognizable."""
+    """STRING: number of acquisitions so far. Never expires, so that an older owner is always recognised."""
     return Key("jobs", tag=name, name="fence")
 
 
 class Lock:
-    """The lock `name`, a fixed word."""
+    """The lock `name`, which is a fixed lower-case word."""
 
     def __init__(self, store: Store, name: str, *, ttl_ms: int = LOCK_TTL_MS) -> None:
         if not NAME_PATTERN.fullmatch(name):
@@ -54,84 +56,85 @@ class Lock:
         self.ttl_ms = ttl_ms
 
     async def acquire(self, *, wait_s: float = 0) -> "LockLease":
-        """Take it; others are waited for at most `wait_s`. Raises Locked, StoreUnavailable."""
+        """Acquire the lock; wait at most `wait_s`. Raises LockNotAcquired, StoreUnavailable."""
         loop, token = asyncio.get_running_loop(), secrets.token_hex(16)
         deadline = loop.time() + wait_s
         while True:
-            asked_at = loop.time()
+            sent_at = loop.time()
             keys = [lock_key(self.name), fence_key(self.name)]
             if fence := int(await self._node.run(ACQUIRE, keys, [token, self.ttl_ms])):
-                return LockLease(self, token, fence, asked_at + self.ttl_ms / 1000)
-            pause = RETRY_DELAY_S * random.uniform(0.5, 1)  # noqa: S311 - only spreads those who wait
+                return LockLease(self, token, fence, sent_at + self.ttl_ms / 1000)
+            pause = RETRY_DELAY_S * random.uniform(0.5, 1)  # noqa: S311 - only spreads the retries
             if loop.time() + pause > deadline:
                 raise LockNotAcquired(self.name)
             await asyncio.sleep(pause)
 
     @contextlib.asynccontextmanager
     async def hold(self, *, wait_s: float = 0, timeout_s: float | None = None) -> "AsyncIterator[LockLease]":
-        """Hold it for a block, renewing it meanwhile; `timeout_s`: the block's deadline.
+        """Hold the lock during a block and renew it; cancel the block after `timeout_s`.
 
-        Raises Locked before the block; LockLost when the deadline passes or renewals stop: the block is
-        cancelled before its lock can be somebody else's, and the lock is given back in any case.
+        Raises LockNotAcquired before the block. Raises LockLost if the timeout passes or the renewals fail: the
+        block is cancelled before another owner can acquire the lock. The lock is released in every case.
         """
-        held = await self.acquire(wait_s=wait_s)
+        lease = await self.acquire(wait_s=wait_s)
         end = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         try:
-            async with asyncio.timeout_at(held.deadline(end)) as life:
-                renewing = asyncio.create_task(held.keep_renewing(life, end))
+            async with asyncio.timeout_at(lease.deadline(end)) as timeout:
+                renewal = asyncio.create_task(lease.keep_renewing(timeout, end))
                 try:
-                    yield held
+                    yield lease
                 finally:
-                    renewing.cancel()
-                    await asyncio.gather(renewing, return_exceptions=True)
+                    renewal.cancel()
+                    await asyncio.gather(renewal, return_exceptions=True)
         except TimeoutError as error:
-            if not life.expired():
+            if not timeout.expired():
                 raise
             raise LockLost(self.name) from error
         finally:
-            with contextlib.suppress(StoreUnavailable):  # it ends by itself
-                await held.release()
+            with contextlib.suppress(StoreUnavailable):  # the lock expires anyway
+                await lease.release()
 
     async def renew(self, token: str) -> bool:
-        """False where it is no longer the token's."""
+        """Extend the TTL; False if the token no longer holds the lock."""
         return bool(await self._node.run(RENEW, [lock_key(self.name)], [token, self.ttl_ms]))
 
     async def release(self, token: str) -> bool:
-        """False where it was no longer the token's."""
+        """Release the lock; False if the token no longer holds it."""
         return bool(await self._node.run(RELEASE, [lock_key(self.name)], [token]))
 
 
+@dataclass(slots=True)
 class LockLease:
-    """A lock that was taken. `fence` is larger than that of everybody who held it before."""
+    """An acquired lock. `fence` is higher than the fencing number of every earlier owner."""
 
-    def __init__(self, lock: Lock, token: str, fence: int, ends_at: float) -> None:
-        self._lock = lock
-        self._token = token
-        self.fence = fence
-        self.expires_at = ends_at
-        """By the loop's clock, counted from before the server was asked: never later than there."""
+    _lock: Lock
+    _token: str
+    fence: int
+    expires_at: float
+    """Time of the event loop, counted from before the command was sent: never later than on the server."""
 
     def deadline(self, end: float | None) -> float:
         return self.expires_at if end is None else min(end, self.expires_at)
 
     async def renew(self) -> bool:
-        asked_at = asyncio.get_running_loop().time()
+        """Extend the lease; False if it was lost."""
+        sent_at = asyncio.get_running_loop().time()
         if not await self._lock.renew(self._token):
             return False
-        self.expires_at = asked_at + self._lock.ttl_ms / 1000
+        self.expires_at = sent_at + self._lock.ttl_ms / 1000
         return True
 
     async def release(self) -> bool:
         return await self._lock.release(self._token)
 
-    async def keep_renewing(self, life: asyncio.Timeout, end: float | None) -> None:
-        """Renew three times a life until the lock is lost; a store that is away is asked again."""
+    async def keep_renewing(self, timeout: asyncio.Timeout, end: float | None) -> None:
+        """Renew three times per TTL and move `timeout` along; let it expire when the lock is lost."""
         while True:
             await asyncio.sleep(self._lock.ttl_ms / 3000)
             try:
                 if not await self.renew():
-                    life.reschedule(asyncio.get_running_loop().time())
+                    timeout.reschedule(asyncio.get_running_loop().time())
                     return
             except StoreUnavailable:
                 continue
-            life.reschedule(self.deadline(end))
+            timeout.reschedule(self.deadline(end))

@@ -1,7 +1,7 @@
--- Purpose: take a lock that nobody holds, and the next fencing number with it.
+-- Purpose: acquire a free lock and increment its fencing number.
 -- KEYS: the lock, its fence (one tag).
--- ARGV: token, life in ms.
--- Returns: the fencing number; 0 if somebody holds the lock. A repeated call with the holder's token answers again.
+-- ARGV: token, TTL in ms.
+-- Returns: the fencing number (the same one if the token holds the lock already), or 0 if another token holds the lock.
 
 if not redis.call("SET", KEYS[1], ARGV[1], "NX", "PX", ARGV[2]) then
   if redis.call("GET", KEYS[1]) ~= ARGV[1] then

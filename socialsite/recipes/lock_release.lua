@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Purpose: give a lock back, if it is still the caller's: somebody else's is never freed.
+-- Purpose: release a lock if the caller's token still holds it. A lock of another token is never released.
 -- KEYS: the lock.
 -- ARGV: token.
--- Returns: 1, or 0 if it was no longer the caller's.
+-- Returns: 1, or 0 if the token no longer holds the lock.
 
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return 0

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Purpose: let a lock live on, if it is still the caller's.
+-- Purpose: extend the TTL of a lock if the caller's token still holds it.
 -- KEYS: the lock.
--- ARGV: token, life in ms from now.
--- Returns: 1, or 0 if it is no longer the caller's.
+-- ARGV: token, TTL in ms.
+-- Returns: 1, or 0 if the token no longer holds the lock.
 
 if redis.call("GET", KEYS[1]) ~= ARGV[1] then
   return 0

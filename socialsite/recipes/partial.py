@@ -1,6 +1,6 @@
-"""A gather whose nodes fail one by one: a node in trouble keeps nobody else's replies back.
+"""Run commands on several nodes so that an error of one node does not lose the replies of the others.
 
-For work where part of the answer is worth having: flushing buffers, recording statistics.
+For work that is useful in part, such as flushing buffers or recording statistics.
 """
 
 import asyncio
@@ -11,13 +11,18 @@ from socialsite.store import Command, Key, Node, Reply, Store, StoreError
 from socialsite.store.commands import routing_key
 
 T = TypeVar("T")
+NodeGroups = list[tuple[Node, list[T]]]
+Unroutable = list[tuple[T, StoreError]]
 
 
 async def gather_partial(store: Store, commands: Sequence[Command]) -> list[Reply | StoreError]:
-    """One round trip a node, replies in order; an error of a node stands in the place of all its replies."""
+    """Run the commands in one round trip per node and return the replies in order.
+
+    If a node fails, its error takes the place of each of its replies.
+    """
     replies: list[Reply | StoreError] = [None] * len(commands)
 
-    async def ask(node: Node, positions: list[int]) -> None:
+    async def run_group(node: Node, positions: list[int]) -> None:
         try:
             answers: Sequence[Reply] = await node.pipeline([commands[position] for position in positions])
         except StoreError as error:
@@ -25,26 +30,22 @@ async def gather_partial(store: Store, commands: Sequence[Command]) -> list[Repl
         for position, answer in zip(positions, answers, strict=True):
             replies[position] = answer
 
-    groups, homeless = group_by_node(store, range(len(commands)), lambda position: routing_key(commands[position]))
-    for position, error in homeless:
+    groups, unroutable = group_by_node(store, range(len(commands)), lambda position: routing_key(commands[position]))
+    for position, error in unroutable:
         replies[position] = error
-    await asyncio.gather(*(ask(node, positions) for node, positions in groups))
+    await asyncio.gather(*(run_group(node, positions) for node, positions in groups))
     return replies
 
 
-NodeGroups = list[tuple[Node, list[T]]]
-Unroutable = list[tuple[T, StoreError]]
-
-
-def group_by_node(store: Store, things: Sequence[T], key: Callable[[T], Key]) -> tuple[NodeGroups[T], Unroutable[T]]:
-    """Things by the node of their key, each in its order; and those whose slot nobody holds now."""
+def group_by_node(store: Store, items: Sequence[T], key_of: Callable[[T], Key]) -> tuple[NodeGroups[T], Unroutable[T]]:
+    """Group items by the node of their key, and list the items whose slot no node serves now."""
     groups: dict[int, tuple[Node, list[T]]] = {}
-    homeless: Unroutable[T] = []
-    for thing in things:
+    unroutable: Unroutable[T] = []
+    for item in items:
         try:
-            node = store.node(key(thing))
+            node = store.node(key_of(item))
         except StoreError as error:
-            homeless.append((thing, error))
+            unroutable.append((item, error))
         else:
-            groups.setdefault(id(node), (node, []))[1].append(thing)
-    return list(groups.values()), homeless
+            groups.setdefault(id(node), (node, []))[1].append(item)
+    return list(groups.values()), unroutable

@@ -1,8 +1,8 @@
-"""Cron-like work of a fleet of workers: each piece once a period, by whoever comes first, not by two at once.
+"""Periodic work of several workers: one worker performs each task once per interval, and no two at the same time.
 
-Every worker runs the same schedule. A turn is claimed by SET NX PX, the work runs under a lock. Neither is
-relied upon: a turn may be done twice (its claim was lost with a server) or not at all (its worker died), and
-the next period comes anyway.
+Every worker runs the same tasks. A worker claims an interval by SET NX PX and performs the task under a lock.
+Neither is guaranteed: a task may run twice in an interval (a server lost the claim) or not at all (its worker
+died). The next interval follows in any case.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PeriodicTask:
-    """Work done every `every_s` seconds, for at most `timeout_s`. `name` is a fixed word."""
+    """Work performed every `interval_s` seconds, for at most `timeout_s`. `name` is a fixed word."""
 
     name: str
     interval_s: float
@@ -29,47 +29,50 @@ class PeriodicTask:
     timeout_s: float = 60.0
 
     def next_delay_s(self) -> float:
-        """Until the next try: at random a little less than a period, which spreads the workers."""
+        """Return the delay before the next try: 90 to 100 % of the interval, which spreads the workers."""
         return self.interval_s * random.uniform(0.9, 1.0)  # noqa: S311 - no secret
 
 
 def claim_key(name: str) -> Key:
-    """STRING: this period's turn is claimed; lives 90% of the period, so that a slow clock misses none."""
+    """STRING: this interval is claimed. TTL 90 % of the interval, so that a slow clock misses no interval."""
     return Key("jobs", tag=name, name="turn")
 
 
 class PeriodicTasks:
-    """Runs its turns until it is closed; `run_if_due` is one try of one of them."""
+    """Repeats the tasks from `start` until `close`."""
 
-    def __init__(self, store: Store, turns: Sequence[PeriodicTask]) -> None:
+    def __init__(self, store: Store, tasks: Sequence[PeriodicTask]) -> None:
         self._store = store
-        self._periodic_tasks = tuple(turns)
+        self._tasks = tuple(tasks)
         self._supervisor = TaskSupervisor()
 
     def start(self) -> None:
-        for turn in self._periodic_tasks:
-            self._supervisor.start(partial(self._repeat, turn))
+        for task in self._tasks:
+            self._supervisor.start(partial(self._repeat, task))
 
     async def close(self) -> None:
         await self._supervisor.close()
 
-    async def run_if_due(self, turn: PeriodicTask) -> bool:
-        """Do the work unless somebody does it now, or did it this period. Raises StoreError, LockLost."""
+    async def run_if_due(self, task: PeriodicTask) -> bool:
+        """Perform the task; False if another worker performs it now or has performed it in this interval.
+
+        Raises StoreError, LockLost.
+        """
         try:
-            async with Lock(self._store, turn.name).hold(timeout_s=turn.timeout_s):
-                key = claim_key(turn.name)
-                life_ms = max(1, int(turn.interval_s * 900))
-                if await self._store.node(key).execute("SET", key, 1, "NX", "PX", life_ms) is None:
+            async with Lock(self._store, task.name).hold(timeout_s=task.timeout_s):
+                key = claim_key(task.name)
+                ttl_ms = max(1, int(task.interval_s * 900))
+                if await self._store.node(key).execute("SET", key, 1, "NX", "PX", ttl_ms) is None:
                     return False
-                await turn.work()
+                await task.work()
                 return True
         except LockNotAcquired:
             return False
 
-    async def _repeat(self, turn: PeriodicTask) -> None:
+    async def _repeat(self, task: PeriodicTask) -> None:
         while True:
-            await asyncio.sleep(turn.next_delay_s())
+            await asyncio.sleep(task.next_delay_s())
             try:
-                await self.run_if_due(turn)
+                await self.run_if_due(task)
             except (StoreError, LockLost) as error:
-                log.warning("%s waits for its next turn: %s", turn.name, error)
+                log.warning("%s waits for its next turn: %s", task.name, error)

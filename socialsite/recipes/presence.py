@@ -1,7 +1,7 @@
-"""Who is here, and a word to those who are: the publisher's side, for any process (docs/reference/live.md).
+"""Which processes have members online, and messages to these processes: the publisher's side (docs/reference/live.md).
 
-App-blind: members are short words that something is present under (an account id), messages are bytes. Each
-listening process (hub.py) keeps a set of those present in it.
+A member is a short word, such as an account id, and a message is bytes; neither is interpreted here. Each listening
+process (`pubsub_listener.py`) keeps a set of its members.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from socialsite.store import Key, Store
 PRESENCE_TTL_S = 15
 FIXED_CHANNEL_COUNT = 16
 PROCESS_TTL_S = 2 * PRESENCE_TTL_S
-"""Longer than the set lives: a process is still asked as long as its set could hold somebody."""
+"""Longer than the TTL of the set, so that a process is queried as long as its set may exist."""
 SENTINEL_MEMBER = "0"
-"""A member no account has: a set that exists without it was made anew after its predecessor was lost."""
+"""No account has this id. A set without it was created again after the earlier set was lost."""
 
 Member = TypeVar("Member", bound=int | str | bytes)
 
@@ -24,12 +24,12 @@ class MillisecondClock(Protocol):
 
 
 def members_key(process: str) -> Key:
-    """SET of the members present in a process (account ids, `l<list id>`), TTL 15 s, renewed every 5 s."""
+    """SET of the members online in a process (account ids, `l<list id>`). TTL 15 s, renewed every 5 s."""
     return Key("live", tag=process, name="online")
 
 
 def processes_key() -> Key:
-    """ZSET process -> Unix ms at which it counts as gone. Renewed with the set, pruned by everybody."""
+    """ZSET: process -> Unix ms at which it expires. Renewed with the set; every process removes expired ones."""
     return Key("live", tag="processes", name="alive")
 
 
@@ -39,37 +39,37 @@ def process_channel(process: str) -> Key:
 
 
 def fixed_channel(number: int) -> Key:
-    """One of the channels that every process listens to; spreads them over nodes."""
+    """One of the channels to which every process listens; the number spreads them over nodes."""
     return Key("live", tag=f"l{number % FIXED_CHANNEL_COUNT}", name="events")
 
 
 class Presence:
-    """The publisher's side: which processes hold whom, and messages to them."""
+    """Finds the processes of members and publishes messages to processes."""
 
     def __init__(self, store: Store, clock: MillisecondClock) -> None:
         self._store = store
         self._clock = clock
 
     async def live_processes(self) -> list[str]:
-        """Processes that renewed in time."""
+        """Return the processes that have not expired."""
         key = processes_key()
-        found = await self._store.node(key).execute("ZRANGEBYSCORE", key, self._clock.now_ms(), "+inf")
-        return [name.decode() for name in found]
+        names = await self._store.node(key).execute("ZRANGEBYSCORE", key, self._clock.now_ms(), "+inf")
+        return [name.decode() for name in names]
 
     async def locate(self, members: Sequence[Member]) -> dict[str, list[Member]]:
-        """process -> those of `members` present in it; one SMISMEMBER a live process.
+        """Map each process to its members among `members`, with one SMISMEMBER per live process.
 
-        A number stands for its text, and so do its digits: passes of thousands of ids come as they were read.
+        Members are ints, strings or bytes of digits, so callers pass thousands of ids without converting them.
         """
         processes = await self.live_processes() if members else []
         replies = await self._store.gather(("SMISMEMBER", members_key(name), *members) for name in processes)
-        places: dict[str, list[Member]] = {}
+        members_by_process: dict[str, list[Member]] = {}
         for process, flags in zip(processes, replies, strict=True):
             present = [member for member, flag in zip(members, flags, strict=True) if flag]
             if present:
-                places[process] = present
-        return places
+                members_by_process[process] = present
+        return members_by_process
 
     async def publish(self, payloads: Mapping[Key, bytes]) -> None:
-        """Publish one message a channel."""
+        """Publish one message per channel."""
         await self._store.gather(("SPUBLISH", channel, payload) for channel, payload in payloads.items())

@@ -1,7 +1,7 @@
-"""Whether a process of this machine still runs, so that nobody has to wait for its heartbeat to fade.
+"""Detect that a process of this machine has ended, without waiting until its heartbeat expires.
 
-A mark names a process: where it runs (kernel boot and pid namespace), its pid and its start. Only a process
-in the same place can be called dead; of any other nothing is known.
+An identity names a process: its host (kernel boot id and pid namespace), its pid and its start time. Only a
+process of the same host can be recognised as dead; nothing is known about other hosts.
 """
 
 import hashlib
@@ -14,38 +14,38 @@ from pathlib import Path
 
 @cache
 def process_identity() -> str:
-    """This process, as others can look for it."""
+    """Return the identity of this process: host, pid and start time."""
     return f"{_host_identity()} {os.getpid()} {_read_start_time(os.getpid()) or '?'}"
 
 
-def is_dead_process(marked: str) -> bool:
-    """True only if the process surely runs no more."""
-    place, _, process = marked.partition(" ")
+def is_dead_process(identity: str) -> bool:
+    """Return True only if the process has certainly ended."""
+    host, _, process = identity.partition(" ")
     pid, _, start = process.partition(" ")
-    if place != _host_identity() or not pid.isdigit():
+    if host != _host_identity() or not pid.isdigit():
         return False
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # somebody else's, so it is there
+    except PermissionError:  # a process of another user, so it exists
         return False
-    found = _read_start_time(int(pid))
-    return found is not None and start not in ("?", found)
+    present_start = _read_start_time(int(pid))
+    return present_start is not None and start not in ("?", present_start)
 
 
 @cache
 def _host_identity() -> str:
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        place = f"{boot} {os.readlink('/proc/self/ns/pid')}"
+        host = f"{boot} {os.readlink('/proc/self/ns/pid')}"
     except OSError:  # not Linux
-        place = f"{platform.node()} {uuid.getnode()}"
-    return hashlib.sha256(place.encode()).hexdigest()[:16]
+        host = f"{platform.node()} {uuid.getnode()}"
+    return hashlib.sha256(host.encode()).hexdigest()[:16]
 
 
 def _read_start_time(pid: int) -> str | None:
-    """When the process began, in the kernel's ticks; "ended" for a zombie; None where it cannot be seen."""
+    """Return the start time in kernel ticks; "ended" for a zombie; None if /proc cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,9 +1,9 @@
-"""The listener's side of messages between processes: this process's channels and its presence set.
+"""Receive messages on this process's channels and keep its presence set: the listener's side.
 
-One `PubSubListener` an event loop listens; any process publishes through `Presence`. Messages are hints and may be lost;
-the hub says when: `on_lost` in the order of the messages, before any later one is handed over, and `on_gap`
-once everything is registered again and the owner can read the truth. It listens where its channels live: that
-may be another node after a failover, a slot's departure, or a move of the data.
+Each event loop has one `PubSubListener`; any process publishes through `Presence`. Messages are hints and may be
+lost, and the listener reports a loss: it calls `on_lost` before it delivers any later message, and `on_resynced`
+once it is subscribed and registered again, so that the owner can read the stored state. The listener subscribes at
+the nodes that serve its channels. These change after a failover, a slot migration or a migration of the store.
 """
 
 import asyncio
@@ -21,7 +21,6 @@ from socialsite.recipes.presence import (
     PROCESS_TTL_S,
     SENTINEL_MEMBER,
     MillisecondClock,
-    Presence,
     fixed_channel,
     members_key,
     process_channel,
@@ -35,24 +34,14 @@ PRESENCE_RENEWAL_INTERVAL_S = 5.0
 RETRY_DELAY_S = 0.5
 MAX_RESYNC_JITTER_S = 0.05
 
-__all__ = [
-    "SENTINEL_MEMBER",
-    "MillisecondClock",
-    "Presence",
-    "PubSubListener",
-    "fixed_channel",
-    "members_key",
-    "process_channel",
-    "processes_key",
-]
 log = logging.getLogger(__name__)
 
 
 class PubSubListener:
-    """The listener's side: this process's channels and its presence set.
+    """This process's subscriptions and its presence set.
 
-    `enter` before reading what a member is to see: a publisher writes first and asks the set after, so
-    whichever comes second sees the other.
+    Call `add_member` before reading what the member sees. A publisher writes first and reads the presence set
+    afterwards, so either the reader sees the write or the publisher sees the member.
     """
 
     def __init__(
@@ -72,28 +61,28 @@ class PubSubListener:
         self._on_lost = on_lost
         self._on_resynced = on_resynced
         self._renewal_interval_s = renewal_interval_s
-        self._members: Counter[str] = Counter()
+        self._sockets_by_member: Counter[str] = Counter()
         self._channels = [process_channel(self.process_id), *map(fixed_channel, range(FIXED_CHANNEL_COUNT))]
         self._subscriptions: list[Subscription] = []
         self._supervisor = TaskSupervisor(on_crash=self.resync)
         self._needs_resync = asyncio.Event()
-        self._renewed_at = 0.0  # of the event loop's clock
+        self._renewed_at = 0.0  # time of the event loop
 
     async def open(self) -> None:
-        """Listen, then be present. Raises StoreUnavailable."""
-        async with AsyncExitStack() as undoing:
-            undoing.push_async_callback(self._stop_listening)
+        """Subscribe, then register the presence set. Raises StoreUnavailable."""
+        async with AsyncExitStack() as cleanup:
+            cleanup.push_async_callback(self._unsubscribe)
             await self._subscribe_all()
             await self._register()
-            undoing.pop_all()
+            cleanup.pop_all()
         self._store.on_topology_change.add(self._on_topology_change)
         self._supervisor.start(self._renew_forever)
         self._supervisor.start(self._resync_forever)
 
     async def close(self) -> None:
-        """Stop listening and leave; the set would fade by itself."""
+        """Unsubscribe and delete the presence set. If the store is unavailable, the set expires."""
         self._store.on_topology_change.discard(self._on_topology_change)
-        await self._stop_listening()
+        await self._unsubscribe()
         try:
             await self._store.gather(
                 [("UNLINK", members_key(self.process_id)), ("ZREM", processes_key(), self.process_id)]
@@ -102,25 +91,25 @@ class PubSubListener:
             log.info("presence is left to fade: %s", error)
 
     async def add_member(self, member: str) -> None:
-        """One more socket of `member` is here. Raises StoreUnavailable (the member then is not)."""
-        self._members[member] += 1
-        key, held = members_key(self.process_id), None
+        """Count one more socket of `member`. Raises StoreUnavailable; the socket is then not counted."""
+        self._sockets_by_member[member] += 1
+        key, has_sentinel = members_key(self.process_id), None
         try:
-            held, _, _ = await self._store.node(key).transaction(
+            has_sentinel, _, _ = await self._store.node(key).transaction(
                 [("SISMEMBER", key, SENTINEL_MEMBER), ("SADD", key, member), ("EXPIRE", key, PRESENCE_TTL_S)]
             )
         finally:
-            if held is None:  # refused, or the caller was cancelled
-                self._members[member] -= 1
-        if not held:
+            if has_sentinel is None:  # the store refused it, or the caller was cancelled
+                self._sockets_by_member[member] -= 1
+        if not has_sentinel:
             self.resync()
 
     def remove_member(self, member: str) -> None:
-        """One socket less. The set is told at the next renewal: a reader who turns a page is back by then."""
-        self._members[member] -= 1
+        """Count one socket less. The next renewal updates the set, because most readers reconnect before."""
+        self._sockets_by_member[member] -= 1
 
     def resync(self) -> None:
-        """Something may have been missed: the owner hears of it at once, then all is registered again."""
+        """Messages may have been lost: call `on_lost` immediately, then subscribe and register again."""
         self._on_lost()
         self._needs_resync.set()
 
@@ -132,36 +121,38 @@ class PubSubListener:
         return list(by_node.values())
 
     async def _subscribe_all(self) -> None:
-        """Listen where the channels live now: open what is missing, then close what nobody needs any more."""
-        wanted = self._channels_by_node()
-        for node, channels in wanted:
+        """Open missing subscriptions at the nodes that serve the channels now, then close unused ones."""
+        channels_by_node = self._channels_by_node()
+        for node, channels in channels_by_node:
             if not any(each.covers(node, channels) for each in self._subscriptions):
                 subscription = Subscription(node, channels)
                 await subscription.open()
                 self._subscriptions.append(subscription)
                 self._supervisor.start(partial(self._listen, subscription))
         for each in list(self._subscriptions):
-            if not any(each.covers(*place) for place in wanted):
+            if not any(each.covers(node, channels) for node, channels in channels_by_node):
                 self._subscriptions.remove(each)
                 each.close()
 
-    async def _stop_listening(self) -> None:
+    async def _unsubscribe(self) -> None:
         await self._supervisor.close()
         for subscription in self._subscriptions:
             subscription.close()
         self._subscriptions = []
 
     def _on_topology_change(self) -> None:
-        """Keys changed their nodes: have channels?"""
+        """Subscribe again if a channel moved to another node."""
         try:
-            wanted = self._channels_by_node()
+            channels_by_node = self._channels_by_node()
         except StoreError:
-            return  # a lost connection will say so, too
-        if not all(any(each.covers(*place) for each in self._subscriptions) for place in wanted):
-            self.resync()
+            return  # a lost connection will trigger the resync, too
+        for node, channels in channels_by_node:
+            if not any(each.covers(node, channels) for each in self._subscriptions):
+                self.resync()
+                return
 
     async def _listen(self, subscription: Subscription) -> None:
-        """Until its connection is gone; whoever took it off the list has another already."""
+        """Deliver messages until the connection is lost. A subscription that was replaced needs no resync."""
         while True:
             message = await subscription.receive()
             if message is CONNECTION_LOST:
@@ -177,7 +168,7 @@ class PubSubListener:
                 self.resync()
 
     def _has_presence_expired(self) -> bool:
-        """This process stood still until its set was gone: what was for its members went nowhere."""
+        """Return whether this process was paused longer than the TTL, so messages to its members were lost."""
         now = asyncio.get_running_loop().time()
         return not self._needs_resync.is_set() and now - self._renewed_at > PRESENCE_TTL_S
 
@@ -185,9 +176,10 @@ class PubSubListener:
         while True:
             await self._needs_resync.wait()
             self._needs_resync.clear()
-            await asyncio.sleep(random.uniform(0, MAX_RESYNC_JITTER_S))  # noqa: S311 - processes shall not come in step
+            # The jitter keeps processes from resyncing at the same time.
+            await asyncio.sleep(random.uniform(0, MAX_RESYNC_JITTER_S))  # noqa: S311
             try:
-                # By name first: a cluster whose slots moved sends us on, and so knows where to listen.
+                # Commands by key first: the redirections of a cluster show which nodes serve the channels now.
                 await self._store.gather([("EXISTS", channel) for channel in self._channels])
                 await self._subscribe_all()
                 await self._register()
@@ -198,14 +190,15 @@ class PubSubListener:
                 await asyncio.sleep(RETRY_DELAY_S)
 
     async def _register(self) -> None:
+        """Store the presence set and add this process to the set of processes."""
         key = members_key(self.process_id)
-        asked_at = asyncio.get_running_loop().time()
-        members = [SENTINEL_MEMBER, *(member for member, sockets in self._members.items() if sockets > 0)]
+        sent_at = asyncio.get_running_loop().time()
+        members = [SENTINEL_MEMBER, *(member for member, sockets in self._sockets_by_member.items() if sockets > 0)]
         await self._store.node(key).transaction(
             [("SADD", key, *members), ("EXPIRE", key, PRESENCE_TTL_S)],
         )
         await self._store.node(processes_key()).execute("ZADD", processes_key(), self._expires_at_ms(), self.process_id)
-        self._renewed_at = asked_at
+        self._renewed_at = sent_at
 
     async def _renew_forever(self) -> None:
         while True:
@@ -216,23 +209,24 @@ class PubSubListener:
                 log.warning("presence could not be renewed: %s", error)
 
     async def _renew(self) -> None:
+        """Extend the TTL, remove members without sockets and expired processes; resync if the set was lost."""
         key = members_key(self.process_id)
-        asked_at = asyncio.get_running_loop().time()
-        left = [member for member, sockets in self._members.items() if sockets <= 0]
-        for member in left:
-            del self._members[member]
-        commands = [("SREM", key, *left)] if left else []
-        held, *_ = await self._store.gather(
+        sent_at = asyncio.get_running_loop().time()
+        absent = [member for member, sockets in self._sockets_by_member.items() if sockets <= 0]
+        for member in absent:
+            del self._sockets_by_member[member]
+        removal = [("SREM", key, *absent)] if absent else []
+        has_sentinel, *_ = await self._store.gather(
             [
                 ("SISMEMBER", key, SENTINEL_MEMBER),
-                *commands,
+                *removal,
                 ("EXPIRE", key, PRESENCE_TTL_S),
                 ("ZADD", processes_key(), self._expires_at_ms(), self.process_id),
                 ("ZREMRANGEBYSCORE", processes_key(), "-inf", f"({self._clock.now_ms()}"),
             ]
         )
-        if held:
-            self._renewed_at = asked_at
+        if has_sentinel:
+            self._renewed_at = sent_at
         else:
             self.resync()
 

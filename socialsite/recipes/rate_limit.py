@@ -1,17 +1,18 @@
-"""Rate limits: INCR keys per minute, two adjacent ones weighted into a sliding minute.
+"""Rate limits: one counter per minute, and two adjacent counters weighted into a sliding minute.
 
-With `previous` hits counted in the minute before, `current` in this one and `elapsed` ms of it gone, a hit is
-granted iff
+With `previous` hits in the previous minute, `current` hits in this minute and `elapsed` ms of this minute gone, a
+hit is granted if and only if
 
     (current + 1) * 60_000 + previous * (60_000 - elapsed) <= limit * 60_000
 
-in integers, nothing rounded (rounding down would let a burst across the edge reach 2 * limit). Only granted
-hits count. So the clock's edge gives no second burst: at most `limit` in any minute of the clock, and at most
-2 * limit - 1 in any true 60 s (all of them late in one minute, the rest of them late in the next).
+in integers, without rounding. (Rounding down would allow bursts of up to 2 * limit around the change of the minute.)
+Only granted hits are counted. At most `limit` hits are granted in any minute of the clock, and at most
+2 * limit - 1 in any 60 seconds: all of them late in one minute and the rest late in the next.
 
-The rules of one subject lie under one tag and are decided by one script, all or nothing. Two subjects (an
-account and an address) may lie on two nodes: `hit_all` asks both and takes back what only one granted.
-`now_ms` is the server's time as the caller's clock keeps it.
+All counters of one identifier have one tag, and one script decides all its rules: all are counted or none.
+Two identifiers (an account and an address) may belong to two nodes: `hit_all` counts both and takes back the hits
+of the identifiers that granted it if another one refused. `now_ms` is the server's time according to the caller's
+clock.
 """
 
 import hashlib
@@ -23,13 +24,12 @@ from typing import Self
 from socialsite.store import Command, Key, Reply, Store, load_script
 
 MINUTE_MS = 60_000
-HIT = load_script("rate_limit.lua", __package__)
-REFUND = load_script("rate_limit_refund.lua", __package__)
+HIT, REFUND = (load_script(f"rate_limit_{name}.lua", __package__) for name in ("hit", "refund"))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """At most `limit` hits a minute for each subject; None: off. `name` is a fixed word, never user text."""
+    """At most `limit` hits a minute for each identifier; None: off. `name` is a fixed word, never user text."""
 
     name: str
     limit: int | None
@@ -43,7 +43,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """Whose hits are counted; its tag places all its counters on one node."""
+    """The account, address or handle that is limited. All counters of a tag are on one node."""
 
     tag: str
 
@@ -53,18 +53,18 @@ class Identifier:
 
     @classmethod
     def address(cls, text: str) -> Self:
-        """A network address. An IPv6 client owns its /64 and may send from any of it, so the /64 counts."""
+        """A network address. An IPv6 client may use any address of its /64 network, so the network is limited."""
         return cls(_digest(f"address {network_of(text)}"))
 
     @classmethod
     def handle(cls, text: str) -> Self:
-        """A handle that somebody tries to log in with, whether such an account exists or not."""
+        """A handle that a client tries to log in with, whether or not the account exists."""
         return cls(_digest(f"handle {text.casefold()}"))
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`rule` refused, and would grant after `retry_after_s` whole seconds if nothing else came."""
+    """If refused: `rule` refused, and would grant after `retry_after_s` whole seconds without other hits."""
 
     granted: bool
     rule: str = ""
@@ -73,7 +73,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """What one rule has counted for a subject: `used_milli`: the weighted minute, in thousandths."""
+    """Hits of one identifier under one rule. `used_milli` is the weighted minute in thousandths of a hit."""
 
     rule: str
     limit: int | None
@@ -82,87 +82,90 @@ class WindowStats:
     used_milli: int
 
 
+IdentifierRules = tuple[Identifier, Sequence[Rule]]
 GRANTED = Decision(granted=True)
 
 
-def counter_key(subject: Identifier, rule: Rule, minute: int) -> Key:
-    """STRING, hits of `subject` under `rule` in one minute since 1970; lives 120 s from its first hit."""
-    return Key("limits", tag=subject.tag, name=f"{rule.name}:{minute}")
+def counter_key(identifier: Identifier, rule: Rule, minute: int) -> Key:
+    """STRING: hits of an identifier under a rule in one minute since 1970. TTL 120 s from its first hit."""
+    return Key("limits", tag=identifier.tag, name=f"{rule.name}:{minute}")
 
 
-def hit_command(subject: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
-    """One more hit, for a pipeline of the caller; read the reply with `parse_decision`."""
-    minute, elapsed = divmod(now_ms, MINUTE_MS)
-    keys = [counter_key(subject, rule, minute - back) for rule in rules for back in (0, 1)]
+def hit_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
+    """Return the command that counts one hit, for the caller's pipeline; `parse_decision` parses its reply."""
+    elapsed = now_ms % MINUTE_MS
     args = [argument for rule in rules for argument in (rule.name, rule.limit or 0)]
-    return HIT.command(keys, [elapsed, *args])
+    return HIT.command(_window_keys(identifier, rules, now_ms), [elapsed, *args])
 
 
 def parse_decision(reply: Reply) -> Decision:
-    """The verdict in the reply to a `hit_command`."""
     granted, rule, wait_ms = reply
     return GRANTED if granted else Decision(False, rule.decode(), max(1, -(-int(wait_ms) // 1000)))
 
 
-def refund_command(subject: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
-    """Takes back one granted hit; `now_ms` is the one it was granted with."""
-    return REFUND.command([counter_key(subject, rule, now_ms // MINUTE_MS) for rule in _active_rules(rules)])
+def refund_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
+    """Return the command that takes back one granted hit; `now_ms` is the time of that hit."""
+    return REFUND.command([counter_key(identifier, rule, now_ms // MINUTE_MS) for rule in _active_rules(rules)])
 
 
 class RateLimiter:
-    """Limits over a store. Store trouble raises StoreUnavailable: the caller fails open or closed."""
+    """Rate limits in a store. Raises StoreUnavailable if the store fails: the caller decides to grant or refuse."""
 
     def __init__(self, store: Store) -> None:
         self._limits = store.component("limits")
 
-    async def hit(self, subject: Identifier, rules: Sequence[Rule], now_ms: int) -> Decision:
+    async def hit(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Decision:
         """Count one hit under all `rules`, or under none if one of them refuses."""
-        return await self.hit_all([(subject, rules)], now_ms)
+        return await self.hit_all([(identifier, rules)], now_ms)
 
-    async def hit_all(self, asked: Sequence[tuple[Identifier, Sequence[Rule]]], now_ms: int) -> Decision:
-        """Count one hit for each subject in one pipeline, and take it back where another one refused.
+    async def hit_all(self, hits: Sequence[IdentifierRules], now_ms: int) -> Decision:
+        """Count one hit for each identifier in one pipeline; if one refuses, take back the hits of the others.
 
-        Between hit and refund a concurrent caller sees the hit: it may be refused too early, never granted
-        too much. If the refund is lost, the counter forgets it by itself within two minutes.
+        Between hit and refund a concurrent caller sees the hit and may be refused too early, but it is never
+        granted too much. If the refund is lost, the counter expires within two minutes.
         """
-        asked = [(subject, rules) for subject, rules in asked if _active_rules(rules)]
-        replies = await self._limits.gather([hit_command(subject, rules, now_ms) for subject, rules in asked])
-        verdicts = [parse_decision(reply) for reply in replies]
-        refusals = [verdict for verdict in verdicts if not verdict.granted]
+        hits = [(identifier, rules) for identifier, rules in hits if _active_rules(rules)]
+        replies = await self._limits.gather([hit_command(identifier, rules, now_ms) for identifier, rules in hits])
+        decisions = [parse_decision(reply) for reply in replies]
+        refusals = [decision for decision in decisions if not decision.granted]
         if not refusals:
             return GRANTED
-        granted = [pair for pair, verdict in zip(asked, verdicts, strict=True) if verdict.granted]
-        await self._limits.gather([refund_command(*pair, now_ms) for pair in granted])
-        return max(refusals, key=lambda verdict: verdict.retry_after_s)
+        await self.refund_all([hit for hit, decision in zip(hits, decisions, strict=True) if decision.granted], now_ms)
+        return max(refusals, key=lambda decision: decision.retry_after_s)
 
-    async def refund_all(self, granted: Sequence[tuple[Identifier, Sequence[Rule]]], now_ms: int) -> None:
-        """Take back what `hit_all` granted with `now_ms`: the action it was counted for did not happen."""
-        await self._limits.gather([refund_command(*pair, now_ms) for pair in granted if _active_rules(pair[1])])
+    async def refund_all(self, hits: Sequence[IdentifierRules], now_ms: int) -> None:
+        """Take back hits that were granted with `now_ms`, because the counted action did not happen."""
+        commands = [refund_command(identifier, rules, now_ms) for identifier, rules in hits if _active_rules(rules)]
+        await self._limits.gather(commands)
 
-    async def read_stats(self, subject: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
-        """What an operator sees; counts nothing."""
-        minute, elapsed = divmod(now_ms, MINUTE_MS)
-        keys = [counter_key(subject, rule, minute - back) for rule in rules for back in (0, 1)]
-        counts = [int(reply or 0) for reply in await self._limits.gather([("GET", key) for key in keys])]
+    async def read_stats(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
+        """Return the counters of each rule, for operators; count nothing."""
+        elapsed = now_ms % MINUTE_MS
+        replies = await self._limits.gather([("GET", key) for key in _window_keys(identifier, rules, now_ms)])
+        counts = [int(reply or 0) for reply in replies]
         return [
             WindowStats(rule.name, rule.limit, current, previous, used_milli(current, previous, elapsed))
             for rule, current, previous in zip(rules, counts[::2], counts[1::2], strict=True)
         ]
 
-    async def clear(self, subject: Identifier, rules: Sequence[Rule], now_ms: int) -> bool:
-        """Forget what was counted; True if anything was."""
-        minute = now_ms // MINUTE_MS
-        keys = [counter_key(subject, rule, minute - back) for rule in rules for back in (0, 1)]
-        return any(await self._limits.gather([("DEL", key) for key in keys]))
+    async def clear(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> bool:
+        """Delete the counters; True if any existed."""
+        return any(await self._limits.gather([("DEL", key) for key in _window_keys(identifier, rules, now_ms)]))
+
+
+def _window_keys(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[Key]:
+    """Return for each rule its counters of this minute and of the previous minute."""
+    minute = now_ms // MINUTE_MS
+    return [counter_key(identifier, rule, minute - back) for rule in rules for back in (0, 1)]
 
 
 def used_milli(current: int, previous: int, elapsed: int) -> int:
-    """The weighted minute in thousandths of a hit, rounded up."""
+    """Return the weighted minute in thousandths of a hit, rounded up."""
     return -(-(current * MINUTE_MS + previous * (MINUTE_MS - elapsed)) // (MINUTE_MS // 1000))
 
 
 def network_of(text: str) -> str:
-    """The address as it is counted: IPv4 whole (also mapped into IPv6), IPv6 by its /64, else the text."""
+    """Return the IPv4 address (also if mapped into IPv6) or the IPv6 /64 network; any other text unchanged."""
     try:
         address = ipaddress.ip_address(text.strip())
     except ValueError:

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Purpose: take back one hit that was counted although another rule, elsewhere, refused the request.
--- KEYS: the counters of the minute the hit was counted in (all of one tag).
+-- Purpose: take back one hit that was counted although another identifier's rule refused the request.
+-- KEYS: the counters of the minute in which the hit was counted (all of one tag).
 -- ARGV: none.
--- Returns: how many counters were lowered; an expired one is left alone, none falls below zero.
+-- Returns: the number of decremented counters. An expired counter is not created, and no counter falls below zero.
 
 local lowered = 0
 for _, counter in ipairs(KEYS) do

@@ -1,4 +1,4 @@
-"""Background work of a process that has to go on: each task has an owner, and a defect does not end it."""
+"""Background tasks of a process that must keep running: a task that crashes is logged and started again."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Tasks that run until `close`. One that stumbles is logged and begun again, one that returns is done."""
+    """Owns tasks until `close`. A task that raises is started again; a task that returns is done."""
 
     def __init__(self, on_crash: Callable[[], None] | None = None) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -26,8 +26,8 @@ class TaskSupervisor:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _run(self, work: TaskFactory, running: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(running)
+    def _run(self, work: TaskFactory, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(lambda ended: self._restart(ended, work))
 

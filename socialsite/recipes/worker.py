@@ -1,8 +1,7 @@
-"""The loop that turns a job queue: takes jobs, performs several at once, retries, adopts what others left.
+"""The worker of a job queue: fetches jobs, performs several concurrently, retries them, reclaims abandoned jobs.
 
-Every task here is owned by a TaskGroup and awaited. A store that is away stops nothing: each call is repeated
-with growing, jittered pauses. A worker asked to stop finishes what it is performing, takes nothing new, and
-leaves the rest pending for others.
+A TaskGroup owns and awaits every task. If the store is unavailable, each call is repeated with growing, jittered
+pauses. A worker that stops finishes the jobs in progress, fetches no new ones, and leaves the other jobs pending.
 """
 
 import asyncio
@@ -18,12 +17,12 @@ from socialsite.store import StoreUnavailable
 from socialsite.store.aof import track_nodes, wait_for_aof
 
 JobHandler = Callable[[bytes], Awaitable[Sequence[bytes]]]
-"""Performs one payload and returns the payloads of the jobs that follow from it."""
+"""Performs the job of one payload and returns the payloads of the following jobs."""
 
 DEFAULT_CONCURRENCY = 8
-MAX_JOBS_IN_MEMORY = 256  # jobs in memory, those that wait for another try included
-JOB_TIMEOUT_S = 45.0  # below the 60 s after which other workers take a job for forgotten
-FETCH_WAIT_MS = 500  # so long a stop may have to wait for a quiet queue
+MAX_JOBS_IN_MEMORY = 256  # including jobs that wait for another try
+JOB_TIMEOUT_S = 45.0  # less than RetryPolicy.stuck_after_ms, after which other workers claim the job
+FETCH_WAIT_MS = 500  # longest delay of a stop while the queue is empty
 MAX_REASON_LENGTH = 500
 RETRY_IMMEDIATELY_MS: int | None = 0
 
@@ -32,7 +31,7 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Performs the jobs of `queue` by `handle`. For one run: `run()`, or `run_until_empty()`."""
+    """Performs the jobs of `queue` by calling `handle`. Call `run` or `run_until_empty` once."""
 
     def __init__(
         self,
@@ -50,8 +49,8 @@ class Worker:
         self._job_timeout_s = job_timeout_s
         self._fetch_wait_ms = FETCH_WAIT_MS
         self._job_slots = asyncio.Semaphore(concurrency)
-        self._busy_count = 0  # tries going on or waiting for room
-        self._has_capacity = asyncio.Event()  # less busy than allowed
+        self._busy_count = 0  # tries that run or wait for a slot
+        self._has_capacity = asyncio.Event()  # set while the busy count is below the concurrency
         self._has_capacity.set()
         self._jobs: dict[str, Job] = {}
         self._tasks = asyncio.TaskGroup()
@@ -60,7 +59,7 @@ class Worker:
         self.performed_jobs = 0
 
     def stop(self) -> None:
-        """Finish what is being performed, then let `run` return. Safe to call twice, and from a signal."""
+        """Make `run` return after the jobs in progress. May be called twice, and from a signal handler."""
         self._stopping.set()
 
     @property
@@ -70,7 +69,7 @@ class Worker:
     async def run(self) -> None:
         """Perform jobs until `stop()`."""
         await self._retry_while_unavailable(self._queue.create_group, None)
-        # Before the first job is taken: without a heartbeat others would claim it at once.
+        # Before the first fetch: other workers would claim the jobs of a worker without a heartbeat.
         await self._retry_while_unavailable(self._send_heartbeat, None)
         async with asyncio.TaskGroup() as outer:
             outer.create_task(self._send_heartbeats())
@@ -81,7 +80,7 @@ class Worker:
         await self._retry_while_unavailable(lambda: self._queue.deregister(self.name), 0)
 
     async def run_until_empty(self) -> bool:
-        """Perform until nothing is owed, here or elsewhere (dead letters are not). False: stopped before."""
+        """Perform jobs until the queue has no unfinished jobs; False if the worker was stopped before."""
         self._fetch_wait_ms = 10
         async with asyncio.TaskGroup() as group:
             empty = group.create_task(self._stop_when_empty())
@@ -91,8 +90,8 @@ class Worker:
     # The tasks of a run
 
     async def _send_heartbeats(self) -> None:
-        every_s = self._queue.retry_policy.heartbeat_ttl_ms / 1000 * 0.3
-        while not await _wait_for_event(self._all_tasks_done, every_s):
+        interval_s = self._queue.retry_policy.heartbeat_ttl_ms / 1000 * 0.3
+        while not await _wait_for_event(self._all_tasks_done, interval_s):
             await self._retry_while_unavailable(self._send_heartbeat, None)
 
     async def _fetch_jobs(self) -> None:
@@ -110,11 +109,11 @@ class Worker:
         return await self._queue.fetch(self.name, count, self._fetch_wait_ms)
 
     async def _reclaim_jobs(self) -> None:
-        """One left-behind job at a time: if it kills this worker too, it takes no other's tries with it."""
+        """Reclaim one job at a time: if it kills this worker, too, the tries of other jobs are not counted."""
         no_jobs: list[Job] = []
         while not self.is_stopping:
             jobs = await self._retry_while_unavailable(
-                lambda: self._queue.reclaim(self.name, held_ids=[*self._jobs]), no_jobs
+                lambda: self._queue.reclaim(self.name, job_ids_in_progress=[*self._jobs]), no_jobs
             )
             for job in jobs:
                 if job.id not in self._jobs:
@@ -140,7 +139,7 @@ class Worker:
         return self._tasks.create_task(self._perform(job, postponed))
 
     async def _perform(self, job: Job, postponed: int) -> None:
-        """One try. What must be tried again waits in a task of its own, so that nobody waits for it."""
+        """Perform one try. A retry waits in a separate task, so it blocks no slot."""
         try:
             async with self._job_slots:
                 error = await self._attempt(job)
@@ -149,19 +148,17 @@ class Worker:
         if isinstance(error, StoreUnavailable):
             log.warning("job_waits_for_store", job=job.id, error=str(error))
             self._tasks.create_task(self._retry(job, backoff_s(postponed), postponed + 1))
-        elif (
-            wait_ms := await self._retry_while_unavailable(
-                lambda: self._record_outcome(job, error), RETRY_IMMEDIATELY_MS
-            )
-        ) is None:
+            return
+        wait_ms = await self._retry_while_unavailable(lambda: self._record_outcome(job, error), RETRY_IMMEDIATELY_MS)
+        if wait_ms is None:
             self._jobs.pop(job.id, None)
         else:
             self._tasks.create_task(self._retry(job, wait_ms / 1000, 0))
 
     async def _attempt(self, job: Job) -> BaseException | None:
-        """Perform and finish `job`; the error that kept it from that, whatever it is.
+        """Perform and finish `job`; return the error if it failed.
 
-        A task of its own, so that any defect of a handler arrives here as a value and cannot end the loop.
+        The job runs in a separate task, so that any error of a handler is returned and cannot end the worker.
         """
         task = asyncio.create_task(self._perform_and_finish(job))
         try:
@@ -177,12 +174,13 @@ class Worker:
     async def _perform_and_finish(self, job: Job) -> None:
         with track_nodes() as nodes:
             following = await self._handle(job.payload)
-        # A killed server must not forget work whose job is done elsewhere; the queue's own forgets both.
+        # If a server is killed, it must not lose the writes of a job that another server has deleted as finished.
+        # The queue's own node needs no check: it would lose the writes and the deletion together.
         await wait_for_aof(nodes, unchecked_nodes=[self._queue.node])
         await self._queue.finish(job, following)
 
     async def _record_outcome(self, job: Job, error: BaseException | None) -> int | None:
-        """After how many ms `job` is due again; None: it is done with."""
+        """Return the delay in ms before the next try; None if the job is finished or a dead letter."""
         if error is None:
             self.performed_jobs += 1
             return None
@@ -193,7 +191,7 @@ class Worker:
         return await self._queue.fail(job, format_reason(error))
 
     async def _retry(self, job: Job, wait_s: float, postponed: int) -> None:
-        """Try again, later. A try that the store broke off (`postponed`) does not count against the job."""
+        """Try again after `wait_s`. A try that an unavailable store interrupted (`postponed`) is not counted."""
         await self._pause(wait_s)
         renewed = None
         if not self.is_stopping:
@@ -218,7 +216,7 @@ class Worker:
         await self._queue.send_heartbeat(self.name)
 
     async def _retry_while_unavailable(self, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """`call`, repeated while the store is away; `otherwise` if the worker is stopping by then."""
+        """Await `call` and repeat it while the store is unavailable; `otherwise` if the worker stops."""
         attempt = 0
         while True:
             try:
@@ -231,11 +229,12 @@ class Worker:
             attempt += 1
 
     async def _pause(self, seconds: float) -> None:
-        """Sleep, but no longer than until `stop()`."""
+        """Sleep until the time is over or `stop` is called."""
         await _wait_for_event(self._stopping, seconds)
 
 
 async def _wait_for_event(event: asyncio.Event, seconds: float) -> bool:
+    """Wait until the event is set; False if it is not set in time."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -244,10 +243,10 @@ async def _wait_for_event(event: asyncio.Event, seconds: float) -> bool:
 
 
 def backoff_s(attempt: int) -> float:
-    """Seconds to wait after failure number `attempt` (from 0): 0.05 doubling to 3.2, halved at random."""
+    """Return the seconds to wait after failure `attempt` (from 0): 0.05 doubling to 3.2, times 0.5 to 1 at random."""
     return 0.05 * 2.0 ** min(attempt, 6) * random.uniform(0.5, 1)  # noqa: S311
 
 
 def format_reason(error: BaseException) -> str:
-    """One line for operators: type and message, control characters escaped."""
+    """Return the type and message of an error as one line, with control characters escaped."""
     return f"{type(error).__name__}: {error}".encode("unicode_escape").decode()[:MAX_REASON_LENGTH]

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from socialsite.recipes.jobs import QueueDepth
+from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store.errors import ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key

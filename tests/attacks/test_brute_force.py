@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from socialsite.clock import FixedClock
 from socialsite.container import Services
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.web.services import loop_services
 from tests.support.world import World

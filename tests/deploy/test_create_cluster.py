@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store.key import Key
 from tests.deploy.support import DEPLOY, program
 from tests.support.cluster import ClusterMember

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.migration.opening import open_store
-from socialsite.recipes.buffer import BATCH_LEASE_MS, Buffers, Change, Entity
-from socialsite.recipes.buffer_flush import Flusher
-from socialsite.recipes.buffer_totals import BufferTotals
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.buffer import BATCH_LEASE_MS, Buffers, BufferTotals, Change, Entity, Flusher
 from socialsite.store import Store
 from tests.support.buffering import NOW_MS, totals_key
 
@@ -22,9 +20,9 @@ KILLS = 12
 ENTITIES = [Entity("post", number) for number in range(1, 401)]
 FLUSHER = """
 import asyncio, sys
-from socialsite.recipes.buffer_flush import Flusher
-from socialsite.recipes.buffer_totals import BufferTotals
-from socialsite.migration.opening import open_store
+from socialsite.recipes.buffer import Flusher
+from socialsite.recipes.buffer import BufferTotals
+from socialsite.migration.store_factory import open_store
 from tests.support.buffering import totals_key
 
 async def main(url, now_ms):

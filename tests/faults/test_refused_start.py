@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.startup import ServerTooOld, require_versions
 from socialsite.store import Store
 from socialsite.store.partitioners import balanced_partitioner

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from socialsite.ids import ms_from_id
-from socialsite.migration.copying import KeyCopier
-from socialsite.migration.opening import open_store
-from socialsite.migration.record import MigrationRoute as Way
+from socialsite.migration.key_copier import KeyCopier
+from socialsite.migration.placement_map import MigrationRoute as Way
+from socialsite.migration.store_factory import open_store
 from socialsite.migration.store_pool import StorePool
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services

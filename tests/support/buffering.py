@@ -1,7 +1,6 @@
 """Views of posts, buffered and flushed to totals, as tests add and read them."""
 
-from socialsite.recipes.buffer import Change, Entity
-from socialsite.recipes.buffer_totals import BufferTotals
+from socialsite.recipes.buffer import BufferTotals, Change, Entity
 from socialsite.store import Key, Store
 
 NOW_MS = 1_763_650_440_000

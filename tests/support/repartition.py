@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 from socialsite.migration import commands as operation
-from socialsite.migration.commands import EdgeFamily, MigrationSite
-from socialsite.migration.mover import MigrationReport
-from socialsite.migration.opening import open_store
-from socialsite.migration.progress import MigrationProgress, OnProgress
+from socialsite.migration.commands import MigrationSite
+from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
+from socialsite.migration.repartitioner import EdgeFamily
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Key, StoreUnavailable
 from socialsite.store.factory import COMPONENTS, create_topology
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Store
 from socialsite.store.topology.shard_map import InvalidShardMap, ShardMap, shard_key
 from tests.support.redis_server import RedisServer

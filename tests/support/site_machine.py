@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize
 from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from tests.support.site_model import SiteModel
 from tests.support.topologies import Deployment

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue, PermanentFailure
 from socialsite.recipes.worker import Worker
 

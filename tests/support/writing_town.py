@@ -7,7 +7,7 @@ from typing import Self
 
 from socialsite.clock import FixedClock
 from socialsite.container import Services
-from socialsite.recipes.pubsub_listener import members_key, processes_key
+from socialsite.recipes.presence import members_key, processes_key
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
 from timelines.lists.account_list import AccountList

@@ -15,7 +15,7 @@ import msgspec
 
 from accounts.domain import DELETED, Author
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
-from socialsite.recipes.jobs import PermanentFailure
+from socialsite.recipes.job_queue import PermanentFailure
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.time_slice import SLICE_MS, run_concurrently, run_slice, slice_end, slice_is_over

@@ -11,7 +11,7 @@ from typing import Final
 
 from accounts.domain import DAY_MS
 from socialsite.ids import AccountId
-from socialsite.recipes.series import RankedMetric, Rollup, ranked_key
+from socialsite.recipes.time_series import RankedMetric, Rollup, ranked_key
 from socialsite.store import Key, Store, load_script
 
 NOTE, TOP = (load_script(f"trend_{name}.lua", __package__) for name in ("note", "top"))

@@ -8,12 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from socialsite.ids import AccountId, PostId, TimeSource
-from socialsite.recipes.pubsub_listener import (
-    Presence,
-    PubSubListener,
-    fixed_channel,
-    process_channel,
-)
+from socialsite.recipes.presence import Presence, fixed_channel, process_channel
+from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Key, Store, StoreError
 from timelines.ids import ListId
 from timelines.live.delivery_lag import DeliveryLag

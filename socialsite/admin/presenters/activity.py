@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from socialsite.admin.activity import Activity
 from socialsite.admin.charts import area_path, line_path
 from socialsite.admin.presenters.labels import METRIC_LABELS, JsonObject, TemplateContext, format_duration
-from socialsite.recipes.series import Point
+from socialsite.recipes.time_series import Point
 from timelines.templatetags.timelines_tags import number
 
 

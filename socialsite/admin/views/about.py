@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from socialsite.admin.access import get_services
 from socialsite.analytics.metrics import POSTS
 from socialsite.container import Services
-from socialsite.recipes.series import ALL_MEMBERS
+from socialsite.recipes.time_series import ALL_MEMBERS
 from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, respond

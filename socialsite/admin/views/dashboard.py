@@ -19,7 +19,7 @@ from socialsite.admin.presenters.labels import METRIC_LABELS, TemplateContext
 from socialsite.admin.views.paging import build_next_url, parse_cursor
 from socialsite.errors import MalformedRequest
 from socialsite.ids import AccountId
-from socialsite.recipes.series import Point
+from socialsite.recipes.time_series import Point
 from socialsite.web.requests import SiteRequest, respond
 
 AUDIT_LOG_ENTRIES_PER_PAGE = 50

@@ -16,7 +16,7 @@ from socialsite.admin.dead_letters import DeadLetters
 from socialsite.admin.presenters.accounts import letter_json, letter_page
 from socialsite.admin.views.paging import build_next_url, parse_cursor
 from socialsite.errors import MalformedRequest
-from socialsite.recipes.jobs import STREAM_ID
+from socialsite.recipes.job_queue import STREAM_ID
 from socialsite.web.requests import SeeOther, SiteRequest, get_form_data, json_response, respond, wants_json
 
 LETTERS_PER_PAGE = 20

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from django.utils.translation import gettext as _
 
 from socialsite.errors import MalformedRequest
-from socialsite.recipes.jobs import STREAM_ID
+from socialsite.recipes.job_queue import STREAM_ID
 from socialsite.web.requests import SiteRequest
 
 

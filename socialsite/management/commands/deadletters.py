@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
 from socialsite.management.operator_command import OperatorCommand
-from socialsite.recipes.jobs import STREAM_ID, DeadLetter
+from socialsite.recipes.job_queue import STREAM_ID, DeadLetter
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 
 DEAD_LETTERS_PER_PAGE = 100

@@ -12,11 +12,10 @@ from rich.progress import Progress
 
 from socialsite.management.site_command import SiteCommand
 from socialsite.migration import commands as operation
-from socialsite.migration.commands import EdgeFamily, MigrationSite
+from socialsite.migration.commands import MigrationSite
 from socialsite.migration.estimate import Estimate
-from socialsite.migration.mover import MigrationReport
-from socialsite.migration.progress import MigrationProgress, OnProgress
-from socialsite.migration.repartitioning import OLD_PARTITIONS_GRACE_S
+from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
+from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily
 from socialsite.startup import component_urls, partitions_key
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
@@ -102,8 +101,8 @@ class Command(SiteCommand):
             self._print_line(f"{family}: {tally.keys[family]} keys, {size} bytes, checksum {checksum:08x}", at=2)
         again = f", {report.retries} tries repeated" if report.retries else ""
         self._print_line(
-            f"Moved {tally.keys.total()} keys ({tally.bytes.total() / BYTES_PER_MB:.1f} MB) in {report.migrated_slices} slices, "
-            f"each compared with its source{again}."
+            f"Moved {tally.keys.total()} keys ({tally.bytes.total() / BYTES_PER_MB:.1f} MB) "
+            f"in {report.migrated_slices} slices, each compared with its source{again}."
         )
         if report.unreported_keys:
             raise CommandError(

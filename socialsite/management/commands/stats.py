@@ -13,7 +13,7 @@ from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.site_command import SiteCommand
-from socialsite.recipes.series import RankedMetric
+from socialsite.recipes.time_series import RankedMetric
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 

@@ -18,9 +18,9 @@ from socialsite.analytics.metrics import (
 from socialsite.analytics.statistics import Statistics
 from socialsite.analytics.stats import DAY_MS
 from socialsite.clock import FixedClock
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.buffer import Entity
-from socialsite.recipes.series import ALL_MEMBERS
+from socialsite.recipes.time_series import ALL_MEMBERS
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Store, StoreUrls

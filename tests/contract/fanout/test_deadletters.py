@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError
 
 from socialsite.container import Services
-from socialsite.recipes.jobs import Job
+from socialsite.recipes.job_queue import Job
 from tests.support import commands
 from tests.support.commands import run_with_services
 from tests.support.world import World

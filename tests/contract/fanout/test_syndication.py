@@ -6,7 +6,7 @@ import re
 import pytest
 
 from socialsite.container import Services
-from socialsite.recipes.jobs import PermanentFailure
+from socialsite.recipes.job_queue import PermanentFailure
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls

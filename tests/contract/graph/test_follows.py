@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable
 
 from socialsite.ids import AccountId
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Key, Store, StoreUrls
 from timelines import keys
 from timelines.graph.edges import EDGES_PER_SCRIPT

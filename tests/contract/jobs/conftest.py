@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Store, StoreUrls
 from tests.support.queues import FAST_RETRY_POLICY, open_queue

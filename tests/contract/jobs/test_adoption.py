@@ -76,7 +76,7 @@ async def test_a_job_whose_delivery_was_lost_is_found_by_its_own_worker(queue: J
     await queue.add(b"one")
     job = await take_one(queue, ALICE)
     await asyncio.sleep(0.06)
-    assert await quick.reclaim(ALICE, held_ids=[job.id]) == []
+    assert await quick.reclaim(ALICE, job_ids_in_progress=[job.id]) == []
     assert [found.id for found in await quick.reclaim(ALICE)] == [job.id]
 
 

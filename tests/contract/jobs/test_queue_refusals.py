@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 import redis
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
 from socialsite.store import CommandRefused, Store, StoreUnavailable
 from tests.support.queues import ALICE

@@ -13,9 +13,8 @@ from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
-from socialsite.migration.opening import open_store
-from socialsite.recipes.buffer import Entity
-from socialsite.recipes.buffer_flush import FlushResult
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.buffer import Entity, FlushResult
 from socialsite.recipes.lock import Lock
 from socialsite.recipes.periodic_tasks import PeriodicTasks
 from socialsite.recipes.pubsub_listener import PubSubListener

@@ -6,8 +6,8 @@ import pytest
 
 from socialsite.migration import commands as operation
 from socialsite.migration.errors import MigrationRefused
+from socialsite.migration.migration_lock import MigrationLock
 from socialsite.migration.placement_registry import PlacementRegistry
-from socialsite.migration.store_pool import MigrationLock
 from socialsite.store import StoreUnavailable
 from socialsite.store.factory import create_topology
 from tests.support.moving_town import ActiveSite, key_names, ongoing_activity

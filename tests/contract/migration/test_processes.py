@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.migration.lease import ProcessLease
-from socialsite.migration.opening import open_store
-from socialsite.recipes.pubsub_listener import Presence, PubSubListener, process_channel
+from socialsite.migration.process_lease import ProcessLease
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.presence import Presence, process_channel
+from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, Store, StoreUnavailable

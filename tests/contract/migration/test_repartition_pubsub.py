@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.migration.opening import open_store
-from socialsite.recipes.pubsub_listener import Presence, PubSubListener, fixed_channel
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.presence import Presence, fixed_channel
+from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Store, StoreUnavailable
 from socialsite.store.slots import slot_of
 from tests.support.cluster import ClusterMember, RedisCluster

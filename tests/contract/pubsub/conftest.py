@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.pubsub_listener import Presence
+from socialsite.recipes.presence import Presence
 from socialsite.store import Store
 from tests.support.hearing import NOW_MS, StartListener, WebProcess, open_listener
 

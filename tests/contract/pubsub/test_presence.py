@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from socialsite.migration.opening import open_store
-from socialsite.recipes.pubsub_listener import (
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.presence import (
     SENTINEL_MEMBER,
     Presence,
     fixed_channel,

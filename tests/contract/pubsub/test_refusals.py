@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.migration.opening import open_store
-from socialsite.recipes.pubsub_listener import processes_key
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.presence import processes_key
 from socialsite.store import StoreError
 from tests.support.hearing import DISABLED_INTERVAL_S, WebProcess, until, until_told
 from tests.support.redis_server import RedisServer

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from socialsite.clock import FixedClock
-from socialsite.recipes.presence import PRESENCE_TTL_S, PROCESS_TTL_S
-from socialsite.recipes.pubsub_listener import (
+from socialsite.recipes.presence import (
+    PRESENCE_TTL_S,
+    PROCESS_TTL_S,
     SENTINEL_MEMBER,
     Presence,
     fixed_channel,
@@ -54,7 +55,7 @@ async def test_who_left_is_told_of_in_the_next_round_and_forgotten(
         for member in ("7", "8"):
             await process.hub.add_member(member)
         process.hub.remove_member("7")
-    await until(lambda: not quick.hub._members.keys() & {"7"})
+    await until(lambda: not quick.hub._sockets_by_member.keys() & {"7"})
     await asyncio.sleep(0.2)
     assert await listed(store, quick) == {SENTINEL_MEMBER.encode(), b"8"}
     assert await listed(store, slow) == {SENTINEL_MEMBER.encode(), b"7", b"8"}

@@ -15,7 +15,7 @@ from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId, ms_from_id
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.reacting import PersonReactions

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite

@@ -10,14 +10,15 @@ from socialsite.recipes.buffer import (
     PARTITION_COUNT,
     Batch,
     Buffers,
+    BufferTotals,
     Change,
     Entity,
+    Flusher,
+    FlushResult,
     TimestampedValue,
     buffer_key,
     pending_key,
 )
-from socialsite.recipes.buffer_flush import Flusher, FlushResult
-from socialsite.recipes.buffer_totals import BufferTotals
 from socialsite.store import Key, Store, WrongType
 from tests.support.buffering import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
 from tests.support.topologies import Deployment

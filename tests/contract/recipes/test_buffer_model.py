@@ -7,18 +7,19 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.buffer import (
     BATCH_LEASE_MS,
     Batch,
     Buffers,
+    BufferTotals,
     Entity,
+    Flusher,
+    FlushResult,
     buffer_key,
     pending_key,
     taken_key,
 )
-from socialsite.recipes.buffer_flush import Flusher, FlushResult
-from socialsite.recipes.buffer_totals import BufferTotals
 from socialsite.store import Store, StoreUrls
 from tests.support.buffering import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
 

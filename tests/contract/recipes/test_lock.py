@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import redis
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.lock import Lock, LockLost, LockNotAcquired, fence_key, lock_key
 from socialsite.store import Store, StoreUrls
 from tests.support.stalls import StallMonitor

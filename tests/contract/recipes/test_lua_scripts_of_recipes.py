@@ -7,8 +7,8 @@ import pytest
 
 from socialsite.recipes.buffer import (
     ADD,
+    APPLY,
     BATCH_LEASE_MS,
-    FINISH_BATCH,
     Buffers,
     Change,
     Entity,
@@ -16,11 +16,13 @@ from socialsite.recipes.buffer import (
     take_command,
     taken_key,
 )
-from socialsite.recipes.buffer_totals import APPLY_BATCH
-from socialsite.recipes.job_queue import DEAD_LETTER, FINISH, HEARTBEAT, RETRY_DEAD_LETTER, JobQueue
+from socialsite.recipes.buffer import (
+    FINISH as FINISH_BATCH,
+)
+from socialsite.recipes.job_queue import DEAD_LETTER, FINISH, HEARTBEAT, RETRY, JobQueue
 from socialsite.recipes.lock import ACQUIRE, fence_key, lock_key
 from socialsite.recipes.rate_limit import HIT, MINUTE_MS, REFUND, Identifier, RateLimiter, Rule
-from socialsite.recipes.series import COUNT, DISTINCT, DISTINCT_COUNT, RANK, TOP
+from socialsite.recipes.time_series import COUNT, DISTINCT, DISTINCT_COUNT, RANK, TOP
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command, run_script
 
@@ -132,18 +134,15 @@ async def test_there_may_be_nothing_to_take_and_a_lost_batch_holds_up_nothing(st
 
 async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -> None:
     place = [Key("accounts", tag="7", name="totals")]
-    assert await run_script(store, APPLY_BATCH, place, 5, 1, "views", 2, "seen", 100, "x") == 1
-    assert await run_script(store, APPLY_BATCH, place, 5, 1, "views", 2) == 0
-    assert await run_script(store, APPLY_BATCH, place, 4, 1, "views", 2) == 0
-    assert (
-        await run_script(store, APPLY_BATCH, place, 6, 2, "views", 1, "likes", 3, "seen", 99, "old", "left", 7, "y")
-        == 1
-    )
+    assert await run_script(store, APPLY, place, 5, 1, "views", 2, "seen", 100, "x") == 1
+    assert await run_script(store, APPLY, place, 5, 1, "views", 2) == 0
+    assert await run_script(store, APPLY, place, 4, 1, "views", 2) == 0
+    assert await run_script(store, APPLY, place, 6, 2, "views", 1, "likes", 3, "seen", 99, "old", "left", 7, "y") == 1
     found = await run_command(store, "HGETALL", place[0])
     assert dict(zip(found[::2], found[1::2], strict=True)) == {
         b"batch": b"6", b"+views": b"3", b"+likes": b"3", b"=seen": b"100 x", b"=left": b"7 y",
     }  # fmt: skip
-    assert await run_script(store, APPLY_BATCH, place, 7, 0, "seen", 100, "again", "left", 8, "z") == 1
+    assert await run_script(store, APPLY, place, 7, 0, "seen", 100, "again", "left", 8, "z") == 1
     assert await run_command(store, "HMGET", place[0], "=seen", "=left") == [b"100 again", b"8 z"]
 
 
@@ -205,9 +204,9 @@ async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
     assert await run_script(store, FINISH, [stream], "workers", other.id) == 1
     assert await run_script(store, FINISH, [stream], "workers", other.id, b"a doubled one") == 0
     ((letter, _),) = await run_command(store, "XRANGE", letters, "-", "+")
-    assert await run_script(store, RETRY_DEAD_LETTER, [letters, stream], "1-1") == 0
-    assert await run_script(store, RETRY_DEAD_LETTER, [letters, stream], letter) == 1
-    assert await run_script(store, RETRY_DEAD_LETTER, [letters, stream], letter) == 0
+    assert await run_script(store, RETRY, [letters, stream], "1-1") == 0
+    assert await run_script(store, RETRY, [letters, stream], letter) == 1
+    assert await run_script(store, RETRY, [letters, stream], letter) == 0
     ((_, fields),) = await run_command(store, "XRANGE", stream, "-", "+")
     assert fields == [b"payload", b"a job"]
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.partial import gather_partial, group_by_node
 from socialsite.store import Key, Store, StoreFull, StoreUnavailable

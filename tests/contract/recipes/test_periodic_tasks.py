@@ -2,7 +2,7 @@
 
 import asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks, claim_key
 from socialsite.store import Store, StoreUrls
 

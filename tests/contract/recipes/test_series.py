@@ -10,18 +10,22 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from socialsite.migration.opening import open_store
-from socialsite.recipes.rollups import DAY, HOUR, MINUTE, SECOND, Rollup
-from socialsite.recipes.series import (
+from socialsite.migration.store_factory import open_store
+from socialsite.recipes.time_series import (
     ALL_MEMBERS,
+    DAY,
+    HOUR,
     MAX_MEMBERS,
     MAX_RANKED_MEMBERS,
+    MINUTE,
+    SECOND,
     SHARD_COUNT,
     DistinctMetric,
     Metric,
     MetricEvent,
     Point,
     RankedMetric,
+    Rollup,
     TimeSeries,
     TooManyPoints,
     count_commands,

@@ -4,10 +4,11 @@ import tracemalloc
 
 import pytest
 
-from socialsite.recipes.rollups import HOUR, SECOND
-from socialsite.recipes.series import (
+from socialsite.recipes.time_series import (
     ALL_MEMBERS,
+    HOUR,
     MAX_POINTS,
+    SECOND,
     DistinctMetric,
     Metric,
     MetricEvent,

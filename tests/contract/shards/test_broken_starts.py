@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Key, StoreUnavailable
 from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step
 from tests.support.redis_server import RedisServer

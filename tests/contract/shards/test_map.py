@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import Store, StoreUnavailable
 from socialsite.store.address import Address
 from socialsite.store.partitioners import RangePartitioner, balanced_partitioner

@@ -10,7 +10,7 @@ import redis
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import StoreUnavailable
 from socialsite.store.partitioners import TablePartitioner, balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap, bitmap_key

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.worker import Worker
 from socialsite.store import Command, Key, NotDurable, Store, StoreUnavailable, StoreUrls
 from socialsite.store.aof import track_nodes, wait_for_aof

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import CommandRefused, Read, Store, StoreUnavailable, combine
 from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import InvalidStoreUrl, Key, Read, Store, StoreError
 from socialsite.store.replicas import MAX_REPLICA_LAG_S
 from socialsite.store.slots import slot_of

@@ -11,7 +11,7 @@ import pytest_asyncio
 from accounts.domain import DAY_MS
 from socialsite.clock import FixedClock
 from socialsite.ids import id_at
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, Script, Store, StoreUnavailable

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 import redis
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable
 from socialsite.store.pubsub import CONNECTION_LOST, Subscription
 from tests.support.left_open import SilentServer, assert_no_open_connections, cancel_at_every_step

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.startup import open_services
 from socialsite.store import CommandRefused, Key, Node, Script, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.address import Address

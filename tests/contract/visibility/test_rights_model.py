@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from tests.support.redis_server import RedisServer
 from tests.support.rights_model import Timeline
 from tests.support.rights_site import STEPS, RightsSite

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import pytest
 import pytest_asyncio
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import Key, Store, StoreUrls

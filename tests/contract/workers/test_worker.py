@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue, RetryPolicy
 from socialsite.recipes.worker import FETCH_WAIT_MS, Worker
 from tests.contract.workers.conftest import QUICK

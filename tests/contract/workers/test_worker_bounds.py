@@ -10,7 +10,7 @@ import pytest
 import redis
 from structlog.testing import capture_logs
 
-from socialsite.migration.opening import open_store
+from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import Job, JobQueue, RetryPolicy
 from socialsite.recipes.worker import JobHandler, Worker
 from socialsite.store import StoreUnavailable

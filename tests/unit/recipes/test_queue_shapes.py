@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialsite.recipes.jobs import (
+from socialsite.recipes.job_queue import (
     DeadLetter,
     QueueDepth,
     RetryPolicy,

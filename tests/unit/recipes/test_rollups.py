@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialsite.recipes.rollups import (
+from socialsite.recipes.time_series import (
     DAY,
     HOUR,
     LONG_TERM_ROLLUPS,

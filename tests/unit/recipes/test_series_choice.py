@@ -2,16 +2,17 @@
 
 import pytest
 
-from socialsite.recipes.rollups import LONG_TERM_ROLLUPS, SECOND
-from socialsite.recipes.series import (
+from socialsite.recipes.time_series import (
+    LONG_TERM_ROLLUPS,
     MAX_POINTS,
     MAX_UNITED_INTERVALS,
+    SECOND,
     DistinctMetric,
     Metric,
     RankedMetric,
     TooManyPoints,
-    _choose_rollup,
     _require_max_points,
+    best_rollup,
 )
 
 MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
@@ -36,13 +37,13 @@ MINUTES, HOURS, DAYS = POSTERS.rollups
 )
 def test_the_finest_that_still_has_the_start_in_few_intervals(start_ms: int, end_ms: int, seconds: int) -> None:
     assert MAX_UNITED_INTERVALS == 120
-    assert _choose_rollup(POSTERS.rollups, start_ms, end_ms, NOW_MS).seconds == seconds
+    assert best_rollup(POSTERS.rollups, start_ms, end_ms, NOW_MS, MAX_UNITED_INTERVALS).seconds == seconds
 
 
 def test_hours_come_before_days() -> None:
     hours, days = ACTIVE.rollups
-    assert _choose_rollup(ACTIVE.rollups, NOW_MS - 72 * HOUR_MS, NOW_MS, NOW_MS) is hours
-    assert _choose_rollup(ACTIVE.rollups, NOW_MS - 73 * HOUR_MS, NOW_MS, NOW_MS) is days
+    assert best_rollup(ACTIVE.rollups, NOW_MS - 72 * HOUR_MS, NOW_MS, NOW_MS, MAX_UNITED_INTERVALS) is hours
+    assert best_rollup(ACTIVE.rollups, NOW_MS - 73 * HOUR_MS, NOW_MS, NOW_MS, MAX_UNITED_INTERVALS) is days
 
 
 def test_so_many_points_may_be_asked_for_and_no_more() -> None:

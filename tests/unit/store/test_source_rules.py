@@ -66,8 +66,8 @@ CALL = re.compile(
 )
 OF_KEYS = re.compile(r"KEYS\[[^\]]+\]|unpack\(KEYS\)|KEYS|[a-z]\w*(\.\w+)?")
 IN_LISTS = [
-    "socialsite/recipes/job_queue_claim.lua",
-    "socialsite/recipes/series_top.lua",
+    "socialsite/recipes/job_queue_reclaim.lua",
+    "socialsite/recipes/time_series_top.lua",
     "timelines/hashtags/trend_top.lua",
 ]
 """They call with a list of words, whose keys are KEYS, too (read them when this list grows)."""

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from socialsite.ids import id_at
-from socialsite.recipes.pubsub_listener import members_key, processes_key
+from socialsite.recipes.presence import members_key, processes_key
 from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 
 

@@ -1,0 +1,222 @@
+"""Execute a migration, slice by slice: block writes, copy, compare, switch reads, allow writes, delete the source.
+
+The migrator continues after a step only when every process follows it. If a slice is blocked for too long, it is
+rolled back and tried again, so a writer waits only a moment. All state that must outlive the migrator is in the
+placement map: another migrator can continue from it, forwards or back.
+"""
+
+import asyncio
+from collections.abc import Collection
+
+from socialsite.migration.errors import MigrationRefused, MigratorReplaced, ProcessesNotFollowing
+from socialsite.migration.key_copier import KeyCopier
+from socialsite.migration.key_inventory import KeyInventory, UnreportedWrites
+from socialsite.migration.migration_lock import MigrationLock
+from socialsite.migration.placement_map import (
+    DONE,
+    READS_SWITCHED,
+    SOURCE,
+    THIS_STORE,
+    WRITES_BLOCKED,
+    Migration,
+    PlacementMap,
+)
+from socialsite.migration.placement_registry import PlacementRegistry
+from socialsite.migration.process_barrier import ProcessBarrier
+from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
+from socialsite.migration.store_pool import StorePool
+from socialsite.store.errors import StoreUnavailable
+from socialsite.store.key import Key
+
+FOLLOW_TIMEOUT_S = 15.0
+"""Time for every process to open the target and to begin counting its commands."""
+MAX_WRITE_BLOCK_S = 2.5
+"""Time after which a blocked slice is rolled back; less than migration_router.WRITER_WAIT_S."""
+MAX_TRIES = 8
+RETRY_DELAY_S = 0.5
+
+
+class Migrator:
+    """Executes the migration of a placement map. The caller holds the lock."""
+
+    def __init__(
+        self,
+        registry: PlacementRegistry,
+        stores: StorePool,
+        lock: MigrationLock,
+        placement_map: PlacementMap,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        assert placement_map.migration is not None
+        self._registry = registry
+        self._stores = stores
+        self._lock = lock
+        self._placement_map = placement_map
+        self._on_progress = on_progress or (lambda progress: None)
+        self._inventory = KeyInventory(placement_map.migration, stores, registry)
+        self._copier = KeyCopier(stores, placement_map.migration.routes)
+        self._barrier = ProcessBarrier(registry, stores, self._inventory.invalidate)
+        self.report = MigrationReport(self._copier.statistics)
+
+    @property
+    def migration(self) -> Migration:
+        assert self._placement_map.migration is not None
+        return self._placement_map.migration
+
+    async def run(self) -> MigrationReport:
+        """Migrate all slices and remove the migration from the map. Raises MigrationRefused."""
+        await self._stores.kill_other_migrators()
+        if self.migration.rolled_back() != self.migration:
+            await self._write_epoch(migration=self.migration.rolled_back())
+        await self._begin()
+        already_done = [number for number, state in enumerate(self.migration.slice_states) if state == DONE]
+        await self._delete_unfinished_copies()
+        for number, state in enumerate(self.migration.slice_states):
+            if state != DONE:
+                await self._migrate_slice(number)
+        await self._delete_leftovers(already_done)
+        await self._finish()
+        self._report_progress("done")
+        return self.report
+
+    async def _begin(self) -> None:
+        try:
+            await self._wait_for_processes(FOLLOW_TIMEOUT_S)
+        except ProcessesNotFollowing as error:
+            raise MigrationRefused(
+                f"{error}: they may not reach the target; see their logs, then use --resume or --back"
+            ) from error
+        await self._stores.kill_clients_outside(self.migration.id)
+        self._report_progress("begun")
+
+    # One slice
+
+    async def _migrate_slice(self, number: int) -> None:
+        for _ in range(MAX_TRIES):
+            await self._inventory.prepare_slice(number)
+            if await self._try_slice(number):
+                return
+            self.report.retries += 1
+            await asyncio.sleep(RETRY_DELAY_S)
+        raise MigrationRefused(
+            f"slice {number} could not be moved within {MAX_WRITE_BLOCK_S} s in {MAX_TRIES} tries: it stays where it "
+            "is; try again with --resume when the site is quieter"
+        )
+
+    async def _try_slice(self, number: int) -> bool:
+        """Migrate a slice; False if it took too long and was rolled back."""
+        keys: set[Key] = set()
+        try:
+            async with asyncio.timeout(MAX_WRITE_BLOCK_S):
+                await self._write_states({number: WRITES_BLOCKED})
+                await self._wait_for_processes(MAX_WRITE_BLOCK_S)
+                self._report_progress("frozen", number)
+                keys = await self._inventory.slice_keys(number)
+                copied = await self._copier.copy(keys)
+                self._report_progress("copied", number)
+                await self._write_states({number: READS_SWITCHED})
+                await self._wait_for_processes(MAX_WRITE_BLOCK_S)
+                self._report_progress("turned", number)
+        except (TimeoutError, ProcessesNotFollowing, StoreUnavailable, UnreportedWrites):
+            await self._roll_back_slice(number, keys)
+            return False
+        except MigrationRefused:
+            await self._roll_back_slice(number, keys)
+            raise
+        await self._write_states({number: DONE})
+        self._report_progress("moved", number)
+        # Before the source is deleted: with an older map, the next migrator would delete the copies instead.
+        await self._stores.wait_until_durable(self._stores.home_url)
+        await self._copier.delete_from_source(copied)
+        await self._registry.delete_touched_keys([number])
+        self._inventory.discard_slice(number)
+        self.report.migrated_slices += 1
+        self._report_progress("deleted", number)
+        return True
+
+    async def _roll_back_slice(self, number: int, keys: Collection[Key]) -> None:
+        """Return a slice to the source; delete the copies when no process reads them any more."""
+        self._placement_map = await self._registry.read_map()
+        if self._placement_map.migration is None:
+            raise MigratorReplaced
+        await self._write_states({number: SOURCE})
+        await self._wait_for_processes(FOLLOW_TIMEOUT_S)
+        await self._copier.delete_from_target(keys)
+        self._report_progress("given back", number)
+
+    # Before the first slice and after the last
+
+    async def _delete_unfinished_copies(self) -> None:
+        """Delete what an earlier migrator copied of slices that are not done."""
+        for target in {route.target for route in self.migration.routes.values()}:
+            components = [name for name, route in self.migration.routes.items() if route.target == target]
+            for number, keys in (await self._inventory.keys_at(target, components)).items():
+                if self.migration.slice_states[number] != DONE:
+                    await self._copier.delete_from_target(keys)
+
+    async def _delete_leftovers(self, done_slices: Collection[int]) -> None:
+        """Delete from the sources the slices that earlier migrators completed; report all other keys."""
+        for source in {route.source for route in self.migration.routes.values()}:
+            components = [name for name, route in self.migration.routes.items() if route.source == source]
+            for number, keys in (await self._inventory.keys_at(source, components)).items():
+                if number in done_slices:
+                    await self._copier.delete_from_source(keys)
+                else:
+                    self.report.unreported_keys += keys
+        self._report_progress("swept")
+
+    async def _finish(self) -> None:
+        """Write the new component URLs and remove the migration from the map."""
+        await self._registry.delete_touched_keys(range(len(self.migration.slice_states)))
+        component_urls = dict(self._placement_map.component_urls)
+        for name, route in self.migration.routes.items():
+            component_urls.pop(name, None)
+            if route.target != THIS_STORE:
+                component_urls[name] = route.target
+        if self.migration.new_home_url == THIS_STORE:
+            await self._write_epoch(component_urls=component_urls, migration=None)
+            await self._wait_for_processes(FOLLOW_TIMEOUT_S)
+            return
+        await self._hand_over(self.migration.new_home_url, component_urls)
+
+    async def _hand_over(self, new_home_url: str, component_urls: dict[str, str]) -> None:
+        """Move the map to the new home; the map here only forwards to it."""
+        target = self._stores.registry(new_home_url)
+        lock = MigrationLock(target, self._lock.token)
+        await lock.acquire()
+        try:
+            replaced = await target.read_map()
+            epoch = max(replaced.epoch, self._placement_map.epoch) + 1
+            component_urls = {name: url for name, url in component_urls.items() if url != new_home_url}
+            moved_map = PlacementMap(epoch, component_urls, arriving_from=self._stores.home_url)
+            if not await target.advance_epoch(moved_map, replaced.epoch, lock.token):
+                raise MigratorReplaced
+            await self._stores.wait_until_durable(new_home_url)
+            self._report_progress("handed over")
+            await self._write_epoch(component_urls={}, migration=None, forwarded_to=new_home_url)
+            await self._wait_for_processes(FOLLOW_TIMEOUT_S)
+            self._report_progress("forwarded")
+            if not await target.advance_epoch(moved_map.next_epoch(arriving_from=""), epoch, lock.token):
+                raise MigratorReplaced
+        finally:
+            await lock.release()
+
+    # Steps
+
+    async def _write_states(self, states: dict[int, int]) -> None:
+        await self._write_epoch(migration=self.migration.with_states(states))
+
+    async def _write_epoch(self, **changes: object) -> None:
+        """Write the next epoch of the map. Raises MigratorReplaced if another migrator changed the map."""
+        following = self._placement_map.next_epoch(**changes)
+        if not await self._registry.advance_epoch(following, self._placement_map.epoch, self._lock.token):
+            raise MigratorReplaced
+        self._placement_map = following
+
+    async def _wait_for_processes(self, timeout_s: float) -> None:
+        """Return when every process follows the epoch. Raises ProcessesNotFollowing."""
+        await self._barrier.wait_for_epoch(self._placement_map.epoch, timeout_s)
+
+    def _report_progress(self, name: str, number: int = -1) -> None:
+        states = self._placement_map.migration.slice_states if self._placement_map.migration else b""
+        self._on_progress(MigrationProgress(name, number, states.count(DONE), len(states)))

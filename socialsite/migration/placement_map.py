@@ -1,0 +1,148 @@
+"""The placement map of a store: which URL each component has, and the migration in progress. Stored with the data.
+
+A store without a map is placed as the environment says. URLs are stored as the operator gave them. "" means the
+store that contains the map, so the map is valid for processes that reach that store by different URLs.
+"""
+
+from binascii import crc_hqx
+from typing import Self
+
+import msgspec
+
+from socialsite.store.key import Key
+from socialsite.store.pair_partitions import PartitionLayout
+
+SLOT_COUNT = 16_384
+THIS_STORE = ""
+SOURCE, WRITES_BLOCKED, READS_SWITCHED, DONE = range(4)
+"""States of a slice. Writers wait during WRITES_BLOCKED and READS_SWITCHED. Readers use the target from
+READS_SWITCHED on, when both copies are equal and nothing writes. So no reader sees an older state than another."""
+
+
+class MigrationRoute(msgspec.Struct, frozen=True, array_like=True):
+    """The URLs from which and to which a component is migrated."""
+
+    source: str
+    target: str
+
+
+class Repartition(msgspec.Struct, frozen=True, array_like=True):
+    """A change of the partition layout of a component's edges, in the same store; such a migration has one slice."""
+
+    component: str
+    source: PartitionLayout
+    target: PartitionLayout
+
+
+class Migration(msgspec.Struct, frozen=True):
+    """A migration of components, one slice of slots after the other. `slice_states` has one byte per slice.
+
+    `new_home_url`: the store to which the map itself is moved at the end; THIS_STORE if it remains.
+    `track_writes`: processes report the keys that they write, because the source cannot list the keys of a slot.
+    """
+
+    id: str
+    routes: dict[str, MigrationRoute] = msgspec.field(name="paths")
+    slice_states: bytes = msgspec.field(name="slices")
+    new_home_url: str = msgspec.field(name="home", default=THIS_STORE)
+    track_writes: bool = msgspec.field(name="tracked", default=True)
+    repartition: Repartition | None = msgspec.field(name="reshape", default=None)
+
+    def with_states(self, states: dict[int, int]) -> Self:
+        slice_states = bytearray(self.slice_states)
+        for number, state in states.items():
+            slice_states[number] = state
+        return msgspec.structs.replace(self, slice_states=bytes(slice_states))
+
+    def rolled_back(self) -> Self:
+        """Return the migration with all unfinished slices at the source again, for when its migrator died."""
+        states = bytes(state if state == DONE else SOURCE for state in self.slice_states)
+        return msgspec.structs.replace(self, slice_states=states)
+
+    def reversed(self, id: str) -> Self:
+        """Return the migration back to the sources; slices that are not DONE need no migration."""
+        routes = {name: MigrationRoute(route.target, route.source) for name, route in self.routes.items()}
+        states = bytes(SOURCE if state == DONE else DONE for state in self.slice_states)
+        return msgspec.structs.replace(
+            self, id=id, routes=routes, slice_states=states, new_home_url=THIS_STORE, track_writes=True
+        )
+
+
+class PlacementMap(msgspec.Struct, frozen=True):
+    """The placement map. `forwarded_to`: the store to which everything, including the map, was migrated."""
+
+    epoch: int
+    component_urls: dict[str, str] = msgspec.field(name="placed", default_factory=dict)
+    migration: Migration | None = msgspec.field(name="move", default=None)
+    forwarded_to: str = msgspec.field(name="forward", default=THIS_STORE)
+    arriving_from: str = msgspec.field(name="arriving", default="")
+    """The store from which a migration moved the map, until all processes there follow the forwarding."""
+    partition_layouts: dict[str, PartitionLayout] = msgspec.field(name="layouts", default_factory=dict)
+    """The layouts of components whose edges were repartitioned."""
+
+    @property
+    def current_layouts(self) -> dict[str, PartitionLayout]:
+        """The layouts that readers and writers use in the present state."""
+        migration = self.migration
+        if migration is None or migration.repartition is None:
+            return self.partition_layouts
+        repartition = migration.repartition
+        is_switched = migration.slice_states[0] in (READS_SWITCHED, DONE)
+        layout = repartition.target if is_switched else repartition.source
+        return {**self.partition_layouts, repartition.component: layout}
+
+    def next_epoch(self, **changes: object) -> Self:
+        """Return the map of the next epoch with these fields changed."""
+        return msgspec.structs.replace(self, epoch=self.epoch + 1, **changes)
+
+    def url_of(self, component: str) -> str:
+        return self.component_urls.get(component, THIS_STORE)
+
+
+encode_placement_map = msgspec.msgpack.Encoder().encode
+decode_placement_map = msgspec.msgpack.Decoder(PlacementMap).decode
+EMPTY_PLACEMENT_MAP = PlacementMap(0)
+
+
+def slice_of(tag: str, count: int) -> int:
+    """Return the slice of a tag. Slices are ranges of slots; the first begins at slot 0."""
+    return crc_hqx(tag.encode(), 0) % SLOT_COUNT * count // SLOT_COUNT
+
+
+def slots_of(number: int, count: int) -> range:
+    """Return the slots of a slice."""
+    return range(-(-number * SLOT_COUNT // count), -(-(number + 1) * SLOT_COUNT // count))
+
+
+def _key(name: str) -> Key:
+    return Key("map", tag="placement", name=name)
+
+
+def record_key() -> Key:
+    """HASH: epoch, body (a PlacementMap). Written by the migrator; never expires."""
+    return _key("record")
+
+
+def leases_key() -> Key:
+    """ZSET: process id -> server's ms at which its lease expires. Each process renews it twice a second."""
+    return _key("leases")
+
+
+def followed_epochs_key() -> Key:
+    """HASH: process id -> epoch that the process follows; it has no command of an older epoch in flight."""
+    return _key("seen")
+
+
+def changes_key() -> Key:
+    """STREAM of the last few epochs; processes wait for new entries during a migration."""
+    return _key("changes")
+
+
+def migrator_lock_key() -> Key:
+    """STRING: the token of the migrator. TTL 3 s. If it expires, processes roll back the slice in progress."""
+    return _key("mover")
+
+
+def touched_keys_key(number: int) -> Key:
+    """SET of the keys of a slice that were written since its migration began. Deleted when the slice is done."""
+    return _key(f"touched:{number}")

@@ -1,0 +1,134 @@
+"""The lease of a process: the migrator knows every process with a lease, and each must follow the placement map.
+
+A process without a lease opens no new connections (connection_gate.py). The migrator kills the connections of a
+process whose lease expired before it continues. So an unavailable store stops nothing else, and a process can never
+use an outdated map.
+"""
+
+import asyncio
+import contextlib
+import secrets
+
+from socialsite.migration.connection_gate import ConnectionGate
+from socialsite.migration.placement_map import EMPTY_PLACEMENT_MAP, PlacementMap
+from socialsite.migration.placement_registry import LEASE_MS, PlacementRegistry
+from socialsite.migration.topology_switcher import TopologyFactory
+from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.store import Topology
+
+LEASE_VALID_S = LEASE_MS / 1000 - 1.0
+"""Shorter than on the server, so that this process considers its lease expired first."""
+RELEASE_TIMEOUT_S = 0.5
+MAX_SUSPENSION_S = 20.0
+LEASE_RELEASED_MESSAGE = "the lease was given back: the store was closed, or its map went elsewhere"
+
+
+class ProcessLease:
+    """The lease of one process in the registry of one store. The process id is valid as long as its store."""
+
+    def __init__(self, home_url: str, create_topology: TopologyFactory, process_id: str = "") -> None:
+        self.process_id = process_id or secrets.token_hex(8)
+        self.home_url = home_url
+        self.known_map: PlacementMap = EMPTY_PLACEMENT_MAP
+        self.followed_epoch = 0
+        self.has_migrator = False
+        self.gate: ConnectionGate | None = None
+        """The gate of the active topology. It is closed if the lease expired while the map changed."""
+        self._create_topology = create_topology
+        self._topology: Topology | None = None
+        self._valid_until = float("-inf")
+        self._is_new = True
+        self._renew_task: asyncio.Task[None] | None = None
+        self._suspended_until: float | None = None
+        self._is_released = False
+
+    def suspend(self) -> None:
+        """Stop renewing until the migrator has killed our connections, or for MAX_SUSPENSION_S."""
+        if self._suspended_until is None:
+            self._suspended_until = asyncio.get_running_loop().time() + MAX_SUSPENSION_S
+            self._valid_until = float("-inf")
+
+    async def acquire(self) -> None:
+        """Renew for the first time. If the store is unavailable, the first connection tries again."""
+        with contextlib.suppress(StoreUnavailable):
+            await self.require_held()
+
+    async def require_held(self) -> None:
+        """Renew the lease unless it is valid. Raises StoreUnavailable."""
+        if asyncio.get_running_loop().time() >= self._valid_until:
+            await self.renew()
+
+    async def renew(self) -> None:
+        """Renew the lease; concurrent callers share one renewal. Raises StoreUnavailable."""
+        if self._renew_task is None or self._renew_task.done():
+            self._renew_task = asyncio.create_task(self._renew())
+            self._renew_task.add_done_callback(_ignore_exception)
+        try:
+            await asyncio.shield(self._renew_task)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._is_released and task is not None and not task.cancelling():
+                # `release` cancelled the renewal, not the caller.
+                raise StoreUnavailable(LEASE_RELEASED_MESSAGE) from None
+            raise
+
+    async def registry(self) -> PlacementRegistry:
+        """Return the registry; open its connection if necessary. Raises StoreUnavailable."""
+        if self._is_released:
+            raise StoreUnavailable(LEASE_RELEASED_MESSAGE)
+        if self._topology is None:
+            topology = await asyncio.to_thread(self._create_topology, self.home_url)
+            try:
+                await topology.open()
+            except BaseException:
+                await topology.close()
+                raise
+            self._topology = topology
+        return PlacementRegistry(self._topology)
+
+    async def release(self) -> None:
+        """Remove this process from the registry. Further calls raise StoreUnavailable."""
+        self._is_released = True
+        if self._renew_task is not None:
+            self._renew_task.cancel()
+            await asyncio.gather(self._renew_task, return_exceptions=True)
+        if self._topology is not None:
+            with contextlib.suppress(StoreError, TimeoutError):
+                async with asyncio.timeout(RELEASE_TIMEOUT_S):
+                    await PlacementRegistry(self._topology).remove_processes(self.process_id)
+            await self._topology.close()
+            self._topology = None
+
+    async def _renew(self) -> None:
+        registry = await self.registry()
+        await self._require_not_suspended(registry)
+        sent_at = asyncio.get_running_loop().time()
+        renewal = await registry.renew_lease(
+            self.process_id, followed_epoch=self.followed_epoch, known_epoch=self.known_map.epoch
+        )
+        if renewal.epoch < self.known_map.epoch:
+            raise StoreUnavailable("the map of the store was lost: restore its data, then restart the site")
+        is_behind = renewal.placement_map is not None or self.followed_epoch != self.known_map.epoch
+        if is_behind and not renewal.had_lease and not self._is_new and self.gate is not None:
+            self.gate.close()  # the migrator relies on it that this process sends nothing of an older map
+        if renewal.placement_map is not None:
+            self.known_map = renewal.placement_map
+        self._is_new, self._suspended_until = False, None
+        self.has_migrator = renewal.has_migrator
+        self._valid_until = sent_at + LEASE_VALID_S
+
+    async def _require_not_suspended(self, registry: PlacementRegistry) -> None:
+        """Raises StoreUnavailable while the lease is suspended and the migrator has not removed this process."""
+        now = asyncio.get_running_loop().time()
+        if (
+            self._suspended_until is not None
+            and now < self._suspended_until
+            and await registry.has_process(self.process_id)
+        ):
+            raise StoreUnavailable("this process waits to be cut off, because an answer was lost")
+
+
+def _ignore_exception(task: "asyncio.Task[None]") -> None:
+    """Retrieve the exception of a renewal without a waiting caller; the next caller renews again."""
+    if not task.cancelled():
+        task.exception()
