@@ -40,7 +40,7 @@ from timelines.fanout.service import FanOutService
 from timelines.filters.repository import Filters
 from timelines.filters.service import FilterService
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
-from timelines.following.requests import FollowRequestService
+from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -62,8 +62,7 @@ from timelines.live.delivery_lag import DeliveryLag
 from timelines.live.service import LiveService
 from timelines.markers.repository import Markers
 from timelines.markers.service import MarkerService
-from timelines.notifications.pending import PendingNotificationService
-from timelines.notifications.pending_repository import PendingNotifications
+from timelines.notifications.pending import PendingNotifications, PendingNotificationService
 from timelines.notifications.repository import Notifications
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from accounts.domain import Author
 from socialsite.ids import AccountId
-from timelines.ids import ListId
+from socialsite.store import Read
 from timelines.posts.post import Post
 
 
@@ -15,16 +15,16 @@ class Authors(Protocol):
     async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
 
-class HomeTimelines(Protocol):
-    """The cached home timelines."""
+class AuthorReads(Protocol):
+    """AccountRepository."""
 
-    async def invalidate(self, account_id: AccountId) -> object: ...
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
-class ListTimelines(Protocol):
-    """The cached list timelines."""
+class TimelineCache(Protocol):
+    """CachedTimelines: owners are account ids for home timelines, list ids for list timelines."""
 
-    async def invalidate(self, list_id: ListId) -> object: ...
+    async def invalidate(self, owner: int) -> object: ...
 
 
 class FollowNotifier(Protocol):
@@ -54,10 +54,4 @@ class ReactionNotifier(Protocol):
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None: ...
 
-    async def unliked(self, *, account_id: AccountId, post: Post) -> None: ...
-
     async def boosted(self, *, boost: Post) -> None: ...
-
-    async def unboosted(self, *, boost: Post) -> None:
-        """Who wrote the original may be unknown by now."""
-        ...

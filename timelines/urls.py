@@ -6,7 +6,6 @@ from socialsite.ids import MAX_ID
 from socialsite.web.requests import dispatch_by_method
 from timelines.feeds import views as feeds
 from timelines.filters import views as filters
-from timelines.following import suggestion_views as suggestions
 from timelines.following import views as relations
 from timelines.hashtags import views as tags
 from timelines.home import views as home
@@ -58,7 +57,7 @@ urlpatterns = [
     path("public/", dispatch_by_method(GET=redirect_date_queries(home.public)), name="public"),
     path("positions/", dispatch_by_method(POST=places.save_marker), name="positions"),
     path("preferences/", dispatch_by_method(POST=places.save_reading_preference), name="preferences"),
-    path("accounts/suggestions/", dispatch_by_method(GET=suggestions.suggestions), name="suggestions"),
+    path("accounts/suggestions/", dispatch_by_method(GET=relations.suggestions), name="suggestions"),
     path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
     path("posts/<id:post_id>/delete/", dispatch_by_method(POST=posts.delete), name="delete"),
     path("posts/<id:post_id>/like/", dispatch_by_method(POST=reactions.like), name="like"),

@@ -15,7 +15,7 @@ from socialsite.recipes.job_queue import CONSUMER_GROUP, parse_payload
 from socialsite.store import Command, CommandRefused, Key, Store
 from socialsite.store.pair_partitions import PartitionLayout
 from timelines import keys
-from timelines.graph.passes import GENERATION
+from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR
 from timelines.jobs import FanOutPhase, SyndicatePass, SyndicatePost, decode_job
 
 JOBS_READ_MAX = 500
@@ -88,7 +88,7 @@ def _parse_pass(payload: bytes, is_taken: bool) -> FanOutPass | None:
 
 def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
     """With the number of its partition as it is cut now; a pass of an earlier cut begins again."""
-    generation, number = divmod(each.partition, GENERATION)
+    generation, number = divmod(each.partition, LAYOUT_VERSION_FACTOR)
     if generation == layout.version and number < layout.count:
         return replace(each, partition=number)
     return replace(each, partition=0, at_ms=-1)

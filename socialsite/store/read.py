@@ -23,10 +23,10 @@ class CommandRunner(Protocol):
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]: ...
 
 
-class Read(msgspec.Struct, Generic[Result], frozen=True):
+class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
     """Commands and the function that turns their replies, in the same order, into the result.
 
-    `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`.
+    Reads are compared by identity, so that `asyncio.gather` accepts them. `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`.
     `may_lag`: a replica may answer, with data that is up to one second old (docs/reference/topologies.md).
     """
 

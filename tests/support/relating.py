@@ -3,7 +3,7 @@
 from socialsite.container import Services
 from tests.support.world import Person
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
-from timelines.graph.relation import Relationship
+from timelines.graph.follow import Relationship
 
 
 async def read_relation(services: Services, one: Person, other: Person) -> Relationship:
@@ -20,7 +20,7 @@ def service_with_cap_of_one(services: Services) -> BlocksAndMutesService:
     """Everybody blocks, mutes and hides the boosts of at most one other account."""
     at = services.repositories
     return BlocksAndMutesService(
-        store=services.store, blocks_and_mutes=at.relations, follow_requests=at.requests, follows=at.follows,
+        blocks_and_mutes=at.relations, follow_requests=at.requests, follows=at.follows,
         accounts=services.accounts, homes=at.homes, live=services.live,
         blocks_cap=1, mutes_cap=1, hidden_boosts_cap=1,
     )  # fmt: skip

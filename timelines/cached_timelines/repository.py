@@ -11,7 +11,8 @@ The rules that make them exact, all in this module, cached_pushing.py and their 
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import cast
 
@@ -22,6 +23,7 @@ from socialsite.store import Command, Key, Store, load_script, prepare_command
 from socialsite.store.key import KEY_CACHE_SIZE
 from timelines.cached_timelines.pushing import TimelinePusher
 from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, TimelineCacheSpec
+from timelines.ports import TimelineCache
 
 __all__ = ["MAX_DISORDER_MS", "CachedHead", "CachedTimelines", "TimelineCacheSpec", "parse_cached_head"]
 
@@ -42,6 +44,22 @@ class CachedHead(msgspec.Struct, frozen=True):
     floor: int
     is_whole: bool
     settled_id: int = 0
+
+
+@asynccontextmanager
+async def invalidate_around(timelines: TimelineCache, *owners: int) -> AsyncIterator[None]:
+    """Invalidate timelines before and after a change of their sources, even if the change fails.
+
+    Invalidating before the change defeats a rebuild under way. Repeating a change that a crash interrupted also
+    repairs a stale timeline.
+    """
+    for owner in owners:
+        await timelines.invalidate(owner)
+    try:
+        yield
+    finally:
+        for owner in owners:
+            await timelines.invalidate(owner)
 
 
 class CachedTimelines:

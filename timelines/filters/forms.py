@@ -46,12 +46,12 @@ class FilterForm:
         if text == "keep" and existing_filter is not None:
             return existing_filter.until_ms
         try:
-            return _parse_end_ms(text, now_ms)
+            return parse_end_ms(text, now_ms)
         except ValueError:
             raise FilterInvalid({"expires_in": _("This is not a number of seconds.")}) from None
 
 
-def _parse_end_ms(text: str, now_ms: int) -> int | None:
+def parse_end_ms(text: str, now_ms: int) -> int | None:
     """None for "" and "0". Raises ValueError."""
     if text in ("", "0"):
         return None

@@ -1,28 +1,39 @@
-"""Keeping others away: blocking, muting, hiding boosts, sending a follower off.
+"""Blocking, muting, hiding boosts, and removing followers.
 
-A block holds for both and from the answer on; readers look at it with every page (domain/rights.py). The
-other verbs are the reader's own business: the other account is told nothing. All of it can be taken back.
+A block has an effect on both accounts as soon as the request is answered: every page checks it
+(timelines/visibility/rights.py). The other actions affect only the account that takes them, and the other account
+is not notified. Every action can be undone.
 """
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
-from socialsite.store import Read, Reply, Store, combine
+from socialsite.store import Read, combine
+from timelines.cached_timelines.repository import invalidate_around
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.graph.follow import (
+    BLOCKS_CAP,
+    HIDDEN_BOOSTS_CAP,
+    MAX_MUTE_MS,
+    MUTES_CAP,
+    FollowCursor,
+    FollowPage,
+    Relationship,
+)
 from timelines.graph.follow_requests_repository import FollowRequests
-from timelines.graph.relation import BLOCKS_CAP, HIDDEN_BOOSTS_CAP, MAX_MUTE_MS, MUTES_CAP, Relationship
 from timelines.graph.repository import Follows
-from timelines.ports import Authors, HomeTimelines
+from timelines.ports import Authors, TimelineCache
 from timelines.visibility.accounts import load_visible_page
 from timelines.visibility.rights import NO_EXPIRY_MS
+
+BLOCKS, MUTES, HIDDEN_BOOSTS = range(3)
+"""Indexes of CAPPED_KEYS, of `BlocksAndMutes.counts` and of the caps."""
 
 
 class LiveEvents(Protocol):
@@ -31,165 +42,136 @@ class LiveEvents(Protocol):
     async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None: ...
 
 
+@dataclass(kw_only=True, slots=True)
 class BlocksAndMutesService:
-    """Caps may be passed by as many as there are concurrent requests."""
+    """Concurrent requests may exceed the caps by their number."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        blocks_and_mutes: BlocksAndMutes,
-        follow_requests: FollowRequests,
-        follows: Follows,
-        accounts: Authors,
-        homes: HomeTimelines,
-        live: LiveEvents,
-        blocks_cap: int = BLOCKS_CAP,
-        mutes_cap: int = MUTES_CAP,
-        hidden_boosts_cap: int = HIDDEN_BOOSTS_CAP,
-    ) -> None:
-        self._store = store
-        self._relations = blocks_and_mutes
-        self._requests = follow_requests
-        self._follows = follows
-        self._accounts = accounts
-        self._homes = homes
-        self._live = live
-        self._caps = blocks_cap, mutes_cap, hidden_boosts_cap
+    blocks_and_mutes: BlocksAndMutes
+    follow_requests: FollowRequests
+    follows: Follows
+    accounts: Authors
+    homes: TimelineCache
+    live: LiveEvents
+    blocks_cap: int = BLOCKS_CAP
+    mutes_cap: int = MUTES_CAP
+    hidden_boosts_cap: int = HIDDEN_BOOSTS_CAP
 
     # Changing
 
     async def block(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
-        """Neither sees, follows or asks the other from the answer on. False: it was so already.
+        """Block an account: neither sees, follows or asks to follow the other. Return whether the block is new.
 
-        The block goes first: a follow under way finds it when it looks again, or its edge is there to be
-        removed. Repeating mends what a crash left half-done.
+        The block is written first: a concurrent follow either finds it when it checks again, or its edge is
+        removed here. Repeating the call repairs what a crash left.
         """
-        await self._check(account_id, other_id, now_ms, cap=0)
-        async with self._changing_homes_of(account_id, other_id):
-            is_new = await self._relations.block(account_id, other_id, now_ms)
+        await self._check(account_id, other_id, now_ms, BLOCKS)
+        async with invalidate_around(self.homes, account_id, other_id):
+            is_new = await self.blocks_and_mutes.block(account_id, other_id, now_ms)
             for one, other in ((account_id, other_id), (other_id, account_id)):
-                await self._requests.remove(one, other)
-                await self._follows.remove(one, other)
-        await self._live.relation_changed(account_id, other_id)
+                await self.follow_requests.remove(one, other)
+                await self.follows.remove(one, other)
+        await self.live.relation_changed(account_id, other_id)
         return is_new
 
     async def unblock(self, *, account_id: AccountId, other_id: AccountId) -> bool:
-        """Follows do not come back by themselves. False: there was no block."""
-        was_blocked = await self._relations.unblock(account_id, other_id)
-        await self._live.relation_changed(account_id, other_id)
+        """Remove a block. Return whether it existed. Follows are not restored."""
+        was_blocked = await self.blocks_and_mutes.unblock(account_id, other_id)
+        await self.live.relation_changed(account_id, other_id)
         return was_blocked
 
     async def mute(
         self, *, account_id: AccountId, other_id: AccountId, now_ms: int, until_ms: int | None = None
     ) -> bool:
-        """Keep their posts out of one's timelines until then; None: for good. Whether that is new."""
-        await self._check(account_id, other_id, now_ms, cap=1)
+        """Hide an account's posts until `until_ms` (None: without an end). Return whether that is a change."""
+        await self._check(account_id, other_id, now_ms, MUTES)
         until_ms = NO_EXPIRY_MS if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
-        is_new = await self._relations.mute(account_id, other_id, until_ms, now_ms)
-        await self._live.relation_changed(account_id, other_id)
+        is_new = await self.blocks_and_mutes.mute(account_id, other_id, until_ms, now_ms)
+        await self.live.relation_changed(account_id, other_id)
         return is_new
 
     async def unmute(self, *, account_id: AccountId, other_id: AccountId) -> bool:
-        """Their posts are back where they were, those of the time between too."""
-        was_muted = await self._relations.unmute(account_id, other_id)
-        await self._live.relation_changed(account_id, other_id)
+        """Show the account's posts again, also those published during the mute. Return whether it was muted."""
+        was_muted = await self.blocks_and_mutes.unmute(account_id, other_id)
+        await self.live.relation_changed(account_id, other_id)
         return was_muted
 
     async def hide_boosts(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
-        """Hide what they boost, not what they write."""
-        await self._check(account_id, other_id, now_ms, cap=2)
-        is_new = await self._relations.hide_boosts(account_id, other_id, now_ms)
-        await self._live.relation_changed(account_id, other_id)
+        """Hide an account's boosts, but not its posts. Return whether that is a change."""
+        await self._check(account_id, other_id, now_ms, HIDDEN_BOOSTS)
+        is_new = await self.blocks_and_mutes.hide_boosts(account_id, other_id, now_ms)
+        await self.live.relation_changed(account_id, other_id)
         return is_new
 
     async def show_boosts(self, *, account_id: AccountId, other_id: AccountId) -> bool:
-        was_quiet = await self._relations.show_boosts(account_id, other_id)
-        await self._live.relation_changed(account_id, other_id)
-        return was_quiet
+        were_hidden = await self.blocks_and_mutes.show_boosts(account_id, other_id)
+        await self.live.relation_changed(account_id, other_id)
+        return were_hidden
 
     async def remove_follower(self, *, account_id: AccountId, follower_id: AccountId) -> bool:
-        """They may come again, unlike after a block. False: they did not follow."""
-        async with self._changing_homes_of(follower_id):
-            removed = await self._follows.remove(follower_id, account_id)
-        await self._live.relation_changed(follower_id, account_id)
+        """Remove a follower, who may follow again. Return whether the account was followed."""
+        async with invalidate_around(self.homes, follower_id):
+            removed = await self.follows.remove(follower_id, account_id)
+        await self.live.relation_changed(follower_id, account_id)
         return removed
 
-    # Looking
+    # Reading
 
-    async def relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Relationship:
-        """All that the viewer has to do with the other, in one round trip."""
-        relation: Relationship
-        (relation,) = await self._store.read(self.read_relationship(viewer_id, other_id, now_ms))
-        return relation
+    def relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relationship]:
+        def with_follows(results: list[Any]) -> Relationship:
+            relationship: Relationship
+            relationship, (follows, is_followed) = results
+            return replace(relationship, follows=follows, is_followed=is_followed)
 
-    def read_relationship(self, viewer_id: AccountId, other_id: AccountId, now_ms: int) -> Read[Relationship]:
-        """As `relation`, for a round trip that asks other things too."""
-        asked = combine(
-            self._relations.read_relationship(viewer_id, other_id, now_ms),
-            self._follows.read_follows_between(viewer_id, other_id),
-        )
-
-        def understand(replies: Sequence[Reply]) -> Relationship:
-            own, (follows, is_followed) = asked.parse(replies)
-            related: Relationship = replace(own, follows=follows, is_followed=is_followed)
-            return related
-
-        return Read(asked.commands, understand)
+        return combine(
+            self.blocks_and_mutes.relationship(viewer_id, other_id, now_ms),
+            self.follows.follows_between(viewer_id, other_id),
+        ).map(with_follows)
 
     async def may_interact(self, viewer_id: AccountId, author_id: AccountId) -> bool:
-        """Whether no block stands between them."""
-        return not await self._relations.blocked_either_way(viewer_id, [author_id])
+        """Return False if one account blocks the other."""
+        return not await self.blocks_and_mutes.blocked_either_way(viewer_id, [author_id])
 
     async def require_no_block(self, viewer_id: AccountId, other_id: AccountId) -> None:
-        """Raises AccountNotFound where a block stands between them."""
+        """Raise AccountNotFound if one account blocks the other."""
         if not await self.may_interact(viewer_id, other_id):
             raise AccountNotFound
 
     async def blocked(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
-        """Blocked last first; without those that are gone or suspended."""
-        return await load_visible_page(self._accounts, partial(self._relations.blocked, account_id), cursor, limit)
+        """Return the accounts blocked last, without deleted and suspended accounts."""
+        return await load_visible_page(self.accounts, partial(self.blocks_and_mutes.blocked, account_id), cursor, limit)
 
     async def muted(
         self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30, *, now_ms: int
     ) -> FollowPage:
-        """Those whose mute ends last come first."""
-        read = partial(self._relations.muted, account_id, now_ms=now_ms)
-        return await load_visible_page(self._accounts, read, cursor, limit)
+        """Return muted accounts; the mutes that end last come first."""
+        read = partial(self.blocks_and_mutes.muted, account_id, now_ms=now_ms)
+        return await load_visible_page(self.accounts, read, cursor, limit)
 
-    async def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> dict[AccountId, int]:
-        """Until when (Unix ms, or FOREVER) each of them is muted."""
-        return await self._relations.muted_until(account_id, others)
+    def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[dict[AccountId, int]]:
+        """Read until when (Unix ms, or NO_EXPIRY_MS) each of `others` is muted."""
+        return self.blocks_and_mutes.muted_until(account_id, others)
 
-    async def _check(self, account_id: AccountId, other_id: AccountId, now_ms: int, *, cap: int) -> None:
-        """At the cap, what stands already may be repeated, and accounts that are gone make room."""
+    async def _check(self, account_id: AccountId, other_id: AccountId, now_ms: int, which: int) -> None:
+        """Raise CannotBlockOrMuteSelf, or BlocksAndMutesCapReached if the set `which` is full.
+
+        At the cap an existing entry may be repeated, and entries of deleted accounts are removed to make room.
+        """
         if account_id == other_id:
             raise CannotBlockOrMuteSelf
-        if await self._has_room(account_id, now_ms, cap):
+        if await self._has_room(account_id, now_ms, which):
             return
-        held: Relationship
-        (held,) = await self._store.read(self._relations.read_relationship(account_id, other_id, now_ms))
-        if (held.blocks, held.mutes, held.hides_boosts)[cap]:
+        entry = await self.blocks_and_mutes.relationship(account_id, other_id, now_ms)
+        if (entry.blocks, entry.mutes, entry.hides_boosts)[which]:
             return
-        await self._relations.prune(account_id, cap, self._gone)
-        if not await self._has_room(account_id, now_ms, cap):
+        await self.blocks_and_mutes.prune(account_id, which, self._find_deleted)
+        if not await self._has_room(account_id, now_ms, which):
             raise BlocksAndMutesCapReached
 
-    async def _has_room(self, account_id: AccountId, now_ms: int, cap: int) -> bool:
-        return (await self._relations.counts(account_id, now_ms))[cap] < self._caps[cap]
+    async def _has_room(self, account_id: AccountId, now_ms: int, which: int) -> bool:
+        cap = (self.blocks_cap, self.mutes_cap, self.hidden_boosts_cap)[which]
+        return (await self.blocks_and_mutes.counts(account_id, now_ms))[which] < cap
 
-    async def _gone(self, ids: list[AccountId]) -> list[AccountId]:
-        """Those of `ids` that are deleted; suspended ones may come back."""
-        authors = await self._accounts.find_authors(ids)
+    async def _find_deleted(self, ids: list[AccountId]) -> list[AccountId]:
+        """Return the deleted accounts among `ids`; suspended accounts may come back."""
+        authors = await self.accounts.find_authors(ids)
         return [id for id in ids if id not in authors or authors[id].state == DELETED]
-
-    @asynccontextmanager
-    async def _changing_homes_of(self, *account_ids: AccountId) -> AsyncIterator[None]:
-        """Forget the homes before and after, also when nothing changed: the next read rebuilds them."""
-        for account_id in account_ids:
-            await self._homes.invalidate(account_id)
-        try:
-            yield
-        finally:
-            for account_id in account_ids:
-                await self._homes.invalidate(account_id)

@@ -3,7 +3,7 @@
 from accounts.models import Account
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, get_viewer_id
-from timelines.following.requests import FollowRequestService
+from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
 from timelines.pages.presenters import author_json
 from timelines.pages.responses import TemplateContext

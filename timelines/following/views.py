@@ -1,7 +1,7 @@
-"""Keeping others away: blocks, mutes, hidden boosts, followers sent off; and the pages that list them."""
+"""Follows, follow requests, blocks, mutes and hidden boosts: actions, pages of accounts, and follow suggestions."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -20,22 +20,72 @@ from socialsite.web.requests import (
     require_viewer_id,
     wants_json,
 )
+from timelines.errors import MuteDurationInvalid
+from timelines.filters.forms import parse_end_ms
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
-from timelines.following.forms import parse_mute_end
-from timelines.following.requests import FollowRequestService
+from timelines.following.follow_requests import FollowRequestService
+from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService
+from timelines.following.suggestions import FollowSuggestionService, Suggestion
 from timelines.graph.follow import FollowPage
 from timelines.pages.handles import HandleView, with_canonical_handle
+from timelines.pages.page import TimelinePage
 from timelines.pages.presenters import author_json, profile_url
-from timelines.pages.queries import parse_follow_cursor, parse_limit
+from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
 from timelines.pages.responses import TemplateContext, url_with_query
 from timelines.visibility.rights import NO_EXPIRY_MS
+
+FOLLOW_REQUESTS_URL = "/accounts/requests/"
+SUGGESTIONS_ON_HOME = 3
+MIN_FOLLOWING_WITHOUT_SUGGESTIONS = 10
+"""Home shows suggestions to viewers who follow fewer accounts."""
 
 RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
 
 
+# Following
+
+
+@with_canonical_handle
+async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    async with RefundableLimit(request, "follow"):
+        account = await services[AccountService].get_by_handle(handle)
+        await services[FollowingService].follow(
+            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
+        )
+    return await relation_response(request, account)
+
+
+@with_canonical_handle
+async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
+    me, services = require_viewer_id(request), request.services
+    async with RefundableLimit(request, "follow"):
+        account = await services[AccountService].get_undeleted_by_handle(handle)  # also a suspended account
+        await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id))
+    return await relation_response(request, account)
+
+
+async def relation_response(
+    request: SiteRequest, account: Account, *, redirect_to: str | None = None
+) -> HttpResponseBase:
+    """Respond with the state after an action. After a follow of a private account `requested` is true."""
+    me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
+    counts, relationship = await asyncio.gather(
+        services[FollowingService].counts(other_id),
+        services[BlocksAndMutesService].relationship(me, other_id, services.clock.now_ms()),
+    )
+    data = {"following": relationship.follows, "followers": counts.followers}
+    if relationship.requested and not relationship.follows:
+        data["requested"] = True
+    return done(request, data, default=redirect_to or profile_url(account.handle))
+
+
+# Follow requests, blocks, mutes, hidden boosts
+
+
 def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> HandleView:
-    """An action on the account of a handle, which may be suspended: one may turn away from those, too."""
+    """Return the view of an action on the account of a handle; the account may be suspended."""
 
     @with_canonical_handle
     async def view(request: SiteRequest, handle: str) -> HttpResponseBase:
@@ -57,12 +107,19 @@ async def _unblock(request: SiteRequest, me: AccountId, other_id: AccountId) -> 
 
 
 async def _mute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    """`duration`: seconds, none for good."""
     now_ms = request.services.clock.now_ms()
     until_ms = parse_mute_end(get_form_data(request), now_ms)
     await request.services[BlocksAndMutesService].mute(
         account_id=me, other_id=other_id, now_ms=now_ms, until_ms=until_ms
     )
+
+
+def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
+    """Return the end (Unix ms) of `duration` seconds, or None for no end. Raises MuteDurationInvalid."""
+    try:
+        return parse_end_ms(fields.get("duration", ""), now_ms)
+    except ValueError:
+        raise MuteDurationInvalid from None
 
 
 async def _unmute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
@@ -91,7 +148,6 @@ async def _refuse_follow_request(request: SiteRequest, me: AccountId, other_id: 
     await request.services[FollowRequestService].refuse(account_id=me, requester_id=other_id)
 
 
-FOLLOW_REQUESTS_URL = "/accounts/requests/"
 block, unblock = relation_view(_block), relation_view(_unblock)
 mute, unmute = relation_view(_mute), relation_view(_unmute)
 hide_boosts, show_boosts = relation_view(_hide_boosts), relation_view(_show_boosts)
@@ -103,7 +159,6 @@ accept_follow_request, refuse_follow_request = (
 
 
 async def list_blocked(request: SiteRequest) -> HttpResponseBase:
-    """Whom the viewer blocks."""
     page = await request.services[BlocksAndMutesService].blocked(
         require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
     )
@@ -111,21 +166,19 @@ async def list_blocked(request: SiteRequest) -> HttpResponseBase:
 
 
 async def list_muted(request: SiteRequest) -> HttpResponseBase:
-    """Whom the viewer has muted, and until when."""
     me, services = require_viewer_id(request), request.services
     page = await services[BlocksAndMutesService].muted(
         me, parse_follow_cursor(request.GET), parse_limit(request.GET), now_ms=services.clock.now_ms()
     )
-    shown = await _load_accounts_json(request, page)
+    accounts = await _load_accounts_json(request, page)
     until = await services[BlocksAndMutesService].muted_until(me, page.account_ids)
-    for account in shown:
-        ends_ms = until.get(AccountId(int(account["id"])), NO_EXPIRY_MS)
-        account["until_ms"] = None if ends_ms == NO_EXPIRY_MS else ends_ms
-    return _accounts_response(request, page, shown, "muted", _("Muted accounts"))
+    for account in accounts:
+        until_ms = until.get(AccountId(int(account["id"])), NO_EXPIRY_MS)
+        account["until_ms"] = None if until_ms == NO_EXPIRY_MS else until_ms
+    return _accounts_response(request, page, accounts, "muted", _("Muted accounts"))
 
 
 async def list_follow_requests(request: SiteRequest) -> HttpResponseBase:
-    """Who asks to follow the viewer."""
     page = await request.services[FollowRequestService].page(
         require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
     )
@@ -143,12 +196,12 @@ def _accounts_response(
     next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
     if wants_json(request):
         return json_response({"accounts": [_account_json(each) for each in accounts], "next": next_url})
-    shown = {"kind": kind, "title": title, "accounts": accounts, "next_url": next_url, "page_title": title}
-    return page_response(request, "timelines/relations.html", shown)
+    context = {"kind": kind, "title": title, "accounts": accounts, "next_url": next_url, "page_title": title}
+    return page_response(request, "timelines/relations.html", context)
 
 
 def _account_json(account: TemplateContext) -> TemplateContext:
-    """Times as clients get them."""
+    """Replace `until_ms`, which the template needs, by `muted_until` in ISO format."""
     if "until_ms" not in account:
         return account
     until_ms = account["until_ms"]
@@ -156,38 +209,46 @@ def _account_json(account: TemplateContext) -> TemplateContext:
     return {**rest, "muted_until": format_iso_time(until_ms) if until_ms is not None else None}
 
 
-@with_canonical_handle
-async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    me, services = require_viewer_id(request), request.services
-    async with RefundableLimit(request, "follow"):
-        account = await services[AccountService].get_by_handle(handle)
-        await services[FollowingService].follow(
-            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
-        )
-    return await relation_response(request, account)
+# Follow suggestions
 
 
-@with_canonical_handle
-async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    me, services = require_viewer_id(request), request.services
-    async with RefundableLimit(request, "follow"):
-        account = await services[AccountService].get_undeleted_by_handle(
-            handle
-        )  # one may turn away from a suspended account
-        await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id))
-    return await relation_response(request, account)
-
-
-async def relation_response(
-    request: SiteRequest, account: Account, *, redirect_to: str | None = None
-) -> HttpResponseBase:
-    """How it stands. A private account is asked first: `requested` is there then, `following` is false."""
-    me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
-    counts, relation = await asyncio.gather(
-        services[FollowingService].counts(other_id),
-        services[BlocksAndMutesService].relationship(me, other_id, services.clock.now_ms()),
+async def suggestions(request: SiteRequest) -> HttpResponseBase:
+    found = await request.services[FollowSuggestionService].suggestions(
+        require_viewer_id(request), parse_limit(request.GET)
     )
-    data = {"following": relation.follows, "followers": counts.followers}
-    if relation.requested and not relation.follows:
-        data["requested"] = True
-    return done(request, data, default=redirect_to or profile_url(account.handle))
+    accounts = await load_suggested_accounts(request, found)
+    if wants_json(request):
+        return json_response({"accounts": accounts, "next": None})
+    title = _("Who to follow")
+    context = {"accounts": accounts, "next_url": None, "page_title": title, "title": title}
+    return page_response(request, "timelines/accounts.html", context)
+
+
+async def suggest_on_home(request: SiteRequest, query: PageQuery, page: TimelinePage) -> list[TemplateContext]:
+    """Return suggestions for a viewer who follows few accounts, if the first page of home is also the last."""
+    me, services = require_viewer_id(request), request.services
+    if wants_json(request) or not query.is_first or page.next_before is not None:
+        return []
+    if (await services[FollowingService].counts(me)).following >= MIN_FOLLOWING_WITHOUT_SUGGESTIONS:
+        return []
+    return await load_suggested_accounts(
+        request, await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME)
+    )
+
+
+async def load_suggested_accounts(request: SiteRequest, found: Sequence[Suggestion]) -> list[TemplateContext]:
+    """Return accounts for timelines/_account.html, with their known followers."""
+    accounts = request.services[AccountService]
+    known_followers = await accounts.find_authors({id for each in found for id in each.known_follower_ids})
+    by_id = await accounts.find_many([each.account_id for each in found])
+    contexts = await accounts_with_follow_state(
+        request, [by_id[each.account_id] for each in found if each.account_id in by_id]
+    )
+    follower_ids = {each.account_id: each.known_follower_ids for each in found}
+    for context in contexts:
+        context["known"] = [
+            author_json(known_followers[id])
+            for id in follower_ids[AccountId(int(context["id"]))]
+            if id in known_followers and known_followers[id].is_visible
+        ]
+    return contexts

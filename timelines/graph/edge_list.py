@@ -1,86 +1,177 @@
-"""One side of pair edges: for an id, the ids at the other ends, in all partitions.
+"""One side of pair edges: for an owner id, the ids at the other ends, in all partitions.
 
-The followers of an account are such a side, what it follows another, the members of a list and the lists that
-hold an account two more. Reads only; edges.py writes both sides.
+The followers of an account are such a list. So are the accounts that it follows, the members of a list, and the
+lists that contain an account. This module only reads; edges.py writes both sides of an edge.
+
+Layout: one ZSET per partition and owner, member = the other id, score = time of the edge (Unix ms).
 """
 
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from itertools import chain, compress
+from typing import Generic, NamedTuple, TypeVar, cast
 
-from socialsite.store.commands import Command, Reply, load_script
-from socialsite.store.key import Key
-from socialsite.store.read import Read
-from timelines.graph.edge_reads import EdgeQuestions
-from timelines.graph.follow import PassCursor
-from timelines.graph.passes import read_under, shares_of, written_under
+from socialsite.store import (
+    Command,
+    EncodedPipeline,
+    Key,
+    KeyDataShardedConnection,
+    Read,
+    Reply,
+    encode_int,
+    encode_text,
+)
+from socialsite.store.commands import encode
+from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
+from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
+from timelines.graph.zset_page import TIES_AFTER, read_account_page
 
-TIES_AFTER = load_script("ties_after.lua", __package__)
+LAYOUT_VERSION_FACTOR = 1 << 16
+"""A stored cursor has the number `layout version * factor + partition` (docs/moving.md)."""
+CACHED_OWNERS = 5_000
+"""Owners whose encoded keys are cached. With 16 partitions: about 12 MB for ZMSCORE and 5 MB for ZCARD."""
 
-
-class Neighbour(NamedTuple):
-    """The id at the other end of an edge, and the edge's time (Unix ms)."""
-
-    at_ms: int
-    id: int
-
-
-class Pass(NamedTuple):
-    """Neighbours in the order of partition, time, id; `next` is None after the last."""
-
-    ids: list[int]
-    next: PassCursor | None
-
-
-Names = tuple[list[bytes], PassCursor | None]
-"""As `Pass`, the ids in decimal digits."""
+Id = TypeVar("Id", bound=int)
+EdgeKey = Callable[[str, int], Key]
+"""Builds the key of a list: (tag of the partition, owner) -> key."""
 
 
-class EdgeList(EdgeQuestions):
-    """Reads of a side: counts, pages, passes."""
+class PartitionedIds(NamedTuple):
+    """Ids by the number of the partition that holds their edges with one owner.
 
-    async def gather(self, commands: list[Command]) -> list[Reply]:
-        return await self._pairs.gather(commands)
+    Both sides of an owner are partitioned alike, so that one value serves both. `arguments`: for each partition
+    the number, the encoded start of a ZMSCORE, and the encoded ids.
+    """
 
-    async def ask(self, *questions: Read[Any]) -> list[Any]:
-        """Questions about any sides, in one round trip a node."""
-        return await self._pairs.read(*questions)
+    ids: dict[int, list[int]]
+    arguments: list[tuple[int, bytes, bytes]]
 
-    async def count(self, owner: int) -> int:
-        return int((await self.ask(self.count_question(owner)))[0])
 
-    async def newest(self, owner: int, before: Neighbour | None, limit: int) -> list[Neighbour]:
-        """Newest first, strictly older than `before`: every partition's page, merged (listing 10.14)."""
-        keys = self.keys(owner)
-        bound = f"({before.at_ms}" if before else "+inf"
-        commands: list[Command] = [
-            ("ZRANGE", key, bound, "-inf", "BYSCORE", "REV", "LIMIT", 0, limit, "WITHSCORES") for key in keys
+class EdgeList(Generic[Id]):
+    """Reads of one side: counts, lookups, pages, and passes for fan-out."""
+
+    def __init__(self, pairs: KeyDataShardedConnection, key: EdgeKey) -> None:
+        self._pairs = pairs
+        self._key = key
+
+    def keys(self, owner: int, first: int = 0) -> list[Key]:
+        """Return the keys of the owner, from partition `first` on."""
+        return [self._key(tag, owner) for tag in self._tags[first:]]
+
+    @property
+    def _tags(self) -> tuple[str, ...]:
+        return self._pairs.layout.tags
+
+    # Counts and lookups
+
+    def count(self, owner: int) -> Read[int]:
+        tags = self._tags
+
+        def commands() -> list[Command]:
+            return [("ZCARD", key) for key in self.keys(owner)]
+
+        return Read(EncodedPipeline(_encode_counts(self._key, tags, owner), len(tags), commands), sum, self._pairs)
+
+    def time_of(self, owner: int, id: Id) -> Read[int | None]:
+        """Read the time (Unix ms) of the edge with one id; None if there is no edge."""
+        (number,) = partitions_of_pairs(owner, (id,), self._pairs.count)
+        command = "ZSCORE", self._key(self._tags[number], owner), id
+        return Read([command], lambda replies: None if replies[0] is None else int(replies[0]), self._pairs)
+
+    def times_among(self, owner: int, ids: Collection[Id]) -> Read[dict[Id, int]]:
+        """Read the times (Unix ms) of the edges with `ids`; ids without an edge are left out."""
+        return self.times_among_partitioned(owner, self.partition(owner, ids))
+
+    def times_among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[dict[Id, int]]:
+        """Read as `times_among` does, with ids that `partition` returned for this owner."""
+
+        def parse(replies: Sequence[Reply]) -> dict[Id, int]:
+            members, scores = chain.from_iterable(ids.ids.values()), list(chain.from_iterable(replies))
+            times = zip(compress(members, scores), map(int, filter(None, scores)), strict=True)
+            return cast("dict[Id, int]", dict(times))
+
+        return Read(self._scores(owner, ids), parse, self._pairs)
+
+    def among(self, owner: int, ids: Collection[Id]) -> Read[set[Id]]:
+        """Read which of `ids` the owner has an edge with."""
+        return self.among_partitioned(owner, self.partition(owner, ids))
+
+    def among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[set[Id]]:
+        """Read as `among` does, with ids that `partition` returned for this owner."""
+
+        def parse(replies: Sequence[Reply]) -> set[Id]:
+            members = set(compress(chain.from_iterable(ids.ids.values()), chain.from_iterable(replies)))
+            return cast("set[Id]", members)
+
+        return Read(self._scores(owner, ids), parse, self._pairs)
+
+    def partition(self, owner: int, ids: Collection[Id]) -> PartitionedIds:
+        """Group ids by the partition of their edge with the owner, for `among_partitioned` on either side."""
+        groups: dict[int, list[int]] = {}
+        for id, number in zip(ids, partitions_of_pairs(owner, ids, self._pairs.count), strict=True):
+            if number in groups:
+                groups[number].append(id)
+            else:
+                groups[number] = [id]
+        arguments = [
+            (number, _zmscore_start(len(members)), b"".join(map(encode_int, members)))
+            for number, members in groups.items()
         ]
-        if before:
-            beyond = ("down", before.at_ms, str(before.id), limit)
-            commands += [TIES_AFTER.command((key,), beyond) for key in keys]
-        replies = await self._pairs.gather(commands)
-        found = [neighbour for reply in replies[: len(keys)] for neighbour in neighbours(reply)]
-        if before:
-            found += [Neighbour(before.at_ms, int(id)) for reply in replies[len(keys) :] for id in reply]
-        found.sort(key=order, reverse=True)
-        return found[:limit]
+        return PartitionedIds(groups, arguments)
 
-    async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> Pass:
-        """Up to `limit` ids after `cursor`, through one partition after another."""
-        names, behind = await self.names_pass(owner, cursor, limit)
-        return Pass(list(map(int, names)), behind)
+    def _scores(self, owner: int, ids: PartitionedIds) -> EncodedPipeline:
+        """Return one ZMSCORE per partition. Only the score of a missing member is false: no score is empty."""
+        tags = self._tags
+        keys = _encode_zmscore_keys(self._key, tags, owner)
+        payload = b"".join(
+            [part for number, start, members in ids.arguments for part in (start, keys[number], members)]
+        )
 
-    async def names_pass(self, owner: int, cursor: PassCursor, limit: int) -> Names:
-        """As `next_pass`; the ids stay as the server wrote them, and as keys name them: decimal digits.
+        def commands() -> list[Command]:
+            return [("ZMSCORE", self._key(tags[number], owner), *group) for number, group in ids.ids.items()]
 
-        Two round trips: what is left of the cursor's partition together with the sizes of those behind it,
-        then as many of these as the pass has room for. One over the limit is read, to know the end. Of the
-        scores only the last one's is needed: to write all costs the server 0.3 us each. What is read of a
-        partition, and the last one's score, are of one moment; where edges came or went so that this score
-        does not fit, the next pass begins with the partition.
+        return EncodedPipeline(payload, len(ids.arguments), commands)
+
+    # Whole lists and pages
+
+    def ids(self, owner: int, limit: int) -> Read[list[Id]]:
+        """Read all ids, at most `limit`, one partition after another and the oldest of each first."""
+        return self.first_ids(owner, limit).map(lambda ids: ids[:limit])
+
+    def first_ids(self, owner: int, per_partition: int) -> Read[list[Id]]:
+        """Read the oldest ids, at most `per_partition` of each partition, one partition after another."""
+        # Most owners are read once a day at most: their keys are not worth a place in the cache of keys.
+        commands = [("ZRANGE", _uncached_key(self._key, tag, owner), 0, per_partition - 1) for tag in self._tags]
+        return Read(commands, lambda replies: cast("list[Id]", _parse_ids(replies)), self._pairs)
+
+    def times(self, owner: int, limit: int) -> Read[dict[Id, int]]:
+        """Read all ids, at most `limit`, with the times of their edges (Unix ms)."""
+        keys = [_uncached_key(self._key, tag, owner) for tag in self._tags]
+
+        def parse(replies: Sequence[Reply]) -> dict[Id, int]:
+            flat = list(chain.from_iterable(replies))[: 2 * limit]
+            return cast("dict[Id, int]", dict(zip(map(int, flat[::2]), map(int, flat[1::2]), strict=True)))
+
+        return Read([("ZRANGE", key, 0, limit - 1, "WITHSCORES") for key in keys], parse, self._pairs)
+
+    def page(self, owner: int, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
+        """Read the accounts of the newest edges beyond `cursor`."""
+        return read_account_page(self._pairs, self.keys(owner), cursor, limit)
+
+    # Passes
+
+    async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> PassPage[Id]:
+        """Read up to `limit` ids after `cursor`: by partition, time, id. The first pass begins with FIRST_PASS.
+
+        Two round trips: the rest of the cursor's partition with the sizes of the partitions behind it, then as
+        many of these as the pass has room for. One id over the limit is read, to recognise the end. Only the
+        score of the last id is read, because each score costs the server 0.3 us. The members of a partition and
+        the last score are read at one moment; if they do not match because edges were added or removed, the next
+        pass begins with the same partition.
         """
         layout = self._pairs.layout
-        cursor = read_under(layout, cursor)
+        cursor = from_stored_cursor(layout, cursor)
         first, *rest = self.keys(owner, cursor.partition)
         newer_than = "ZRANGE", first, f"({cursor.at_ms}", "+inf", "BYSCORE", "LIMIT"
         ties, newer, end, *sizes = await self._pairs.gather(
@@ -92,77 +183,113 @@ class EdgeList(EdgeQuestions):
             ]
         )
         room = limit - len(ties)
-        if ties and 0 < room < len(newer):  # the ties made another one the last
+        if ties and 0 < room < len(newer):  # because of the ties another id is the last of the pass
             newer, end = await self._pairs.gather(
                 [(*newer_than, 0, room + 1), (*newer_than, room - 1, 1, "WITHSCORES")]
             )
-        names: list[bytes] = [*ties, *newer]
-        if len(names) > limit:
-            behind = _behind(cursor, names[limit - 1], end if room > 0 else None)
-            return names[:limit], written_under(layout, behind)
-        shares = shares_of(sizes, limit + 1 - len(names))
-        more, next = await self._from_next(rest, shares, limit - len(names))
-        if next is None:
-            return names + more, None
-        at, last = next
-        partition = cursor.partition + 1 + at
-        start = PassCursor.start_of(partition)
-        behind = _behind(start, last[0], last) if last else start
-        return names + more, written_under(layout, behind)
+        ids: list[bytes] = [*ties, *newer]
+        if len(ids) > limit:
+            next = _cursor_behind(cursor, ids[limit - 1], end if room > 0 else None)
+            return PassPage(ids[:limit], to_stored_cursor(layout, next))
+        shares = share_room(sizes, limit + 1 - len(ids))
+        more, stop = await self._next_partitions(rest, shares, limit - len(ids))
+        if stop is None:
+            return PassPage(ids + more, None)
+        at, end = stop
+        start = PassCursor.start_of(cursor.partition + 1 + at)
+        next = _cursor_behind(start, end[0], end) if end else start
+        return PassPage(ids + more, to_stored_cursor(layout, next))
 
-    async def _from_next(
+    async def _next_partitions(
         self, keys: Sequence[Key], shares: Sequence[int], room: int
     ) -> tuple[list[bytes], tuple[int, Sequence[bytes]] | None]:
-        """At most `room` names of partitions that a pass comes to, and where the next one goes on.
+        """Read at most `room` ids of the partitions `keys`, and where the next pass begins (None: at no more).
 
-        That is: which of them, and who was the last there, since when; nobody: at its beginning. All that a
-        partition has is read as far as there is room, not only what it had when it was counted: an import
-        brings edges of before, and these must not push others out.
+        The position is the index of a partition and its last (id, score), or () for the start of the partition.
+        A partition is read as far as there is room, not only up to the size that was counted before: an import
+        inserts old edges, and these must not push other ids out of the pass.
         """
         rooms = [room + 1 - sum(shares[:at]) for at in range(len(shares))]
-        reads: list[Command] = [("ZRANGE", key, 0, most - 1) for key, most in zip(keys, rooms, strict=False)]
+        reads: list[Command] = [("ZRANGE", key, 0, size - 1) for key, size in zip(keys, rooms, strict=False)]
         rank = rooms[-1] - 2 if rooms else -1
         if 0 <= rank < shares[-1]:
             reads.append(("ZRANGE", keys[len(shares) - 1], rank, rank, "WITHSCORES"))
         replies = await self._pairs.gather(reads)
         end = replies.pop() if len(replies) > len(shares) else []
-        names: list[bytes] = []
-        for at, (reply, most) in enumerate(zip(replies, rooms, strict=True)):
-            if len(reply) >= most or len(names) + len(reply) > room:
+        ids: list[bytes] = []
+        for at, (reply, size) in enumerate(zip(replies, rooms, strict=True)):
+            if len(reply) >= size or len(ids) + len(reply) > room:
                 is_planned = at == len(shares) - 1 and end and reply[rank : rank + 1] == end[:1]
-                if not is_planned or len(names) + rank + 1 > room:
-                    return names or reply[:room], (at, ())  # never none: who removes what it reads would stop
-                return names + reply[: rank + 1], (at, end)
-            names += reply
-        return names, (len(shares), ()) if len(shares) < len(keys) else None
-
-    async def among(self, owner: int, ids: Collection[int]) -> dict[int, int]:
-        """Those of `ids` that `owner` has an edge with, and since when; one ZMSCORE a partition."""
-        question = self.among_question(owner, ids)
-        return question.parse(await self._pairs.gather(question.commands))
-
-    async def ids(self, owner: int, at_most: int) -> list[int]:
-        """All ids of a side that has a cap; `at_most` bounds the read should the cap have been passed."""
-        ids: list[int]
-        (ids,) = await self.ask(self.ids_question(owner, at_most))
-        return ids
+                if not is_planned or len(ids) + rank + 1 > room:
+                    # Never an empty pass: a caller that removes what it reads would take it for the end.
+                    return ids or reply[:room], (at, ())
+                return ids + reply[: rank + 1], (at, end)
+            ids += reply
+        return ids, (len(shares), ()) if len(shares) < len(keys) else None
 
 
-def _behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None) -> PassCursor:
-    """The cursor behind `last`, whose time `end` tells (None: the cursor's own).
+# The cursor of a pass
 
-    Where `end` is somebody else, edges changed between two commands of a round trip: from the cursor again.
+
+def from_stored_cursor(layout: PartitionLayout, cursor: PassCursor) -> PassCursor:
+    """Return the cursor within `layout`: FIRST_PASS if it was stored under another layout."""
+    version, number = divmod(cursor.partition, LAYOUT_VERSION_FACTOR)
+    if version != layout.version:
+        return FIRST_PASS
+    return replace(cursor, partition=number)
+
+
+def to_stored_cursor(layout: PartitionLayout, cursor: PassCursor) -> PassCursor:
+    return replace(cursor, partition=layout.version * LAYOUT_VERSION_FACTOR + cursor.partition)
+
+
+def share_room(sizes: list[int], room: int) -> list[int]:
+    """Return how many members to read of each of the first partitions until `room` is used up."""
+    shares = []
+    for size in sizes:
+        if room <= 0:
+            break
+        shares.append(min(size, room))
+        room -= size
+    return shares
+
+
+def _cursor_behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None) -> PassCursor:
+    """Return the cursor behind the id `last`. `end`: its (id, score), or None if it has the cursor's own score.
+
+    If `end` is another id, edges changed between two commands of a round trip: return `cursor` itself.
     """
     if end is None:
         return PassCursor(cursor.partition, cursor.at_ms, int(last))
     return PassCursor(cursor.partition, int(end[1]), int(last)) if end and end[0] == last else cursor
 
 
-def neighbours(reply: list[bytes]) -> list[Neighbour]:
-    """From (member, score, member, score, ...)."""
-    return list(map(Neighbour, map(int, reply[1::2]), map(int, reply[::2])))
+# Encoded commands: hydration reads counts and edges of dozens of owners for each page
 
 
-def order(neighbour: Neighbour) -> tuple[int, str]:
-    """The server's own order of a sorted set: score, then bytes of the member."""
-    return neighbour.at_ms, str(neighbour.id)
+@cache
+def _zmscore_start(members: int) -> bytes:
+    """Return the first bytes of a ZMSCORE with so many members."""
+    return b"*%d\r\n" % (members + 2)
+
+
+@lru_cache(maxsize=CACHED_OWNERS)
+def _encode_zmscore_keys(key: EdgeKey, tags: tuple[str, ...], owner: int) -> tuple[bytes, ...]:
+    """Return command name and key of a ZMSCORE for each partition."""
+    return tuple(encode_text("ZMSCORE") + encode_text(_uncached_key(key, tag, owner)) for tag in tags)
+
+
+@lru_cache(maxsize=CACHED_OWNERS)
+def _encode_counts(key: EdgeKey, tags: tuple[str, ...], owner: int) -> bytes:
+    """Return one ZCARD for each partition."""
+    return b"".join([encode(("ZCARD", _uncached_key(key, tag, owner))) for tag in tags])
+
+
+def _uncached_key(key: EdgeKey, tag: str, owner: int) -> Key:
+    """Build a key without the cache of its builder."""
+    build: EdgeKey = getattr(key, "__wrapped__", key)
+    return build(tag, owner)
+
+
+def _parse_ids(replies: Sequence[Reply]) -> list[int]:
+    return list(map(int, chain.from_iterable(replies)))

@@ -1,68 +1,71 @@
-"""Pair edges (source, target, at_ms): each side in a ZSET, both in the pair's partition (listing 10.13).
+"""Pair edges (source, target, at_ms): a ZSET on each side, both in the partition of the pair.
 
-Follows and list membership are such edges. Both sides share a tag, so every change is one script and the
-sides are never unequal; counts are sizes, never stored.
+Follows and list memberships are such edges. Both sides share a tag, so that one script changes both and they are
+always equal. Counts are the sizes of the sets. See Redis in Action, section 10.3, listing 10.13.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from socialsite.store.commands import Command, Script, load_script
+from socialsite.store import Command, Key, KeyDataShardedConnection, Read, Script, load_script
 from socialsite.store.errors import PartitionLayoutChanged
-from socialsite.store.key import Key
 from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
-from socialsite.store.store import KeyDataShardedConnection
-from timelines.graph.edge_list import EdgeList
-from timelines.graph.encoded_commands import KeyOfSide
+from timelines.graph.edge_list import EdgeKey, EdgeList
 from timelines.graph.follow import FIRST_PASS
 
 ADD_EDGES = load_script("add_edges.lua", __package__)
 REMOVE_EDGES = load_script("remove_edges.lua", __package__)
-EDGES_PER_SCRIPT = 250  # about 1 ms of the server
-TURNS_MOST = 3  # times that partitions turn over, or back, while a change waits for them
-SCRIPTS_PER_ROUND = 16  # so that nobody's time-out passes behind an import
+EDGES_PER_SCRIPT = 250
+"""A script of this size keeps the server busy for about 1 ms."""
+SCRIPTS_PER_ROUND_TRIP = 16
+"""Few enough that commands of other clients do not run into their time-out behind an import."""
+MAX_LAYOUT_CHANGES = 3
+"""How often a change is repeated because the layout of the partitions changed."""
 
-Edge = tuple[int, int, int]  # source, target, at_ms (Unix ms)
-Pair = tuple[int, int]  # source, target
-ArgsOf = Callable[[list[Edge], int], list[int]]  # (edges of one key, place of the other id) -> its arguments
+Edge = tuple[int, int, int]
+"""source, target, at_ms (Unix ms)"""
+Pair = tuple[int, int]
+"""source, target"""
+BuildArguments = Callable[[list[Edge], int], list[int]]
+"""(edges of one key, index of the other id in an edge) -> arguments of the script for this key"""
 
 Item = TypeVar("Item")
+Source = TypeVar("Source", bound=int)
+Target = TypeVar("Target", bound=int)
 
 
-class PairEdges:
-    """Edges of one kind; `outgoing` is the side of the sources, `incoming` that of the targets."""
+class PairEdges(Generic[Source, Target]):
+    """Edges of one kind. `outgoing` has the targets of each source, `incoming` the sources of each target."""
 
-    def __init__(self, pairs: KeyDataShardedConnection, *, outgoing: KeyOfSide, incoming: KeyOfSide) -> None:
+    def __init__(self, pairs: KeyDataShardedConnection, *, outgoing: EdgeKey, incoming: EdgeKey) -> None:
         self._pairs = pairs
         self._keys = outgoing, incoming
-        self.outgoing = EdgeList(pairs, outgoing)
-        self.incoming = EdgeList(pairs, incoming)
+        self.outgoing = EdgeList[Target](pairs, outgoing)
+        self.incoming = EdgeList[Source](pairs, incoming)
 
     async def add(self, source: int, target: int, at_ms: int) -> bool:
-        """False where the edge stood already: it keeps its time."""
+        """Return whether the edge is new. An edge that exists keeps its time."""
         return await self.add_many([(source, target, at_ms)]) == 1
 
     async def remove(self, source: int, target: int) -> bool:
         return await self.remove_many([(source, target)]) == 1
 
     async def add_many(self, edges: Iterable[Edge]) -> int:
-        """How many were new. A crash between leaves whole edges only; repeating it finishes the rest."""
-        return await self._change(ADD_EDGES, edges, _add_args)
+        """Return how many edges are new. After a crash only whole edges exist; repeat the call to add the rest."""
+        return await self._change(ADD_EDGES, edges, _add_arguments)
 
     async def remove_many(self, pairs: Iterable[Pair]) -> int:
-        """How many were there."""
-        return await self._change(REMOVE_EDGES, ((*pair, 0) for pair in pairs), _remove_args)
+        """Return how many edges existed."""
+        return await self._change(REMOVE_EDGES, ((*pair, 0) for pair in pairs), _remove_arguments)
 
-    async def has(self, source: int, target: int) -> bool:
-        partition = self._pairs[source, target]
-        key = self._keys[0](partition.tag, source)
-        return await partition.node.execute("ZSCORE", key, target) is not None
+    def has(self, source: int, target: Target) -> Read[bool]:
+        return self.outgoing.time_of(source, target).map(lambda at_ms: at_ms is not None)
 
     async def remove_all(self, id: int, limit: int) -> int:
-        """Remove up to `limit` edges of an id, on either side; how many were met, 0 when none is left."""
+        """Remove up to `limit` edges of an id, on either side. Return how many were read; 0 means that none is left."""
         targets = (await self.outgoing.next_pass(id, FIRST_PASS, limit)).ids
         await self.remove_many((id, target) for target in targets)
         if len(targets) == limit:
@@ -71,64 +74,64 @@ class PairEdges:
         await self.remove_many((source, id) for source in sources)
         return len(targets) + len(sources)
 
-    async def _change(self, script: Script, edges: Iterable[Edge], args_of: ArgsOf) -> int:
-        """Done again where the edges were cut anew meanwhile: what was done already changes nothing."""
+    async def _change(self, script: Script, edges: Iterable[Edge], build_arguments: BuildArguments) -> int:
+        """Run the script, and again if the layout changed meanwhile. Repeating a change has no effect."""
         edges = list(edges)
-        for _ in range(TURNS_MOST):
+        for _ in range(MAX_LAYOUT_CHANGES):
             with contextlib.suppress(PartitionLayoutChanged):
-                return await self._change_under(self._pairs.layout, script, edges, args_of)
-        return await self._change_under(self._pairs.layout, script, edges, args_of)
+                return await self._change_under(self._pairs.layout, script, edges, build_arguments)
+        return await self._change_under(self._pairs.layout, script, edges, build_arguments)
 
     async def _change_under(
-        self, layout: PartitionLayout, script: Script, edges: Sequence[Edge], args_of: ArgsOf
+        self, layout: PartitionLayout, script: Script, edges: Sequence[Edge], build_arguments: BuildArguments
     ) -> int:
-        """Scripts of one partition each, several a round trip."""
+        """Change edges with one script per partition and EDGES_PER_SCRIPT edges."""
         groups: dict[int, list[Edge]] = {}
         for edge in edges:
             groups.setdefault(partition_of_pair(edge[0], edge[1], layout.count), []).append(edge)
         scripts = (
-            self._command(script, layout.tag_of(number), chunk, args_of)
+            self._command(script, layout.tag_of(number), chunk, build_arguments)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
-        # Two lanes: while the server works on the scripts of one, the next ones are put together.
+        # Two at a time: while the server runs the scripts of one, the client encodes the scripts of the other.
         return sum(await asyncio.gather(self._run(scripts), self._run(scripts)))
 
     async def _run(self, scripts: Iterator[Command]) -> int:
-        """A lane of `_change`: some of the scripts left in one round trip, until none is left."""
+        """Run scripts until none is left, SCRIPTS_PER_ROUND_TRIP at a time. Return how many edges changed."""
         changed = 0
-        while some := list(islice(scripts, SCRIPTS_PER_ROUND)):
-            changed += sum(await self._pairs.write_each(some))
+        while batch := list(islice(scripts, SCRIPTS_PER_ROUND_TRIP)):
+            changed += sum(await self._pairs.write_each(batch))
         return changed
 
-    def _command(self, script: Script, tag: str, edges: Sequence[Edge], args_of: ArgsOf) -> Command:
-        """One script for edges of one partition; those that share a key are written to it together."""
+    def _command(self, script: Script, tag: str, edges: Sequence[Edge], build_arguments: BuildArguments) -> Command:
+        """Build the script call for edges of one partition, grouped by key."""
         outgoing: dict[int, list[Edge]] = {}
         incoming: dict[int, list[Edge]] = {}
         for edge in edges:
             outgoing.setdefault(edge[0], []).append(edge)
             incoming.setdefault(edge[1], []).append(edge)
-        of_outgoing, of_incoming = self._keys
-        keys: list[Key] = [of_outgoing(tag, source) for source in outgoing]
-        keys += [of_incoming(tag, target) for target in incoming]
+        outgoing_key, incoming_key = self._keys
+        keys: list[Key] = [outgoing_key(tag, source) for source in outgoing]
+        keys += [incoming_key(tag, target) for target in incoming]
         args = [len(outgoing)]
         for shared in outgoing.values():
-            args += args_of(shared, 1)
+            args += build_arguments(shared, 1)
         for shared in incoming.values():
-            args += args_of(shared, 0)
+            args += build_arguments(shared, 0)
         return script.command(keys, args)
 
 
-def _add_args(edges: list[Edge], member: int) -> list[int]:
-    """For one key of add_edges.lua; `member` is the place of the other id in an edge."""
-    if len(edges) == 1:  # most of an import: a pair of accounts shares its partition with few others
+def _add_arguments(edges: list[Edge], member: int) -> list[int]:
+    """Return the arguments of add_edges.lua for one key. `member`: index of the other id in an edge."""
+    if len(edges) == 1:  # the usual case of an import: few pairs share a key in one partition
         edge = edges[0]
         return [2, edge[2], edge[member]]
     return [2 * len(edges), *(value for edge in edges for value in (edge[2], edge[member]))]
 
 
-def _remove_args(edges: list[Edge], member: int) -> list[int]:
-    """For one key of remove_edges.lua."""
+def _remove_arguments(edges: list[Edge], member: int) -> list[int]:
+    """Return the arguments of remove_edges.lua for one key."""
     return [len(edges), *(edge[member] for edge in edges)]
 
 

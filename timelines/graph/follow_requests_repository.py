@@ -1,15 +1,15 @@
-"""Requests to follow private accounts: `requests` at the one that is asked, `requested` at the one that asks.
+"""Requests to follow private accounts. Sources, on both sides: `requests` of the target, `requested` of the requester.
 
-Sources; each side stands under its account's tag. A request is one while it stands at the one that is asked.
+Each set is under the tag of its account. A request exists as long as it is in the target's set.
 """
 
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId
-from socialsite.store import Store
+from socialsite.store import Key, Read, Reply, Store
 from timelines import keys
-from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.graph.zset_page import read_account_page
 
 
 class FollowRequests:
@@ -18,68 +18,73 @@ class FollowRequests:
         self._timelines = store.component("timelines")
 
     async def add(self, requester_id: AccountId, target_id: AccountId, at_ms: int) -> bool:
-        """False where it stood already: it keeps its time, and both sides are there."""
-        asked, asking = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
+        """Return whether the request is new. A request that exists keeps its time; both sides are written."""
+        received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         added, _ = await self._store.write_each(
-            [("ZADD", asked, "NX", at_ms, requester_id), ("ZADD", asking, "NX", at_ms, target_id)]
+            [("ZADD", received, "NX", at_ms, requester_id), ("ZADD", sent, "NX", at_ms, target_id)]
         )
         return bool(added)
 
     async def remove(self, requester_id: AccountId, target_id: AccountId) -> bool:
-        """Whether it stood, on either side."""
-        asked, asking = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        (withdrawn,) = await self._timelines.write(asking, ("ZREM", asking, target_id))
-        (removed,) = await self._timelines.write(asked, ("ZREM", asked, requester_id))
+        """Return whether the request existed on either side. The requester's side is removed first."""
+        received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
+        (withdrawn,) = await self._timelines.write(sent, ("ZREM", sent, target_id))
+        (removed,) = await self._timelines.write(received, ("ZREM", received, requester_id))
         return bool(withdrawn or removed)
 
     async def complete(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
-        """The request was accepted. `forget`: by whoever made the edge; then it is nobody's wish any more.
+        """Remove an accepted request from the target's side.
 
-        So one that looks whether the requester still asks is not misled by a second acceptance.
+        `forget`: also remove it from the requester's side. Only the caller that created the follow does this, so
+        that a second acceptance at the same time does not look like a withdrawal to the first.
         """
-        asked, asking = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
-        await self._timelines.write(asked, ("ZREM", asked, requester_id))
+        received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
+        await self._timelines.write(received, ("ZREM", received, requester_id))
         if forget:
-            await self._timelines.write(asking, ("ZREM", asking, target_id))
+            await self._timelines.write(sent, ("ZREM", sent, target_id))
 
-    async def is_asking(self, requester_id: AccountId, target_id: AccountId) -> bool:
-        """What the requester's own side says; a withdrawal takes that away first."""
-        key = keys.sent_follow_requests(requester_id)
-        return await self._timelines[key].execute("ZSCORE", key, target_id) is not None
+    def exists(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
+        return self._has(keys.follow_requests(target_id), requester_id)
 
-    async def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> set[AccountId]:
-        """Those of `others` whom the account has asked."""
-        if not others:
-            return set()
-        key = keys.sent_follow_requests(requester_id)
-        scores = await self._timelines[key].execute("ZMSCORE", key, *others)
-        return {other for other, score in zip(others, scores, strict=True) if score is not None}
+    def is_asking(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
+        """Read the requester's side, from which a withdrawal is removed first."""
+        return self._has(keys.sent_follow_requests(requester_id), target_id)
 
-    async def exists(self, requester_id: AccountId, target_id: AccountId) -> bool:
-        key = keys.follow_requests(target_id)
-        return await self._timelines[key].execute("ZSCORE", key, requester_id) is not None
+    def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
+        """Read to which of `others` the account has sent a request."""
 
-    async def count_made_by(self, requester_id: AccountId) -> int:
-        """How many requests of the account nobody has answered."""
-        key = keys.sent_follow_requests(requester_id)
-        return int(await self._timelines[key].execute("ZCARD", key))
+        def parse(replies: Sequence[Reply]) -> set[AccountId]:
+            return {
+                other for scores in replies for other, score in zip(others, scores, strict=True) if score is not None
+            }
 
-    async def count(self, target_id: AccountId) -> int:
-        """How many wait for the account's answer."""
-        key = keys.follow_requests(target_id)
-        return int(await self._timelines[key].execute("ZCARD", key))
+        commands = [("ZMSCORE", keys.sent_follow_requests(requester_id), *others)] if others else []
+        return Read(commands, parse, self._timelines)
 
-    async def page(self, target_id: AccountId, cursor: FollowCursor | None, limit: int) -> FollowPage:
-        """Newest requests first."""
-        return await read_account_page(self._timelines, keys.follow_requests(target_id), cursor, limit)
+    def count_made_by(self, requester_id: AccountId) -> Read[int]:
+        """Read how many requests of the account are not answered."""
+        return Read(
+            [("ZCARD", keys.sent_follow_requests(requester_id))], lambda replies: int(replies[0]), self._timelines
+        )
+
+    def count(self, target_id: AccountId) -> Read[int]:
+        """Read how many requests wait for the account's answer."""
+        return Read([("ZCARD", keys.follow_requests(target_id))], lambda replies: int(replies[0]), self._timelines)
+
+    def page(self, target_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
+        """Read the newest requests behind `cursor`."""
+        return read_account_page(self._timelines, [keys.follow_requests(target_id)], cursor, limit)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
-        """One bounded round of a deleted account's requests, both ways; True while some may be left."""
-        own, made = keys.follow_requests(account_id), keys.sent_follow_requests(account_id)
-        commands = [("ZRANGE", key, 0, limit - 1) for key in (own, made)]
-        waiting, asked = await self._timelines.gather(commands)
-        for requester in waiting:
+        """Remove up to `limit` requests to, and from, a deleted account. Return True if some may be left."""
+        received_key, sent_key = keys.follow_requests(account_id), keys.sent_follow_requests(account_id)
+        commands = [("ZRANGE", key, 0, limit - 1) for key in (received_key, sent_key)]
+        requesters, targets = await self._timelines.gather(commands)
+        for requester in requesters:
             await self.remove(AccountId(int(requester)), account_id)
-        for target in asked:
+        for target in targets:
             await self.remove(account_id, AccountId(int(target)))
-        return bool(waiting or asked)
+        return bool(requesters or targets)
+
+    def _has(self, key: Key, member: AccountId) -> Read[bool]:
+        return Read([("ZSCORE", key, member)], lambda replies: replies[0] is not None, self._timelines)

@@ -12,7 +12,7 @@ from socialsite.web.requests import (
     respond,
     wants_json,
 )
-from timelines.following.suggestion_views import suggest_on_home
+from timelines.following.views import suggest_on_home
 from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService
 from timelines.markers.views import load_marker

@@ -8,14 +8,11 @@ from dataclasses import replace
 from typing import cast
 
 from socialsite.ids import AccountId
-from socialsite.store.commands import Reply, load_script
-from socialsite.store.read import Read
-from socialsite.store.store import Store
+from socialsite.store import Read, Reply, Store, load_script
 from timelines import keys
-from timelines.graph.edge_intersections import counts
 from timelines.graph.edges import PairEdges
 from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCursor, PassPage
-from timelines.graph.repository import CAP_TOLERANCE, read_edge_page
+from timelines.graph.repository import CAP_TOLERANCE
 from timelines.ids import ListId
 from timelines.lists.account_list import LISTS_PER_ACCOUNT, AccountList, ListPage, Operation, ReplyPolicy
 
@@ -113,58 +110,59 @@ class Lists:
 
 
 class ListMembers:
-    """Who is on which list."""
+    """Memberships: pair edges list -> account, in the partitions of follows."""
 
     def __init__(self, store: Store, *, partitions: int, members_cap: int) -> None:
-        self._edges = PairEdges(
+        self._edges = PairEdges[ListId, AccountId](
             store.partitioned_component("follows", partitions),
             outgoing=keys.list_members,
             incoming=keys.lists_with_account,
         )
-        self._most = members_cap + CAP_TOLERANCE
+        self._store = store
+        self._read_limit = members_cap + CAP_TOLERANCE
 
     async def add(self, list_id: ListId, account_id: AccountId, at_ms: int) -> bool:
-        """False where the account was on the list already."""
+        """Return whether the account is a new member."""
         return await self._edges.add(list_id, account_id, at_ms)
 
     async def remove(self, list_id: ListId, account_id: AccountId) -> bool:
         return await self._edges.remove(list_id, account_id)
 
-    async def has(self, list_id: ListId, account_id: AccountId) -> bool:
-        return await self._edges.has(list_id, account_id)
+    def has(self, list_id: ListId, account_id: AccountId) -> Read[bool]:
+        return self._edges.has(list_id, account_id)
 
-    async def count(self, list_id: ListId) -> int:
-        return await self._edges.outgoing.count(list_id)
+    def count(self, list_id: ListId) -> Read[int]:
+        return self._edges.outgoing.count(list_id)
 
     async def counts(self, list_ids: Sequence[ListId]) -> dict[ListId, int]:
-        """How many members each list has, in one round trip."""
-        sides = [(self._edges.outgoing, list_id) for list_id in list_ids]
-        return dict(zip(list_ids, await counts(*sides), strict=True)) if sides else {}
+        """Return the number of members of each list, read in one round trip."""
+        counts = await self._store.read(*map(self.count, list_ids))
+        return dict(zip(list_ids, counts, strict=True))
 
-    async def page(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> FollowPage:
-        """Newest members first, behind `cursor`."""
-        return await read_edge_page(self._edges.outgoing, list_id, cursor, limit)
+    def page(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
+        """Read the newest members behind `cursor`."""
+        return self._edges.outgoing.page(list_id, cursor, limit)
 
-    async def member_ids(self, list_id: ListId) -> list[AccountId]:
-        """Everybody on the list, in no order."""
-        return list(map(AccountId, await self._edges.outgoing.ids(list_id, self._most)))
+    def member_ids(self, list_id: ListId) -> Read[list[AccountId]]:
+        """Read all members, in no order."""
+        return self._edges.outgoing.ids(list_id, self._read_limit)
 
-    def read_members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[dict[int, int]]:
-        """Those of `ids` that are on the list, and since when."""
-        return self._edges.outgoing.among_question(list_id, list(ids))
+    def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
+        """Read which of `ids` are members."""
+        return self._edges.outgoing.among(list_id, list(ids))
 
     async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
-        """The next `limit` lists that hold the account, for syndication."""
-        return PassPage(*await self._edges.incoming.names_pass(account_id, cursor, limit))
+        """Read the next `limit` lists that contain the account, for fan-out."""
+        return await self._edges.incoming.next_pass(account_id, cursor, limit)
 
     async def remove_members(self, list_id: ListId, limit: int) -> int:
-        """One bounded round of a deleted list's members; repeat until it says 0."""
-        found = await self._edges.outgoing.next_pass(list_id, FIRST_PASS, limit)
-        await self._edges.remove_many((list_id, id) for id in found.ids)
-        return len(found.ids)
+        """Remove up to `limit` members of a deleted list. Return how many were read; 0 means that none is left."""
+        page = await self._edges.outgoing.next_pass(list_id, FIRST_PASS, limit)
+        await self._edges.remove_many((list_id, id) for id in page.ids)
+        return len(page.ids)
 
     async def remove_listed(self, account_id: AccountId, limit: int) -> tuple[ListId, ...]:
-        """One bounded round of taking a deleted account off the lists it is on; repeat until it says ()."""
+        """Remove a deleted account from up to `limit` lists. Return these lists; () means that none is left."""
         page = await self.listed_on_pass(account_id, FIRST_PASS, limit)
         await self._edges.remove_many((list_id, account_id) for list_id in page.ids)
         return page.ids

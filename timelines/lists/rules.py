@@ -81,14 +81,14 @@ class ListRule:
 
     def read_member_authors(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
         """Those of `authors` whose posts belong here."""
-        questions = [self._members.read_members_among(leaf, authors) for leaf in self.leaves]
+        questions = [self._members.members_among(leaf, authors) for leaf in self.leaves]
 
         def understand(replies: Sequence[Reply]) -> set[AccountId]:
             on: dict[ListId, set[AccountId]] = {}
             start = 0
             for leaf, question in zip(self.leaves, questions, strict=True):
                 end = start + len(question.commands)
-                on[leaf] = set(map(AccountId, question.parse(replies[start:end])))
+                on[leaf] = question.parse(replies[start:end])
                 start = end
             return on[self.list_id] if self.expression is None else self.expression.members(on)
 
@@ -115,7 +115,7 @@ class ListRule:
 
     def _followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
         assert self.account_list is not None
-        return self._follows.read_followed_among(self.account_list.owner_id, accounts)
+        return self._follows.followed_among(self.account_list.owner_id, accounts)
 
 
 def read_nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:

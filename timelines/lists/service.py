@@ -22,8 +22,8 @@ from timelines.lists.checks import (
 )
 from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRule, ListRules
-from timelines.ports import Authors, ListTimelines
-from timelines.visibility.accounts import load_visible_page, page_of_ids, require_visible
+from timelines.ports import Authors, TimelineCache
+from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_ids, require_visible
 
 MEMBERS_PER_ROUND = 500
 NEW = ListId(0)
@@ -45,7 +45,7 @@ class ListService:
         lists: Lists,
         members: ListMembers,
         accounts: Authors,
-        timelines: ListTimelines,
+        timelines: TimelineCache,
         rules: ListRules,
         live: LiveEvents,
         members_cap: int,
@@ -178,7 +178,7 @@ class ListService:
     ) -> FollowPage:
         """Newest members first; of a virtual list, the newest accounts."""
         found = await self.get(owner_id=owner_id, list_id=list_id)
-        read = partial(self._members.page, list_id)
+        read: ReadPage = partial(self._members.page, list_id)
         if found.operation is not None:
             read = partial(page_of_ids, await (await self._rules.load(found)).member_ids())
         return await load_visible_page(self._accounts, read, cursor, limit)

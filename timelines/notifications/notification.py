@@ -1,4 +1,4 @@
-"""What somebody is told of: who did what, to which post."""
+"""Notifications as values: who did what to which post, as stored and as a reader sees it."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Self
@@ -12,22 +12,22 @@ from timelines.pages.page import HydratedPost
 NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request"]
 NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = ("mention", "reply", "boost", "like", "follow", "request")
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply"})
-"""What people say to one; the tab of that name."""
+"""The kinds listed under the Mentions tab."""
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request"})
-"""What can be taken back and done again. The others are about a post, which happens once."""
+"""Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
 
 NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
-"""From whom somebody wants a kind: from everybody, from people they follow, from nobody."""
+"""Whose actions lead to a notification of a kind: everybody's, those of followed accounts, nobody's."""
 
 UNREAD_CAP: Final = 100
-"""Counted no further: "99+"."""
+"""Unread notifications are counted up to this number, shown as "99+"."""
 
 
 class Notification(NamedTuple):
-    """Stored. `id`: time-ordered, rises within an account.
+    """A stored notification. `id` is ordered by time and rises within an account.
 
-    `post_id`: of a boost what was boosted; releases until 2026-11 named the boost itself.
+    `post_id`: for a boost the boosted post; releases until 2026-11 stored the boost itself.
     """
 
     id: PostId
@@ -37,11 +37,12 @@ class Notification(NamedTuple):
 
     @property
     def member(self) -> str:
-        return build_member(self.kind, self.account_id, self.post_id)
+        """The identity of the notification: a repetition has the same member."""
+        return f"{self.kind}:{self.account_id}:{self.post_id or 0}"
 
     @classmethod
     def parse(cls, member: bytes, score: bytes) -> Self | None:
-        """None for a member that a later release wrote, or nobody."""
+        """Return None for a member that this release does not know."""
         kind, _, rest = member.decode("ascii", "replace").partition(":")
         account, _, post = rest.partition(":")
         if kind not in NOTIFICATION_KINDS or not (account.isdecimal() and post.isdecimal()):
@@ -50,13 +51,8 @@ class Notification(NamedTuple):
         return cls(PostId(int(float(score))), kind, AccountId(int(account)), post_id)
 
 
-def build_member(kind: NotificationKind, account_id: AccountId, post_id: PostId | None) -> str:
-    """What makes two notifications the same one: a repetition is none."""
-    return f"{kind}:{account_id}:{post_id or 0}"
-
-
 class VisibleNotification(msgspec.Struct, frozen=True, gc=False):
-    """A notification as its reader may see it. `entry`: the post it is about, none of a follow."""
+    """A notification as its reader sees it. `entry`: the post; None for a follow or a follow request."""
 
     id: PostId
     kind: NotificationKind
@@ -70,20 +66,20 @@ class VisibleNotification(msgspec.Struct, frozen=True, gc=False):
 
 
 class Badge(NamedTuple):
-    """What every page shows: the newest notification (0: none), how many are unread (at most UNREAD_CAP)."""
+    """The badge of every page: the id of the newest notification (0: none), and how many are unread."""
 
     newest: PostId
     unread: int = 0
 
     @property
     def text(self) -> str:
-        """As it is written, empty where nothing is unread."""
+        """The number of unread notifications; empty for none."""
         return f"{UNREAD_CAP - 1}+" if self.unread >= UNREAD_CAP else str(self.unread or "")
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationPage:
-    """Newest first; the cursors are exclusive and None where nothing more is."""
+    """Newest first. The cursors are exclusive, and None at the end."""
 
     entries: tuple[VisibleNotification, ...]
     next_before: PostId | None
@@ -92,13 +88,13 @@ class NotificationPage:
 
 @dataclass(frozen=True, slots=True)
 class NotificationGroup:
-    """Notifications that say the same of the same post: "A and 4 others", the newest first. Never empty."""
+    """Notifications of one kind about one post ("A and 4 others"), newest first. Never empty."""
 
     members: tuple[VisibleNotification, ...]
 
     @property
     def first(self) -> VisibleNotification:
-        """The newest."""
+        """The newest notification."""
         return self.members[0]
 
     @property
@@ -107,22 +103,18 @@ class NotificationGroup:
 
 
 def group_notifications(entries: tuple[VisibleNotification, ...]) -> list[NotificationGroup]:
-    """What is said of the same post, and follows, become one where a day or less lies between each two.
+    """Group notifications of one kind about one post, and follows, if at most a day is between each two.
 
-    Others may stand between them: a post that is liked and boosted by turns makes two groups, each where its
-    newest is. What people wrote stands alone.
+    Notifications of other groups may be in between. A group is at the position of its newest notification.
+    Mentions and replies are not grouped.
     """
     groups: list[list[VisibleNotification]] = []
     latest: dict[tuple[NotificationKind, PostId | None], list[VisibleNotification]] = {}
     for entry in entries:
-        said = entry.kind, _about(entry)
-        group = latest.get(said)
+        subject = entry.kind, entry.entry.shown.post.id if entry.entry else None
+        group = latest.get(subject)
         if group is None or entry.kind in MENTION_KINDS or group[-1].created_ms - entry.created_ms > DAY_MS:
-            group = latest[said] = []
+            group = latest[subject] = []
             groups.append(group)
         group.append(entry)
     return [NotificationGroup(tuple(members)) for members in groups]
-
-
-def _about(noticed: VisibleNotification) -> PostId | None:
-    return noticed.entry.shown.post.id if noticed.entry else None

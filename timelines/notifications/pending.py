@@ -1,98 +1,146 @@
-"""Telling of follows, requests and likes even where the process that took them dies before it says so.
+"""Notifications of follows, follow requests and likes that survive a crash of the process that writes them.
 
-What is to be told is owed first. Workers tell what is left owing, where it stands by then; telling twice is
-telling once.
+A pending entry is stored before the follow, the request or the like, and removed after its notification was
+written. Workers deliver the entries that are left, if their cause still exists; a repeated notification has no
+effect. Notifications about posts need no entry, because their jobs are in the outbox.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from socialsite.ids import TimeSource
+from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
-from socialsite.store import StoreError
+from socialsite.store import Store, StoreError
 from socialsite.store.aof import wait_for_aof_at_exit
+from timelines import keys
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.notifications.pending_repository import PendingNotification, PendingNotifications
+from timelines.notifications.notification import Notification, NotificationKind
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
 
+PENDING_CAP = 100_000
+"""The newest entries are kept: about 10 MB."""
 OVERDUE_MS = 10_000
-"""After this whoever took the debt upon itself has told of it, or died."""
+"""After this time the process that added an entry has written its notification, or crashed."""
 DELIVERY_BATCH = 100
 DELIVERY_INTERVAL_S = 5.0
 
 log = logging.getLogger(__name__)
 
+
+class PendingNotification(NamedTuple):
+    """A notification for `reader_id` that is not written yet; `actor_id` follows, requests or likes."""
+
+    kind: NotificationKind
+    actor_id: AccountId
+    reader_id: AccountId
+    post_id: PostId | None = None
+
+    @property
+    def member(self) -> str:
+        return f"{self.reader_id}:{Notification(PostId(0), self.kind, self.actor_id, self.post_id).member}"
+
+    @classmethod
+    def parse(cls, member: bytes) -> "PendingNotification | None":
+        """Return None for a member that another release wrote."""
+        reader_id, _, rest = member.partition(b":")
+        notification = Notification.parse(rest, b"0")
+        if notification is None or not reader_id.isdigit():
+            return None
+        return cls(notification.kind, notification.account_id, AccountId(int(reader_id)), notification.post_id)
+
+
 TrackPending = Callable[[PendingNotification], AbstractAsyncContextManager[None]]
-"""What is done within is told of by a worker, should it break off."""
+"""A context in which a cause is stored and its notification written; workers deliver it after a crash."""
 
 
-def track_nothing(debt: PendingNotification) -> AbstractAsyncContextManager[None]:
-    """For whoever tells nobody."""
+def track_nothing(entry: PendingNotification) -> AbstractAsyncContextManager[None]:
+    """A TrackPending for callers that write no notifications."""
     return nullcontext()
 
 
-class PendingNotificationService:
-    """Never in the way of what is done: where the outbox is away, only a crash loses a notification."""
+class PendingNotifications:
+    """The ZSET `jobs:{notices}:owed`: pending entry -> Unix ms."""
 
-    def __init__(
-        self,
-        *,
-        pending: PendingNotifications,
-        notifications: NotificationService,
-        follows: Follows,
-        follow_requests: FollowRequests,
-        clock: TimeSource,
-    ) -> None:
-        self._debts = pending
-        self._notifications = notifications
-        self._follows = follows
-        self._requests = follow_requests
-        self._clock = clock
+    def __init__(self, store: Store) -> None:
+        self._jobs = store.component("jobs")
+        self._key = keys.notifications_pending()
+
+    async def add(self, entry: PendingNotification, now_ms: int) -> bool:
+        """Return False if the entry exists: of a concurrent request, or of a process that crashed."""
+        trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
+        added, _ = await self._jobs.write(self._key, ("ZADD", self._key, "NX", now_ms, entry.member), trim)
+        return bool(added)
+
+    async def added_before(self, ms: int, limit: int) -> list[PendingNotification]:
+        """Return the oldest entries that were added before `ms`, without entries of other releases."""
+        command = ("ZRANGE", self._key, "-inf", f"({ms}", "BYSCORE", "LIMIT", 0, limit)
+        entries = map(PendingNotification.parse, await self._jobs[self._key].execute(*command))
+        return [entry for entry in entries if entry is not None]
+
+    async def complete(self, entries: Iterable[PendingNotification]) -> None:
+        if members := [entry.member for entry in entries]:
+            await self._jobs[self._key].execute("ZREM", self._key, *members)
+
+
+@dataclass(kw_only=True, slots=True)
+class PendingNotificationService:
+    """If the entries cannot be stored, the action itself still succeeds: then a crash loses its notification."""
+
+    pending: PendingNotifications
+    notifications: NotificationService
+    follows: Follows
+    follow_requests: FollowRequests
+    clock: TimeSource
 
     @asynccontextmanager
-    async def track(self, debt: PendingNotification) -> AsyncIterator[None]:
-        """Paid where it ends well. A debt that stood before is another's: it may have died over it."""
+    async def track(self, entry: PendingNotification) -> AsyncIterator[None]:
+        """Add the entry, and remove it if the block succeeds.
+
+        An entry that existed before belongs to a process that may have crashed; it is kept.
+        """
         is_own = False
         try:
-            if debt.actor_id != debt.reader_id:
-                is_own = await self._debts.add(debt, self._clock.now_ms())
+            if entry.actor_id != entry.reader_id:
+                is_own = await self.pending.add(entry, self.clock.now_ms())
         except StoreError as error:
             log.warning("a notification is not owed: %s", error)
         yield
         if is_own:
-            await self._pay(debt)
+            await self._complete(entry)
 
     async def deliver_overdue(self) -> int:
-        """Whatever is overdue; how many debts that were. Raises StoreUnavailable."""
-        told, since_ms = 0, self._clock.now_ms() - OVERDUE_MS
-        while debts := await self._debts.added_before(since_ms, DELIVERY_BATCH):
+        """Write the notifications of overdue entries. Return how many. Raises StoreUnavailable."""
+        delivered, before_ms = 0, self.clock.now_ms() - OVERDUE_MS
+        while entries := await self.pending.added_before(before_ms, DELIVERY_BATCH):
             async with wait_for_aof_at_exit():
-                for debt in debts:
-                    await self._tell(debt)
-            await self._debts.complete(debts)
-            told += len(debts)
-        return told
+                for entry in entries:
+                    await self._deliver(entry)
+            await self.pending.complete(entries)
+            delivered += len(entries)
+        return delivered
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The regular work of the workers."""
+        """The periodic tasks of the workers."""
         return (PeriodicTask("notices", DELIVERY_INTERVAL_S, self.deliver_overdue),)
 
-    async def _tell(self, debt: PendingNotification) -> None:
-        by, reader_id = debt.actor_id, debt.reader_id
-        if debt.kind == "follow" and await self._follows.is_following(by, reader_id):
-            await self._notifications.followed(follower_id=by, followed_id=reader_id)
-        elif debt.kind == "request" and await self._requests.exists(by, reader_id):
-            await self._notifications.follow_requested(requester_id=by, target_id=reader_id)
-        elif debt.kind == "like" and debt.post_id is not None:  # looks itself whether it stands
-            post = Post(debt.post_id, reader_id, "")
-            await self._notifications.liked(account_id=by, post=post, now_ms=self._clock.now_ms())
+    async def _deliver(self, entry: PendingNotification) -> None:
+        actor_id, reader_id = entry.actor_id, entry.reader_id
+        if entry.kind == "follow" and await self.follows.is_following(actor_id, reader_id):
+            await self.notifications.followed(follower_id=actor_id, followed_id=reader_id)
+        elif entry.kind == "request" and await self.follow_requests.exists(actor_id, reader_id):
+            await self.notifications.follow_requested(requester_id=actor_id, target_id=reader_id)
+        elif entry.kind == "like" and entry.post_id is not None:  # `liked` checks whether the like exists
+            post = Post(entry.post_id, reader_id, "")
+            await self.notifications.liked(account_id=actor_id, post=post, now_ms=self.clock.now_ms())
 
-    async def _pay(self, debt: PendingNotification) -> None:
+    async def _complete(self, entry: PendingNotification) -> None:
         try:
-            await self._debts.complete([debt])
+            await self.pending.complete([entry])
         except StoreError as error:
             log.warning("a notification is owed on: %s", error)

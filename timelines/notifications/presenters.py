@@ -1,4 +1,4 @@
-"""What clients see of notifications: JSON dicts, and the rows of the page, which the socket sends as well."""
+"""Notifications as JSON, and as HTML rows of the page, which the socket sends too."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -57,25 +57,25 @@ MULTIPLE_ACTOR_TEXTS: Final = {
 }
 
 
-def notification_json(noticed: VisibleNotification) -> Json:
-    """`post` of a boost is what was boosted."""
+def notification_json(notification: VisibleNotification) -> Json:
+    """Return the JSON of a notification; the `post` of a boost is the boosted post."""
     return {
-        "id": str(noticed.id),
-        "kind": noticed.kind,
-        "account": author_json(noticed.author),
-        "post": post_json(noticed.entry.shown) if noticed.entry else None,
-        "created_at": format_iso_time(noticed.created_ms),
-        "read": noticed.is_read,
+        "id": str(notification.id),
+        "kind": notification.kind,
+        "account": author_json(notification.author),
+        "post": post_json(notification.entry.shown) if notification.entry else None,
+        "created_at": format_iso_time(notification.created_ms),
+        "read": notification.is_read,
     }
 
 
-def notification_html(noticed: VisibleNotification) -> str:
-    """A row of one, in the active language; a plain text, as the socket's encoder wants it."""
-    return notification_group_html(NotificationGroup((noticed,))) + ""
+def notification_html(notification: VisibleNotification) -> str:
+    """Return a row in the active language, as a plain `str` for the encoder of the socket."""
+    return notification_group_html(NotificationGroup((notification,))) + ""
 
 
 def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString:
-    """The `<li>` items of the page: nothing but joined template output."""
+    """Return the `<li>` items of the page: joined template output, which is safe."""
     return SafeString(
         "".join(f"<li>{notification_group_html(group)}</li>" for group in group_notifications(tuple(entries)))
     )
@@ -83,8 +83,8 @@ def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString
 
 def notification_group_html(group: NotificationGroup) -> str:
     first = group.first
-    shown = first.entry.shown if first.entry else None
-    is_said = first.kind in MENTION_KINDS
+    post = first.entry.shown if first.entry else None
+    is_mention = first.kind in MENTION_KINDS
     return render_to_string(
         "timelines/_notice.html",
         {
@@ -95,16 +95,16 @@ def notification_group_html(group: NotificationGroup) -> str:
             "created_ms": first.created_ms,
             "words": _group_text(group),
             "faces": [each.author for each in group.members[:MAX_AVATARS_PER_GROUP]],
-            "is_said": is_said,
-            "post_html": SafeString(entry_html(first.entry)) if first.entry and is_said else "",
-            "excerpt": _excerpt(shown.post.text) if shown and not is_said else "",
-            "url": post_url(shown.post.id, shown.author) if shown else "",
+            "is_said": is_mention,
+            "post_html": SafeString(entry_html(first.entry)) if first.entry and is_mention else "",
+            "excerpt": _excerpt(post.post.text) if post and not is_mention else "",
+            "url": post_url(post.post.id, post.author) if post else "",
         },
     )
 
 
 def _group_text(group: NotificationGroup) -> SafeString:
-    """ "A and 4 others liked your post", the name a link."""
+    """Return a text like "A and 4 others liked your post"; the name is a link."""
     kind, others = group.first.kind, len(group.members) - 1
     name = _name_link(group.first.author)
     if not others:

@@ -1,4 +1,4 @@
-"""What accounts are told of: `timelines:{<account>}:notifications`, its read mark, and what is wanted."""
+"""Stored notifications (`timelines:{<account>}:notifications`), the read mark, and notification preferences."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from accounts.domain import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at, ms_from_id
-from socialsite.store import Command, Key, Reply, Store, load_script
+from socialsite.store import Command, Key, Read, Reply, Store, load_script
 from timelines import keys
 from timelines.notifications.notification import (
     NOTIFICATION_KINDS,
@@ -20,14 +20,17 @@ from timelines.notifications.notification import (
 ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
 UNREAD_BATCH = 100
-"""Unread ones read at a time."""
+"""Unread notifications that are read at a time."""
 REPEAT_AFTER_MS = DAY_MS
-"""A like taken back and given again is told again after so long, not at once: nobody rings a bell with it."""
+"""A like that is undone and repeated leads to another notification after this time at the soonest."""
+
+Preferences = dict[NotificationKind, NotificationPreference]
 
 
 class UnreadBatch(NamedTuple):
-    """`newest`: the newest notification at all (0: none). `found`: unread ones, newest first; where `last` is
-    told, more may be below it.
+    """Unread notifications, newest first. `newest`: id of the newest notification, read or not (0: none).
+
+    If `last` is not None, more unread notifications may be below this id.
     """
 
     newest: PostId
@@ -35,82 +38,91 @@ class UnreadBatch(NamedTuple):
     last: PostId | None = None
 
 
+class StoredPage(NamedTuple):
+    """Notifications as stored. `last`: id of the last one that was read, None at the end of the timeline."""
+
+    read_mark: PostId
+    notifications: list[Notification]
+    last: PostId | None
+
+
 class Notifications:
-    """Knows members and ids; what of it may be seen is the service's matter."""
+    """Knows members and ids. NotificationVisibility decides which of them a reader may see."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._timelines = store.component("timelines")
 
-    async def add(self, reader_id: AccountId, new: Notification, since_ms: int | None = None) -> PostId | None:
-        """The id it was given; None where the reader was told before. `since_ms`: since when it is so."""
-        over = 0
-        if new.kind in RECURRING_KINDS:
-            anew_ms = ms_from_id(new.id) - REPEAT_AFTER_MS
-            over = id_at(anew_ms if since_ms is None else min(anew_ms, since_ms))
-        place, args = _places(reader_id), [new.member, new.id, over, NOTIFICATIONS_CAP]
-        (given,) = await self._timelines.write(place[0], ADD.command(place, args))
-        return None if given is None else PostId(int(given))
+    async def add(self, reader_id: AccountId, notification: Notification, since_ms: int | None = None) -> PostId | None:
+        """Return the id of the new notification, or None if it exists. `since_ms`: when its cause began."""
+        outdated_id = 0
+        if notification.kind in RECURRING_KINDS:
+            repeat_ms = ms_from_id(notification.id) - REPEAT_AFTER_MS
+            outdated_id = id_at(repeat_ms if since_ms is None else min(repeat_ms, since_ms))
+        script_keys = _script_keys(reader_id)
+        args = [notification.member, notification.id, outdated_id, NOTIFICATIONS_CAP]
+        (new_id,) = await self._timelines.write(script_keys[0], ADD.command(script_keys, args))
+        return None if new_id is None else PostId(int(new_id))
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
-        """The read mark as it stands then; it never goes back."""
-        place = _places(reader_id)
-        (mark,) = await self._timelines.write(place[0], READ.command(place, [up_to]))
+        """Move the read mark forward, and return it. It never goes back."""
+        script_keys = _script_keys(reader_id)
+        (mark,) = await self._timelines.write(script_keys[0], READ.command(script_keys, [up_to]))
         return PostId(int(mark))
 
     async def unread(self, reader_id: AccountId, below: PostId | None = None) -> UnreadBatch:
         (reply,) = await self._timelines.gather([unread_command(reader_id, below)])
         return parse_unread(reply)
 
-    async def read(
-        self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False
-    ) -> tuple[PostId, list[Notification], PostId | None]:
-        """The read mark, those directly beyond `edge`, and the edge of what was looked at (None: the end)."""
+    async def read(self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False) -> StoredPage:
+        """Return the read mark and the notifications directly beyond the id `edge`."""
         key = keys.notifications(reader_id)
-        way, end = ("ZRANGEBYSCORE", "+inf") if upward else ("ZREVRANGEBYSCORE", "-inf")
-        part: Command = (way, key, f"({edge}", end, "WITHSCORES", "LIMIT", 0, limit)
-        mark, found = await self._timelines.gather([("GET", keys.last_read_notification(reader_id)), part])
-        last = PostId(int(float(found[-1]))) if len(found) == 2 * limit else None
-        return PostId(int(mark or 0)), list(_parsed(found)), last
+        command, end = ("ZRANGEBYSCORE", "+inf") if upward else ("ZREVRANGEBYSCORE", "-inf")
+        part: Command = (command, key, f"({edge}", end, "WITHSCORES", "LIMIT", 0, limit)
+        mark, flat = await self._timelines.gather([("GET", keys.last_read_notification(reader_id)), part])
+        last = PostId(int(float(flat[-1]))) if len(flat) == 2 * limit else None
+        return StoredPage(PostId(int(mark or 0)), _parse_notifications(flat), last)
 
-    async def liked_since_ms(self, post_id: PostId, account_id: AccountId) -> int | None:
-        """Since when the account likes the post (Unix ms); None where it does not."""
-        (score,) = await self._store.gather([("ZSCORE", keys.likes(post_id), account_id)])
-        return None if score is None else int(float(score))
+    def liked_since_ms(self, post_id: PostId, account_id: AccountId) -> Read[int | None]:
+        """Read since when (Unix ms) the account likes the post; None if it does not."""
 
-    # What is wanted
+        def parse(replies: Sequence[Reply]) -> int | None:
+            return None if replies[0] is None else int(float(replies[0]))
 
-    async def preferences(
-        self, reader_ids: Sequence[AccountId]
-    ) -> dict[AccountId, dict[NotificationKind, NotificationPreference]]:
-        """For each account, from whom it wants to hear of each kind."""
+        return Read([("ZSCORE", keys.likes(post_id), account_id)], parse, self._store)
+
+    def preferences(self, reader_ids: Sequence[AccountId]) -> Read[dict[AccountId, Preferences]]:
         commands = [("HMGET", keys.preferences(reader_id), *NOTIFICATION_KINDS) for reader_id in reader_ids]
-        replies = await self._timelines.gather(commands)
-        return {
-            reader_id: {kind: _wanted(value) for kind, value in zip(NOTIFICATION_KINDS, reply, strict=True)}
-            for reader_id, reply in zip(reader_ids, replies, strict=True)
-        }
+
+        def parse(replies: Sequence[Reply]) -> dict[AccountId, Preferences]:
+            return {
+                reader_id: dict(zip(NOTIFICATION_KINDS, map(_parse_preference, reply), strict=True))
+                for reader_id, reply in zip(reader_ids, replies, strict=True)
+            }
+
+        return Read(commands, parse, self._timelines)
 
     async def set_preferences(
-        self, reader_id: AccountId, wishes: Mapping[NotificationKind, NotificationPreference]
+        self, reader_id: AccountId, preferences: Mapping[NotificationKind, NotificationPreference]
     ) -> None:
         key = keys.preferences(reader_id)
-        fields = [part for kind, choice in wishes.items() for part in (kind, choice)]
+        fields = [part for kind, preference in preferences.items() for part in (kind, preference)]
         if fields:
             await self._timelines[key].execute("HSET", key, *fields)
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Everything of a deleted account."""
+        """Delete notifications, read mark and preferences of a deleted account."""
         key = keys.notifications(account_id)
-        gone = (key, keys.last_read_notification(account_id), keys.preferences(account_id))
-        await self._timelines[key].execute("UNLINK", *gone)
+        await self._timelines[key].execute(
+            "UNLINK", key, keys.last_read_notification(account_id), keys.preferences(account_id)
+        )
 
 
 def unread_command(reader_id: AccountId, below: PostId | None = None) -> Command:
-    """For a round trip that asks other things too; `parse_unread` reads its reply."""
+    """Return the command whose reply `parse_unread` reads, for a round trip with other commands."""
     if below is None:
-        return _unread_command(reader_id)
-    return UNREAD.command(_places(reader_id), [f"({below}", UNREAD_BATCH])
+        return _first_unread_command(reader_id)
+    return UNREAD.command(_script_keys(reader_id), [f"({below}", UNREAD_BATCH])
 
 
 def parse_unread(reply: Reply) -> UnreadBatch:
@@ -118,23 +130,24 @@ def parse_unread(reply: Reply) -> UnreadBatch:
     if len(reply) == 1:
         return UnreadBatch(newest)
     last = PostId(int(float(reply[-1]))) if len(reply) > 2 * UNREAD_BATCH else None
-    return UnreadBatch(newest, tuple(_parsed(reply[1:])), last)
+    return UnreadBatch(newest, tuple(_parse_notifications(reply[1:])), last)
 
 
 @lru_cache(maxsize=5_000)
-def _unread_command(reader_id: AccountId) -> Command:
-    return UNREAD.command(_places(reader_id), ["+inf", UNREAD_BATCH])
+def _first_unread_command(reader_id: AccountId) -> Command:
+    return UNREAD.command(_script_keys(reader_id), ["+inf", UNREAD_BATCH])
 
 
-def _places(reader_id: AccountId) -> tuple[Key, Key]:
+def _script_keys(reader_id: AccountId) -> tuple[Key, Key]:
     return keys.notifications(reader_id), keys.last_read_notification(reader_id)
 
 
-def _parsed(flat: Sequence[bytes]) -> list[Notification]:
-    pairs = zip(flat[::2], flat[1::2], strict=True)
-    return [found for member, score in pairs if (found := Notification.parse(member, score)) is not None]
+def _parse_notifications(flat: Sequence[bytes]) -> list[Notification]:
+    """Parse (member, score, member, score, ...)."""
+    parsed = map(Notification.parse, flat[::2], flat[1::2])
+    return [notification for notification in parsed if notification is not None]
 
 
-def _wanted(value: bytes | None) -> NotificationPreference:
+def _parse_preference(value: bytes | None) -> NotificationPreference:
     text = value.decode() if value else "all"
     return text if text in PREFERENCES else "all"

@@ -1,11 +1,13 @@
-"""Notifications: who is told of what, what of it may be seen, and how much is unread.
+"""Notifications: who receives one, which notifications a reader sees, and how many are unread.
 
-What is told is written once (a repetition is none) and checked at read: a like that was taken back, a deleted
-post, somebody blocked, muted or suspended show nothing and count nothing, and show again where it is undone.
+A notification is written once; a repetition has no effect. Each read checks it: a like that was undone, a deleted
+post, and an account that is blocked, muted or suspended are not shown and not counted. They are shown again if that
+is undone.
 """
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from accounts.domain import DELETED, Author
@@ -25,6 +27,7 @@ from timelines.notifications.repository import (
     NOTIFICATIONS_CAP,
     UNREAD_BATCH,
     Notifications,
+    Preferences,
     UnreadBatch,
     parse_unread,
     unread_command,
@@ -35,10 +38,10 @@ from timelines.posts.post import Post
 from timelines.text.linkify import mentions
 
 MENTIONS_CAP = 50
-"""People told of one post; a longer list of names is no conversation."""
+"""Accounts that one post notifies by mentions."""
 NOTHING_READ = PostId(0)
-ROUNDS = NOTIFICATIONS_CAP // UNREAD_BATCH + 1
-"""Reads for one page or count when nearly everything is hidden: all there can be."""
+MAX_ROUNDS = NOTIFICATIONS_CAP // UNREAD_BATCH + 1
+"""Reads for one page or one count: enough to read all notifications of an account."""
 
 
 class Accounts(Protocol):
@@ -55,103 +58,89 @@ class LiveEvents(Protocol):
     async def notified(self, reader_ids: Mapping[AccountId, PostId]) -> None: ...
 
 
+@dataclass(kw_only=True, slots=True)
 class NotificationService:
-    """The worker tells of posts (`notice`); reactions and follows tell of theirs (services/ports.py).
+    """The worker notifies about posts (`notify`), the services of reactions and follows about theirs.
 
-    What is taken back needs no word: it is looked at whenever somebody reads.
+    An action that is undone needs no call, because each read checks the cause.
     """
 
-    def __init__(
-        self,
-        *,
-        notifications: Notifications,
-        visibility: NotificationVisibility,
-        follows: Follows,
-        accounts: Accounts,
-        live: LiveEvents,
-        ids: PostIdGenerator,
-    ) -> None:
-        self._notifications = notifications
-        self._rights = visibility
-        self._follows = follows
-        self._accounts = accounts
-        self._live = live
-        self._ids = ids
+    notifications: Notifications
+    visibility: NotificationVisibility
+    follows: Follows
+    accounts: Accounts
+    live: LiveEvents
+    ids: PostIdGenerator
 
-    # What happens
+    # Writing
 
     async def notify(self, post: Post) -> None:
-        """A post was published: tell whom it answers, mentions or boosts. Safe to repeat."""
+        """Notify the accounts that a new post answers, mentions or boosts. May be repeated."""
         if post.boost_of is not None:
             if post.boosted_author_id is not None:
-                await self._tell({post.boosted_author_id: "boost"}, post.author_id, post.boost_of, ms_from_id(post.id))
+                kinds: dict[AccountId, NotificationKind] = {post.boosted_author_id: "boost"}
+                await self._add(kinds, post.author_id, post.boost_of, ms_from_id(post.id))
             return
-        named = await self._accounts.find_ids_by_handle(mentions(post.text)[:MENTIONS_CAP])
-        told: dict[AccountId, NotificationKind] = dict.fromkeys(named.values(), "mention")
+        mentioned = await self.accounts.find_ids_by_handle(mentions(post.text)[:MENTIONS_CAP])
+        kinds = dict.fromkeys(mentioned.values(), "mention")
         if post.reply_to_author_id is not None:
-            told[post.reply_to_author_id] = "reply"
-        await self._tell(told, post.author_id, post.id)
+            kinds[post.reply_to_author_id] = "reply"
+        await self._add(kinds, post.author_id, post.id)
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
-        """Told again after a day at the soonest, however often the like comes and goes."""
+        """Notify the author of a like, at most once a day however often it is undone and repeated."""
         if account_id != post.author_id:
-            since_ms = await self._notifications.liked_since_ms(post.id, account_id)
+            since_ms = await self.notifications.liked_since_ms(post.id, account_id)
             if since_ms is not None:
-                await self._tell({post.author_id: "like"}, account_id, post.id, since_ms)
-
-    async def unliked(self, *, account_id: AccountId, post: Post) -> None:
-        """Its notification is not seen any more."""
+                await self._add({post.author_id: "like"}, account_id, post.id, since_ms)
 
     async def boosted(self, *, boost: Post) -> None:
-        """At once; the worker says it again. As of likes, what comes again within a day is no news."""
+        """Notify the author of a boost, at most once a day. The worker repeats the call."""
         await self.notify(boost)
 
-    async def unboosted(self, *, boost: Post) -> None:
-        """Its notification is not seen any more."""
-
     async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None:
-        await self._tell({followed_id: "follow"}, follower_id, None)
+        await self._add({followed_id: "follow"}, follower_id, None)
 
     async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId) -> None:
-        """Somebody wants to follow a private account."""
-        await self._tell({target_id: "request"}, requester_id, None)
+        await self._add({target_id: "request"}, requester_id, None)
 
-    async def _tell(
+    async def _add(
         self,
-        told: Mapping[AccountId, NotificationKind],
-        by: AccountId,
+        kinds: Mapping[AccountId, NotificationKind],
+        actor_id: AccountId,
         post_id: PostId | None,
         since_ms: int | None = None,
     ) -> None:
-        """Nobody is told of their own doing. `since_ms`: since when it is so."""
-        others = {reader_id: kind for reader_id, kind in told.items() if reader_id != by}
-        wanted = await self._wanted(others, by) if others else []
-        given = await asyncio.gather(
+        """Notify each account, except the actor, with its kind. `since_ms`: when the cause began."""
+        others = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
+        reader_ids = await self._interested_readers(others, actor_id) if others else []
+        new_ids = await asyncio.gather(
             *(
-                self._notifications.add(id, Notification(self._ids.next_id(), others[id], by, post_id), since_ms)
-                for id in wanted
+                self.notifications.add(id, Notification(self.ids.next_id(), others[id], actor_id, post_id), since_ms)
+                for id in reader_ids
             )
         )
-        fresh = {reader_id: id for reader_id, id in zip(wanted, given, strict=True) if id is not None}
-        if fresh:
-            await self._live.notified(fresh)
+        added = {reader_id: id for reader_id, id in zip(reader_ids, new_ids, strict=True) if id is not None}
+        if added:
+            await self.live.notified(added)
 
-    async def _wanted(self, told: Mapping[AccountId, NotificationKind], by: AccountId) -> list[AccountId]:
-        """Those who want to hear of such a thing from such a one."""
-        wishes, followers, people = await asyncio.gather(
-            self._notifications.preferences(list(told)),
-            self._follows.followers_among(by, list(told)),
-            self._accounts.find_authors(told),
+    async def _interested_readers(
+        self, kinds: Mapping[AccountId, NotificationKind], actor_id: AccountId
+    ) -> list[AccountId]:
+        """Return the readers whose preferences allow a notification about this actor."""
+        preferences, followers, authors = await asyncio.gather(
+            self.notifications.preferences(list(kinds)),
+            self.follows.followers_among(actor_id, list(kinds)),
+            self.accounts.find_authors(kinds),
         )
 
-        def wants(reader_id: AccountId) -> bool:
-            wish = wishes[reader_id][told[reader_id]]
-            return wish == "all" or (wish == "followed" and reader_id in followers)
+        def is_interested(reader_id: AccountId) -> bool:
+            preference = preferences[reader_id][kinds[reader_id]]
+            return preference == "all" or (preference == "followed" and reader_id in followers)
 
-        standing = (id for id, author in people.items() if author.state != DELETED)
-        return [reader_id for reader_id in standing if wants(reader_id)]
+        return [id for id, author in authors.items() if author.state != DELETED and is_interested(id)]
 
-    # What is seen
+    # Reading
 
     async def page(
         self,
@@ -161,20 +150,20 @@ class NotificationService:
         limit: int = DEFAULT_LIMIT,
         kinds: Collection[NotificationKind] | None = None,
     ) -> NotificationPage:
-        """Newest first, of some kinds or all. Full unless they end."""
+        """Return notifications, newest first, of `kinds` or of all kinds. The page is full unless they end."""
         return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, kinds)
 
     async def timeline(
         self, viewer_id: AccountId, *, before: int | None = None, after: int | None = None, limit: int
     ) -> NotificationPage:
-        """As other timelines are read, for the socket."""
+        """Return notifications with the cursors of a timeline, for the socket."""
         if after is None:
             return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, None)
         page = await self._page(viewer_id, after, limit, None, upward=True)
         return NotificationPage(page.entries[::-1], None, previous_after=page.next_before)
 
     async def find(self, viewer_id: AccountId, notification_id: PostId) -> VisibleNotification | None:
-        """One notification, where the reader may see it."""
+        """Return one notification, or None if the viewer may not see it."""
         page = await self._page(viewer_id, notification_id + 1, 1, None, rounds=1)
         return next((each for each in page.entries if each.id == notification_id), None)
 
@@ -186,62 +175,62 @@ class NotificationService:
         kinds: Collection[NotificationKind] | None,
         *,
         upward: bool = False,
-        rounds: int = ROUNDS,
+        rounds: int = MAX_ROUNDS,
     ) -> NotificationPage:
-        found: list[VisibleNotification] = []
+        entries: list[VisibleNotification] = []
         last: PostId | None = None
         for number in range(rounds):
-            asked = UNREAD_BATCH if kinds or number else min(limit + 1, UNREAD_BATCH)
-            mark, some, last = await self._notifications.read(viewer_id, edge, asked, upward=upward)
-            some = [each for each in some if not kinds or each.kind in kinds]
-            found += await self._rights.visible(viewer_id, some, mark)
-            if last is None or len(found) > limit:
+            size = UNREAD_BATCH if kinds or number else min(limit + 1, UNREAD_BATCH)
+            read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=upward)
+            selected = [each for each in stored if not kinds or each.kind in kinds]
+            entries += await self.visibility.visible(viewer_id, selected, read_mark)
+            if last is None or len(entries) > limit:
                 break
             edge = last
-        if len(found) > limit:
-            return NotificationPage(tuple(found[:limit]), found[limit - 1].id)
-        return NotificationPage(tuple(found), last)
+        if len(entries) > limit:
+            return NotificationPage(tuple(entries[:limit]), entries[limit - 1].id)
+        return NotificationPage(tuple(entries), last)
 
-    # How much is unread
+    # Unread notifications
 
     @staticmethod
     def unread_command(viewer_id: AccountId) -> Command:
-        """The first look, for a round trip that is made anyway; `badge` reads its reply."""
+        """Return the command whose reply `badge` reads, for a round trip with other commands."""
         return unread_command(viewer_id)
 
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
-        """Where nothing is unread, as on most pages, nothing more is asked."""
-        first = parse_unread(reply)
-        return Badge(first.newest, await self._count(viewer_id, first) if first.notifications else 0)
+        """Return the badge. More is read only if something is unread."""
+        batch = parse_unread(reply)
+        return Badge(batch.newest, await self._count(viewer_id, batch) if batch.notifications else 0)
 
     async def unread(self, viewer_id: AccountId) -> int:
-        """Visible ones above the read mark, counted as far as UNREAD_CAP."""
-        return await self._count(viewer_id, await self._notifications.unread(viewer_id))
+        """Return the number of visible notifications above the read mark, at most UNREAD_CAP."""
+        return await self._count(viewer_id, await self.notifications.unread(viewer_id))
 
-    async def _count(self, viewer_id: AccountId, first: UnreadBatch) -> int:
-        look, count = first, 0
+    async def _count(self, viewer_id: AccountId, batch: UnreadBatch) -> int:
+        count = 0
         while True:
-            count += len(await self._rights.visible(viewer_id, look.notifications, NOTHING_READ))
-            if look.last is None or count >= UNREAD_CAP:
+            count += len(await self.visibility.visible(viewer_id, batch.notifications, NOTHING_READ))
+            if batch.last is None or count >= UNREAD_CAP:
                 return min(count, UNREAD_CAP)
-            look = await self._notifications.unread(viewer_id, below=look.last)
+            batch = await self.notifications.unread(viewer_id, below=batch.last)
 
     async def mark_read(self, viewer_id: AccountId, up_to: PostId) -> int:
-        """Everything up to this one is read; how much is unread then. Repeating changes nothing."""
-        await self._notifications.mark_read(viewer_id, up_to)
+        """Mark notifications as read up to this id. Return how many are unread then."""
+        await self.notifications.mark_read(viewer_id, up_to)
         return await self.unread(viewer_id)
 
-    # What is wanted
+    # Preferences
 
-    async def preferences(self, account_id: AccountId) -> dict[NotificationKind, NotificationPreference]:
-        return (await self._notifications.preferences([account_id]))[account_id]
+    async def preferences(self, account_id: AccountId) -> Preferences:
+        return (await self.notifications.preferences([account_id]))[account_id]
 
     async def set_preferences(
-        self, account_id: AccountId, wishes: Mapping[NotificationKind, NotificationPreference]
+        self, account_id: AccountId, preferences: Mapping[NotificationKind, NotificationPreference]
     ) -> None:
-        """From now on; what was told already stays."""
-        await self._notifications.set_preferences(account_id, wishes)
+        """Store preferences for future notifications; existing notifications stay."""
+        await self.notifications.set_preferences(account_id, preferences)
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Of a deleted account: everything."""
-        await self._notifications.delete_all(account_id)
+        """Delete everything of a deleted account."""
+        await self.notifications.delete_all(account_id)

@@ -1,9 +1,10 @@
-"""What one was told of: the page, the mark of what is read, and what one wants to be told of."""
+"""The notifications page, the read mark, and the settings of notifications."""
 
 from http import HTTPStatus
 from typing import Final, cast
 
 from django.contrib import messages
+from django.http import QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,7 +21,7 @@ from socialsite.web.requests import (
     respond,
     wants_json,
 )
-from timelines.notifications.forms import parse_notification_cursor
+from timelines.lists.forms import parse_list_cursor
 from timelines.notifications.notification import (
     MENTION_KINDS,
     NOTIFICATION_KINDS,
@@ -46,9 +47,15 @@ KIND_LABELS: Final = {
 }
 
 
+def _parse_cursor(query: QueryDict) -> PostId | None:
+    """Parse `?cursor=`. Raises MalformedRequest."""
+    cursor = parse_list_cursor(query)
+    return None if cursor is None else PostId(cursor)
+
+
 async def index(request: SiteRequest) -> HttpResponseBase:
-    """Newest first. The page reads more at once than JSON does by itself: its rows are groups."""
-    me, cursor = require_viewer_id(request), parse_notification_cursor(request.GET)
+    """Show notifications, newest first. The page has a higher default limit than JSON, because its rows are groups."""
+    me, cursor = require_viewer_id(request), _parse_cursor(request.GET)
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
     page = await request.services[NotificationService].page(
@@ -80,43 +87,45 @@ def _page_context(
 
 
 async def count_unread(request: SiteRequest) -> HttpResponseBase:
-    """For the page's script, which corrects its badge: `{"unread": n}`, 100 for more than 99."""
+    """Respond with `{"unread": n}`, at most 100, for the badge of a page."""
     count = await request.services[NotificationService].unread(require_viewer_id(request))
     return json_response({"unread": count})
 
 
 async def mark_read(request: SiteRequest) -> HttpResponseBase:
-    """Everything up to the notification `up_to` is read; without it everything there is."""
-    me, given = require_viewer_id(request), get_form_data(request).get("up_to", "")
-    up_to = parse_id(given) if given else MAX_ID
+    """Mark notifications as read up to the id `up_to`, or all of them without it."""
+    me, text = require_viewer_id(request), get_form_data(request).get("up_to", "")
+    up_to = parse_id(text) if text else MAX_ID
     if up_to is None:
         raise MalformedRequest(fields={"up_to": _("This is not the id of a notification.")})
-    left = await request.services[NotificationService].mark_read(me, PostId(up_to))
-    return json_response({"unread": left}) if wants_json(request) else redirect_to_next(request, NOTIFICATIONS_URL)
+    unread = await request.services[NotificationService].mark_read(me, PostId(up_to))
+    return json_response({"unread": unread}) if wants_json(request) else redirect_to_next(request, NOTIFICATIONS_URL)
 
 
 async def show_settings(request: SiteRequest) -> HttpResponseBase:
-    wishes = await request.services[NotificationService].preferences(require_viewer_id(request))
+    preferences = await request.services[NotificationService].preferences(require_viewer_id(request))
     return respond(
         request,
         "accounts/notifications.html",
-        page=lambda: {"choices": [{"kind": k, "label": KIND_LABELS[k], "wish": wishes[k]} for k in NOTIFICATION_KINDS]},
-        data=lambda: {"notifications": wishes},
+        page=lambda: {
+            "choices": [{"kind": k, "label": KIND_LABELS[k], "wish": preferences[k]} for k in NOTIFICATION_KINDS]
+        },
+        data=lambda: {"notifications": preferences},
     )
 
 
 async def edit_settings(request: SiteRequest) -> HttpResponseBase:
-    """Kinds that are not sent stay as they were. JSON: all of them as they are then."""
+    """Change the preferences that are sent. The JSON response has all of them."""
     me, services, fields = require_viewer_id(request), request.services, get_form_data(request)
-    wrong: dict[str, str] = {
+    errors: dict[str, str] = {
         kind: _("This is no choice.") for kind in NOTIFICATION_KINDS if fields.get(kind, "all") not in PREFERENCES
     }
-    if wrong:
-        raise MalformedRequest(fields=wrong)
-    wishes: dict[NotificationKind, NotificationPreference] = {
+    if errors:
+        raise MalformedRequest(fields=errors)
+    preferences: dict[NotificationKind, NotificationPreference] = {
         kind: cast(NotificationPreference, fields[kind]) for kind in NOTIFICATION_KINDS if kind in fields
     }
-    await services[NotificationService].set_preferences(me, wishes)
+    await services[NotificationService].set_preferences(me, preferences)
     if wants_json(request):
         return json_response({"notifications": await services[NotificationService].preferences(me)}, HTTPStatus.OK)
     messages.success(request, _("Your choices are saved."), fail_silently=True)

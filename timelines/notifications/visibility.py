@@ -1,8 +1,8 @@
-"""Which notifications their reader may see now: sources decide, asked with the page (DESIGN 2.6)."""
+"""Which notifications a reader may see now. The sources decide, and they are read with each page."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource
@@ -11,104 +11,90 @@ from timelines import keys
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost
+from timelines.ports import AuthorReads
 from timelines.reading.hydration import Hydrator
 from timelines.visibility.rights import ViewContext, ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 Causes = dict[str, bool]
-"""By member: whether a like, a boost or a request stands. Others are seen by their post or their edge."""
+"""By member: whether the like, boost or follow request exists. Other causes are a post or a follow."""
 
 
-class Authors(Protocol):
-    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
-
-
+@dataclass(kw_only=True, slots=True)
 class NotificationVisibility:
-    """Seen is what stands, of people who may be shown, about a post that the reader may see."""
+    """A notification is visible if its cause exists, its actor may be shown, and the reader may see its post."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        hydrator: Hydrator,
-        authors: Authors,
-        follows: Follows,
-        clock: TimeSource,
-    ) -> None:
-        self._store = store
-        self._hydrator = hydrator
-        self._authors = authors
-        self._follows = follows
-        self._clock = clock
+    store: Store
+    hydrator: Hydrator
+    authors: AuthorReads
+    follows: Follows
+    clock: TimeSource
 
     async def visible(
-        self, viewer_id: AccountId, found: Sequence[Notification], mark: PostId
+        self, viewer_id: AccountId, notifications: Sequence[Notification], read_mark: PostId
     ) -> list[VisibleNotification]:
-        """Those of `found` that may be seen, in their order; read are those up to `mark`."""
-        if not found:
+        """Return the visible notifications, in their order. Those up to `read_mark` are read."""
+        if not notifications:
             return []
-        people = list(dict.fromkeys(each.account_id for each in found))
-        entries, followers, (authors, state, causes) = await asyncio.gather(
-            self._entries(viewer_id, found),
-            self._followers(viewer_id, found),
-            self._store.read(
-                self._authors.read_authors(people),
-                read_viewer_relations(viewer_id, (), people, self._clock.now_ms()),
-                read_causes(viewer_id, found),
+        actor_ids = list(dict.fromkeys(each.account_id for each in notifications))
+        entries, (authors, relations, followers, causes) = await asyncio.gather(
+            self._hydrate(viewer_id, notifications),
+            self.store.read(
+                self.authors.read_authors(actor_ids),
+                read_viewer_relations(viewer_id, (), actor_ids, self.clock.now_ms()),
+                self.follows.followers_among(
+                    viewer_id, {each.account_id for each in notifications if each.kind == "follow"}
+                ),
+                _read_causes(viewer_id, notifications),
             ),
         )
+        hidden_boosters = await self._find_hidden_boosters(viewer_id, notifications, authors)
 
-        apart = await self._apart(viewer_id, found, authors)
-
-        def seen(each: Notification) -> VisibleNotification | None:
+        def show(each: Notification) -> VisibleNotification | None:
             author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
-            if author is None or not may_notify(author, state):
+            if author is None or not may_notify(author, relations):
                 return None
             if each.kind == "follow":
-                stands = each.account_id in followers
+                is_valid = each.account_id in followers
             elif each.kind == "boost":
-                itself = entry is not None and entry.original is not None  # as earlier releases told of it
-                stands = itself or (causes[each.member] and entry is not None and author.id not in apart)
+                is_boost = entry is not None and entry.original is not None  # stored by a release until 2026-11
+                is_valid = is_boost or (causes[each.member] and entry is not None and author.id not in hidden_boosters)
             else:
-                stands = causes.get(each.member, True) and (each.post_id is None or entry is not None)
-            return VisibleNotification(each.id, each.kind, author, entry, each.id <= mark) if stands else None
+                is_valid = causes.get(each.member, True) and (each.post_id is None or entry is not None)
+            return VisibleNotification(each.id, each.kind, author, entry, each.id <= read_mark) if is_valid else None
 
-        return [noticed for each in found if (noticed := seen(each)) is not None]
+        return [visible for each in notifications if (visible := show(each)) is not None]
 
-    async def _entries(self, viewer_id: AccountId, found: Sequence[Notification]) -> dict[PostId, HydratedPost]:
-        ids = list(dict.fromkeys(each.post_id for each in found if each.post_id is not None))
-        entries = await self._hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.NOTIFICATION)
+    async def _hydrate(self, viewer_id: AccountId, notifications: Sequence[Notification]) -> dict[PostId, HydratedPost]:
+        ids = list(dict.fromkeys(each.post_id for each in notifications if each.post_id is not None))
+        entries = await self.hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.NOTIFICATION)
         return {entry.post.id: entry for entry in entries}
 
-    async def _followers(self, viewer_id: AccountId, found: Sequence[Notification]) -> set[AccountId]:
-        asked = {each.account_id for each in found if each.kind == "follow"}
-        return await self._follows.followers_among(viewer_id, asked) if asked else set()
-
-    async def _apart(
-        self, viewer_id: AccountId, found: Sequence[Notification], authors: Mapping[AccountId, Author]
+    async def _find_hidden_boosters(
+        self, viewer_id: AccountId, notifications: Sequence[Notification], authors: Mapping[AccountId, Author]
     ) -> set[AccountId]:
-        """Private accounts whose boosts the viewer does not see: a boost is a post of its own."""
-        boosters = {each.account_id for each in found if each.kind == "boost"}
+        """Return private boosters whom the viewer does not follow: a boost is a post of its booster."""
+        boosters = {each.account_id for each in notifications if each.kind == "boost"}
         private = {id for id in boosters if id in authors and authors[id].private}
-        return private - await self._follows.followed_among(viewer_id, private) if private else set()
+        return private - await self.follows.followed_among(viewer_id, private) if private else set()
 
 
-def may_notify(author: Author, reader: ViewerRelations) -> bool:
-    """Whether somebody's doings may be told to a reader at all."""
-    hidden = author.id in reader.blocks or author.id in reader.blocked_by or author.id in reader.muted
-    return author.is_visible and not hidden
+def may_notify(actor: Author, reader: ViewerRelations) -> bool:
+    """Return whether actions of this account may be shown to the reader."""
+    is_hidden = actor.id in reader.blocks or actor.id in reader.blocked_by or actor.id in reader.muted
+    return actor.is_visible and not is_hidden
 
 
-def read_causes(viewer_id: AccountId, found: Sequence[Notification]) -> Read[Causes]:
-    asked: dict[str, Command] = {}
-    for each in found:
+def _read_causes(viewer_id: AccountId, notifications: Sequence[Notification]) -> Read[Causes]:
+    commands: dict[str, Command] = {}
+    for each in notifications:
         if each.kind == "like" and each.post_id is not None:
-            asked[each.member] = ("ZSCORE", keys.likes(each.post_id), each.account_id)
+            commands[each.member] = ("ZSCORE", keys.likes(each.post_id), each.account_id)
         elif each.kind == "boost" and each.post_id is not None:
-            asked[each.member] = ("ZSCORE", keys.boosts(each.post_id), each.account_id)
+            commands[each.member] = ("ZSCORE", keys.boosts(each.post_id), each.account_id)
         elif each.kind == "request":
-            asked[each.member] = ("ZSCORE", keys.follow_requests(viewer_id), each.account_id)
+            commands[each.member] = ("ZSCORE", keys.follow_requests(viewer_id), each.account_id)
     return Read(
-        list(asked.values()),
-        lambda replies: {member: reply is not None for member, reply in zip(asked, replies, strict=True)},
+        list(commands.values()),
+        lambda replies: {member: reply is not None for member, reply in zip(commands, replies, strict=True)},
     )

@@ -19,8 +19,7 @@ from accounts.domain import Author
 from accounts.models import Account
 from socialsite.web.page_cache import RenderedBytes
 from socialsite.web.requests import format_iso_time
-from timelines.graph.follow import FollowCounts
-from timelines.graph.relation import Relationship
+from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts

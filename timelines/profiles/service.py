@@ -15,8 +15,7 @@ from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Read, Store
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow import FollowCounts, KnownFollowers, ViewerGraph
-from timelines.graph.relation import Relationship
+from timelines.graph.follow import FollowCounts, KnownFollowers, Relationship, ViewerGraph
 from timelines.graph.repository import Follows
 from timelines.markers.marker import Marker
 from timelines.markers.repository import Markers
@@ -146,12 +145,12 @@ class ProfileService:
             self._reading.read_profile_ids(account_id, look.cut, may_lag=may_lag),
         ]
         if viewer_id is None or viewer_id == account_id:
-            questions.append(self._follows.read_counts(account_id, may_lag=may_lag))
+            questions.append(self._follows.counts(account_id).allow_lag(may_lag))
             account, place, posts, ids, counts = await self._store.read(*questions)
             return ProfileProbe(account, place, posts, ids, counts, None)
         questions += (
-            self._blocks_and_mutes.read_relationship(viewer_id, account_id, self._clock.now_ms()),
-            self._follows.read_viewer_graph(viewer_id, account_id),
+            self._blocks_and_mutes.relationship(viewer_id, account_id, self._clock.now_ms()),
+            self._follows.viewer_graph(viewer_id, account_id),
         )
         account, place, posts, ids, relation, met = await self._store.read(*questions)
         return ProfileProbe(account, place, posts, ids, met.counts, (relation, met))
@@ -170,7 +169,7 @@ class ProfileService:
             return found.followed_by_both, ()
         authors, apart = await self._store.read(
             self._accounts.read_authors(found.account_ids),
-            self._block_mute_repository.read_blocked_either_way(viewer_id, found.account_ids),
+            self._block_mute_repository.blocked_either_way(viewer_id, found.account_ids),
         )
         known = (authors[id] for id in found.account_ids if id in authors and id not in apart)
         return found.followed_by_both, tuple(author for author in known if author.is_visible)

@@ -3,7 +3,7 @@
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Store
 from timelines import keys
-from timelines.graph.edge_list import TIES_AFTER
+from timelines.graph.zset_page import TIES_AFTER
 from timelines.reactions.bookmark_cursor import Bookmark
 
 BOOKMARKS_CAP = 10_000

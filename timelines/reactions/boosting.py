@@ -118,7 +118,6 @@ class BoostService:
         await self._placing.remove(boost)
         await self._reactions.remove(ReactionKind.BOOST, original_id, account_id, only_at=boost.id)
         await self._reactions.sync_index(ReactionKind.BOOST, original_id, account_id)
-        await self._noticing.unboosted(boost=boost)
         await self._live.boost_removed(boost)
         await self._live.counts_changed(original_id)
 

@@ -12,8 +12,8 @@ from enum import Enum
 from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.store import Key, Reply, Store, load_script
 from timelines import keys
-from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.graph.zset_page import read_account_page
 from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
 from timelines.posts.post import Post
 
@@ -117,7 +117,7 @@ class Reactions:
         self, kind: ReactionKind, post_id: PostId, cursor: FollowCursor | None, limit: int
     ) -> FollowPage:
         """Who reacted so, the last first."""
-        return await read_account_page(self._posts, kind.members(post_id), cursor, limit)
+        return await read_account_page(self._posts, [kind.members(post_id)], cursor, limit)
 
 
 def parse_score(score: Reply) -> int:

@@ -12,8 +12,7 @@ from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Store
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.notifications.pending import TrackPending
-from timelines.notifications.pending_repository import PendingNotification
+from timelines.notifications.pending import PendingNotification, TrackPending
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.ports import ReactionNotifier
 from timelines.posts.post import Post
@@ -77,7 +76,6 @@ class ReactionsService:
         original = await self._original(post_id)
         await self._reactions.remove(ReactionKind.LIKE, original.id, account_id)
         await self._reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
-        await self._noticing.unliked(account_id=account_id, post=original)
         await self._live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
 

@@ -62,7 +62,7 @@ async def _showing(reach: Sources, author_id: AccountId, seats: Sequence[tuple[s
     homes = {id: name for name, (id, place, *_) in seats if place is ViewContext.HOME and id is not None}
     others = [(name, seat) for name, seat in seats if seat.context is not ViewContext.HOME]
     followers, *allowed = await reach.store.read(
-        reach.follows.read_followers_among(author_id, list(homes)),
+        reach.follows.followers_among(author_id, list(homes)),
         *(seat.allowed([author_id]) for _, seat in others),
     )
     readers = {author_id, *map(AccountId, followers)} & homes.keys()
@@ -145,7 +145,7 @@ class BatchHydration:
             reach.authors.read_authors(author_ids),
             *(read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewers),
             *(rights(author_ids) for _, rights in self._rights),
-            *(reach.follows.read_followers_among(id, list(self._homes)) for id in author_ids),
+            *(reach.follows.followers_among(id, list(self._homes)) for id in author_ids),
         ]
         found, counts, authors, *more = await reach.store.read(*questions)
         posts = await reach.posts.load_existing(found)
@@ -199,10 +199,10 @@ class BatchHydration:
     async def _leave_out(self) -> None:
         members, asked = self._reach.members, [*self._with_exclusive()]
         answers = await self._reach.store.read(
-            *(members.read_members_among(list_id, lookup.allowed_ids) for lookup, list_id in asked)
+            *(members.members_among(list_id, lookup.allowed_ids) for lookup, list_id in asked)
         )
         for (lookup, _), listed in zip(asked, answers, strict=True):
-            lookup.allowed_ids -= {AccountId(id) for id in listed if lookup.viewer and id != lookup.viewer.viewer_id}
+            lookup.allowed_ids -= {id for id in listed if lookup.viewer and id != lookup.viewer.viewer_id}
 
     def _with_exclusive(self) -> Iterator[tuple[HydrationState, Any]]:
         for lookup in self._seats:

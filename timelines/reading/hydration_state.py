@@ -203,6 +203,6 @@ class HydrationState:
     async def _leave_out(self, reader: ViewerRelations) -> None:
         """Members of an exclusive list are read there, not at home."""
         others = self.allowed_ids - {reader.viewer_id}
-        questions = [self.reach.members.read_members_among(each, others) for each in reader.exclusive_list_ids]
+        questions = [self.reach.members.members_among(each, others) for each in reader.exclusive_list_ids]
         for members in await self.reach.store.read(*questions):
-            self.allowed_ids -= set(map(AccountId, members))
+            self.allowed_ids -= members

@@ -199,7 +199,7 @@ class ReadingService:
     def home_rights(self, viewer_id: AccountId) -> AllowedAuthors:
         def allowed(authors: Collection[AccountId]) -> Read[set[AccountId]]:
             others = [account_id for account_id in authors if account_id != viewer_id]
-            followed = self._follows.read_followed_among(viewer_id, others)
+            followed = self._follows.followed_among(viewer_id, others)
             if viewer_id not in authors:
                 return followed
             return Read(followed.commands, lambda replies: followed.parse(replies) | {viewer_id})

@@ -100,7 +100,7 @@ class AutocompleteService:
         if viewer_id is None:
             (found,) = await self._store.read(authors)
             return found, (), None
-        followed = self._follows.read_followed_among(viewer_id, ids)
+        followed = self._follows.followed_among(viewer_id, ids)
         state = read_viewer_relations(viewer_id, [], ids, self._clock.now_ms())
         found, following, reader = await self._store.read(authors, followed, state)
         return found, following, reader

@@ -22,7 +22,7 @@ from socialsite.maintenance.restore import Restore, make_store_body_writer
 from socialsite.store.topology.standalone import Standalone
 from tests.support.world import World
 from timelines import keys
-from timelines.graph.passes import GENERATION
+from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR
 from timelines.jobs import SyndicatePass, encode_job
 
 SAM = Actor(1, "abad1dea")
@@ -146,7 +146,7 @@ async def test_a_pass_of_an_earlier_cut_begins_again(services: Services, world: 
     await fan.follows(author)
     post = await author.publishes("to all")
     await world.deliver_all()
-    earlier = SyndicatePass(post.id, author.id, "homes", 7 * GENERATION + 3, 5, 6)
+    earlier = SyndicatePass(post.id, author.id, "homes", 7 * LAYOUT_VERSION_FACTOR + 3, 5, 6)
     await services.outbox.add(encode_job(earlier))
     (found,) = await read_fan_outs(services)
     assert (found.next_pass.partition, found.done, found.total) == (0, 0, 1)

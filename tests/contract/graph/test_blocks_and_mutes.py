@@ -169,7 +169,7 @@ async def test_caps_refuse_one_more(world: World, services: Services) -> None:
         assert not await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)  # a repetition is none
 
 
-@pytest.mark.parametrize("verb", ["block", "mute", "quiet"])
+@pytest.mark.parametrize("verb", ["block", "mute", "hide_boosts"])
 async def test_deleted_accounts_make_room_at_the_cap(world: World, services: Services, verb: str) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()

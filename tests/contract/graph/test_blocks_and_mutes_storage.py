@@ -6,8 +6,8 @@ from socialsite.ids import AccountId
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command
 from timelines import keys
-from timelines.graph.blocks_and_mutes_repository import AT_ONCE, COUNTED, BlocksAndMutes
-from timelines.graph.relation import Relationship
+from timelines.graph.blocks_and_mutes_repository import CAPPED_KEYS, PRUNE_BATCH, BlocksAndMutes
+from timelines.graph.follow import Relationship
 
 ALICE, BOB, CAROL = AccountId(7), AccountId(8), AccountId(9)
 
@@ -20,7 +20,7 @@ async def at(store: Store, key: Key) -> list[bytes]:
 
 async def related(store: Store, now_ms: int) -> Relationship:
     """What Alice has to do with Bob."""
-    (found,) = await store.read(BlocksAndMutes(store).read_relationship(ALICE, BOB, now_ms))
+    found = await BlocksAndMutes(store).relationship(ALICE, BOB, now_ms)
     assert isinstance(found, Relationship)
     return found
 
@@ -90,7 +90,7 @@ async def test_mutes_that_are_over_are_not_counted(relations: BlocksAndMutes) ->
 async def test_members_are_looked_at_in_parts_until_some_are_gone(
     store: Store, relations: BlocksAndMutes, which: int
 ) -> None:
-    key, members, parts = COUNTED[which](ALICE), range(1, 2 * AT_ONCE + 2), []
+    key, members, parts = CAPPED_KEYS[which](ALICE), range(1, 2 * PRUNE_BATCH + 2), []
     await run_command(store, "ZADD", key, *(part for member in members for part in (member, member)))
     dead: set[int] = set()
 
@@ -99,11 +99,11 @@ async def test_members_are_looked_at_in_parts_until_some_are_gone(
         return [member for member in some if member in dead]
 
     assert await relations.prune(ALICE, which, gone) == 0
-    assert parts == [list(members[:AT_ONCE]), list(members[AT_ONCE:-1]), list(members[-1:])]
+    assert parts == [list(members[:PRUNE_BATCH]), list(members[PRUNE_BATCH:-1]), list(members[-1:])]
     parts.clear()
-    dead |= {AT_ONCE + 1, 2 * AT_ONCE}
+    dead |= {PRUNE_BATCH + 1, 2 * PRUNE_BATCH}
     assert await relations.prune(ALICE, which, gone) == 2
-    assert parts == [list(members[:AT_ONCE]), list(members[AT_ONCE:-1])]
+    assert parts == [list(members[:PRUNE_BATCH]), list(members[PRUNE_BATCH:-1])]
     assert await run_command(store, "ZCARD", key) == len(members) - 2
     assert await run_command(store, "ZMSCORE", key, *sorted(dead)) == [None, None]
 

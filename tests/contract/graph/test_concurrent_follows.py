@@ -98,11 +98,12 @@ async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Stor
             gone.add(id)
             await follows.remove(AccountId(id), ALICE)
 
-    side = EdgeList(RestlessPairs(store, leave), keys.followers)
+    side = EdgeList[int](RestlessPairs(store, leave), keys.followers)
     cursor: PassCursor | None = FIRST_PASS
     while cursor is not None:
-        page, cursor = await side.next_pass(ALICE, cursor, 7)
-        found.extend(page)
+        page = await side.next_pass(ALICE, cursor, 7)
+        cursor = page.next
+        found.extend(page.ids)
     assert len(found) == len(set(found))
     assert set(ids) - gone <= set(found)
 
@@ -118,11 +119,12 @@ async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(s
             await follows.remove(AccountId(id), ALICE)
             await follows.add(Follow(AccountId(id), ALICE, 1_000_000))
 
-    side = EdgeList(RestlessPairs(store, come_back), keys.followers)
+    side = EdgeList[int](RestlessPairs(store, come_back), keys.followers)
     cursor: PassCursor | None = FIRST_PASS
     for _ in range(400):
-        page, cursor = await side.next_pass(ALICE, cursor, 7)
-        found.extend(page)
+        page = await side.next_pass(ALICE, cursor, 7)
+        cursor = page.next
+        found.extend(page.ids)
         if cursor is None:
             break
     assert cursor is None
@@ -143,12 +145,13 @@ async def test_edges_of_before_that_come_while_a_pass_is_read_push_nobody_out(
             if (id := next(imported, None)) is not None:
                 await follows.add(Follow(AccountId(id), ALICE, 900))
 
-    side = EdgeList(RestlessPairs(store, bring), keys.followers)
+    side = EdgeList[int](RestlessPairs(store, bring), keys.followers)
     cursor: PassCursor | None = FIRST_PASS
     while cursor is not None:
-        page, cursor = await side.next_pass(ALICE, cursor, limit)
-        assert len(page) <= limit
-        found.extend(page)
+        page = await side.next_pass(ALICE, cursor, limit)
+        cursor = page.next
+        assert len(page.ids) <= limit
+        found.extend(page.ids)
     assert set(ids) <= set(found)
 
 
@@ -162,11 +165,12 @@ async def test_who_comes_back_behind_ties_takes_nobody_along(store: Store) -> No
         await follows.remove(AccountId(4), ALICE)
         await follows.add(Follow(AccountId(4), ALICE, 9))
 
-    side = EdgeList(RestlessPairs(store, come_back, partitions=1), keys.followers)
+    side = EdgeList[int](RestlessPairs(store, come_back, partitions=1), keys.followers)
     found: list[int] = []
     cursor: PassCursor | None = PassCursor(0, 5, 10)
     for _ in range(5):
         if cursor is not None:
-            page, cursor = await side.next_pass(ALICE, cursor, 3)
-            found.extend(page)
+            page = await side.next_pass(ALICE, cursor, 3)
+            cursor = page.next
+            found.extend(page.ids)
     assert set(found) == {2, 3, 4, 5}

@@ -10,9 +10,9 @@ from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import partition_of_pair
 from timelines import keys
 from timelines.graph.edge_list import EdgeList
-from timelines.graph.edges import TURNS_MOST, PairEdges
+from timelines.graph.edges import MAX_LAYOUT_CHANGES, PairEdges
 from timelines.graph.follow import FIRST_PASS, Follow, PassCursor
-from timelines.graph.repository import FIRST, Follows
+from timelines.graph.repository import FOLLOWED_PER_PARTITION, Follows
 
 ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 
@@ -44,7 +44,14 @@ class WatchedPairs(KeyDataShardedConnection):
         return replies + await super().gather(commands[self._after :], may_lag=may_lag)
 
 
-def edges_of(store: Store, partitions: int) -> PairEdges:
+async def read_pass(
+    pairs: KeyDataShardedConnection, cursor: PassCursor, limit: int
+) -> tuple[list[int], PassCursor | None]:
+    page = await EdgeList[int](pairs, keys.followers).next_pass(ALICE, cursor, limit)
+    return list(page.ids), page.next
+
+
+def edges_of(store: Store, partitions: int) -> PairEdges[int, int]:
     return PairEdges(
         store.partitioned_component("follows", partitions), outgoing=keys.following, incoming=keys.followers
     )
@@ -62,8 +69,8 @@ async def test_reads_of_a_partition_end_where_they_are_told_to(store: Store) -> 
     side = edges.outgoing
     assert await side.ids(ALICE, 5) == [2, 3, 4, 5, 6]
     assert await side.ids(ALICE, 7) == [2, 3, 4, 5, 6, 7, 8]
-    assert await store.read(side.first_question(ALICE, 3)) == [[2, 3, 4]]
-    assert await store.read(side.times_question(ALICE, 3)) == [{2: 102, 3: 103, 4: 104}]
+    assert await side.first_ids(ALICE, 3) == [2, 3, 4]
+    assert await side.times(ALICE, 3) == {2: 102, 3: 103, 4: 104}
 
 
 async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Store) -> None:
@@ -72,8 +79,8 @@ async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Sto
     await edges.add_many((ALICE, id, 1_000 + id) for id in (*one, *other))
     side = edges.outgoing
     assert await side.ids(ALICE, 5) == [*one, other[0]]
-    assert await store.read(side.first_question(ALICE, 3)) == [[*one[:3], *other[:3]]]
-    assert await store.read(side.times_question(ALICE, 5)) == [{id: 1_000 + id for id in [*one, other[0]]}]
+    assert await side.first_ids(ALICE, 3) == [*one[:3], *other[:3]]
+    assert await side.times(ALICE, 5) == {id: 1_000 + id for id in [*one, other[0]]}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +103,7 @@ async def test_a_pass_asks_again_only_where_ties_made_another_one_the_last(
         (id, ALICE, at_ms) for id, at_ms in ((2, 5), (3, 5), (4, 5), (5, 6), (6, 7), (7, 8))
     )
     pairs = WatchedPairs(store, 1)
-    assert await EdgeList(pairs, keys.followers).next_pass(ALICE, cursor, limit) == (ids, next)
+    assert await read_pass(pairs, cursor, limit) == (ids, next)
     assert pairs.trips == trips
 
 
@@ -118,7 +125,7 @@ class Growing:
             await self._edges.add_many((id, ALICE, at_ms) for at_ms, id in enumerate(self.come))
 
         pairs = WatchedPairs(self._store, self._count, come, after=3 + len(self.ids))
-        return await EdgeList(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, limit)
+        return await read_pass(pairs, FIRST_PASS, limit)
 
 
 async def test_a_partition_that_has_no_room_any_more_is_left_to_the_next_pass(store: Store) -> None:
@@ -154,7 +161,7 @@ async def pass_over_four(
         await edges.remove_many((ids[at], ALICE) for at in gone)
 
     pairs = WatchedPairs(store, partitions, leave, after)
-    return await EdgeList(pairs, keys.followers).next_pass(ALICE, FIRST_PASS, 2)
+    return await read_pass(pairs, FIRST_PASS, 2)
 
 
 @pytest.mark.parametrize("gone", [(1,), (0, 1, 2, 3)])
@@ -187,14 +194,14 @@ class TurningPairs(KeyDataShardedConnection):
 
 
 async def test_a_change_waits_for_partitions_to_turn_over_and_back_again(store: Store) -> None:
-    pairs = TurningPairs(store, TURNS_MOST)
+    pairs = TurningPairs(store, MAX_LAYOUT_CHANGES)
     edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
     assert await edges.add(ALICE, BOB, 5)
     assert await edges.has(ALICE, BOB)
 
 
 async def test_a_change_does_not_wait_for_ever(store: Store) -> None:
-    pairs = TurningPairs(store, TURNS_MOST + 1)
+    pairs = TurningPairs(store, MAX_LAYOUT_CHANGES + 1)
     edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
     with pytest.raises(PartitionLayoutChanged):
         await edges.add(ALICE, BOB, 5)
@@ -220,10 +227,13 @@ async def test_each_partition_tells_its_share_of_them(store: Store, most: int, e
     assert await follows.recently_followed_by_each([ALICE], most) == {ALICE: expected}
 
 
-@pytest.mark.parametrize(("count", "is_all"), [(FIRST - 1, True), (FIRST, False), (FIRST + 1, False)])
-async def test_a_reader_is_met_with_the_first_of_a_partition(store: Store, count: int, is_all: bool) -> None:
+@pytest.mark.parametrize(
+    ("count", "is_complete"),
+    [(FOLLOWED_PER_PARTITION - 1, True), (FOLLOWED_PER_PARTITION, False), (FOLLOWED_PER_PARTITION + 1, False)],
+)
+async def test_a_reader_is_met_with_the_first_of_a_partition(store: Store, count: int, is_complete: bool) -> None:
     follows = Follows(store, partitions=1, following_cap=100)
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 10 + count))
-    (met,) = await store.read(follows.read_viewer_graph(ALICE, BOB))
-    assert met.followed == tuple(range(10, 10 + min(count, FIRST)))
-    assert met.is_all == is_all
+    graph = await follows.viewer_graph(ALICE, BOB)
+    assert graph.followed_ids == tuple(range(10, 10 + min(count, FOLLOWED_PER_PARTITION)))
+    assert graph.is_complete == is_complete

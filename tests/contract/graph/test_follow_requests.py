@@ -11,7 +11,7 @@ from tests.support.relating import follow_request_sides, read_relation
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import FollowRequestsCapReached, RequesterFollowingCapReached
-from timelines.following.requests import FollowRequestService
+from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests

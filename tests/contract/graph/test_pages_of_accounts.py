@@ -5,8 +5,8 @@ import pytest
 from socialsite.ids import AccountId
 from socialsite.store import Store
 from timelines import keys
-from timelines.graph.account_zset_page import read_account_page
 from timelines.graph.follow import FollowCursor
+from timelines.graph.zset_page import read_account_page
 from timelines.reading.fan_out_on_read_repository import FAN_OUT_ON_READ_CAP, FanOutOnReadAuthors
 
 KEY = keys.blocks(1)
@@ -24,7 +24,7 @@ async def test_pages_of_any_size_hold_each_account_once(store: Store, limit: int
     await filled(store)
     place, found, cursor, pages = store.component("timelines"), list[AccountId](), None, 0
     for _ in range(len(ROWS)):
-        page = await read_account_page(place, KEY, cursor, limit)
+        page = await read_account_page(place, [KEY], cursor, limit)
         found += page.account_ids
         pages += 1
         cursor = page.next
@@ -39,14 +39,14 @@ async def test_pages_of_any_size_hold_each_account_once(store: Store, limit: int
 
 async def test_a_page_ends_above_a_score(store: Store) -> None:
     await filled(store)
-    page = await read_account_page(store.component("timelines"), KEY, None, 9, above=300)
+    page = await read_account_page(store.component("timelines"), [KEY], None, 9, above_ms=300)
     assert page.account_ids == (7, 4, 30, 200)
     assert page.next is None
 
 
 async def test_a_cursor_need_not_stand_any_more(store: Store) -> None:
     await filled(store)
-    page = await read_account_page(store.component("timelines"), KEY, FollowCursor(400, AccountId(31)), limit=2)
+    page = await read_account_page(store.component("timelines"), [KEY], FollowCursor(400, AccountId(31)), limit=2)
     assert page.account_ids == (30, 200)
     assert page.next == FollowCursor(400, AccountId(200))
 

@@ -34,7 +34,7 @@ from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
 from timelines.live.delivery_lag import DeliveryLag
-from timelines.notifications.pending_repository import PendingNotification
+from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 

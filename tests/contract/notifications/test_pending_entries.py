@@ -3,8 +3,8 @@
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Store
 from timelines import keys
-from timelines.notifications.pending_repository import PENDING_CAP as NOTICES_CAP
-from timelines.notifications.pending_repository import PendingNotification, PendingNotifications
+from timelines.notifications.pending import PENDING_CAP as NOTICES_CAP
+from timelines.notifications.pending import PendingNotification, PendingNotifications
 from timelines.search.pending import PENDING_CAP, PendingSearchPosts
 
 POSTS = [PostId(4096 * n) for n in range(1, 5)]

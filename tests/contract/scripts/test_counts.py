@@ -8,7 +8,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.graph.edge_list import TIES_AFTER
+from timelines.graph.zset_page import TIES_AFTER
 from timelines.hashtags.trends_repository import HOURS, NOTE, TOP, Trends
 from timelines.posts.counts import JOIN_SET, LEAVE_SET
 

@@ -8,7 +8,6 @@ from socialsite.store import EncodedPipeline, Read, Store
 from socialsite.store.commands import Command
 from socialsite.store.encoding import PipelineChain, encode_pipeline
 from socialsite.store.topology.standalone import Standalone
-from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.repository import Follows
 from timelines.posts.counts import read_counts
 from timelines.posts.repository import PostRepository
@@ -26,11 +25,9 @@ def questions() -> dict[str, Read]:
         "posts": PostRepository(store).read_many(POSTS),
         "counts": read_counts(POSTS),
         "authors": AccountRepository(store).read_authors([*PEOPLE, *PEOPLE]),
-        "followed": follows.read_followed_among(AccountId(7), PEOPLE),
-        "sizes": side.count_question(7),
-        "times": side.times_question(7, 50),
-        "first": side.first_question(7, 20),
-        "relation": BlocksAndMutes(store).read_relationship(AccountId(7), AccountId(42), 0),
+        "followed": follows.followed_among(AccountId(7), PEOPLE),
+        "times": side.times_among(7, PEOPLE),
+        "sizes": side.count(7),
         "state": read_viewer_relations(AccountId(7), POSTS, PEOPLE, 1_732_100_000_000),
         "nothing": read_viewer_relations(AccountId(7), (), (), 0),
     }

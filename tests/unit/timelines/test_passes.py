@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR, from_stored_cursor, share_room, to_stored_cursor
 from timelines.graph.follow import FIRST_PASS, PassCursor
-from timelines.graph.passes import GENERATION, read_under, shares_of, written_under
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ CURSOR = PassCursor(7, 1_700_000_000_000, 42)
     ],
 )  # fmt: skip
 def test_partitions_share_the_room_in_their_order(sizes: list[int], room: int, shares: list[int]) -> None:
-    assert shares_of(sizes, room) == shares
+    assert share_room(sizes, room) == shares
 
 
 def test_a_cursor_goes_on_under_its_own_layout_alone() -> None:
     for generation in (0, 1, 5):
-        written = written_under(Generation(generation), CURSOR)
-        assert written.partition == generation * GENERATION + CURSOR.partition
-        assert read_under(Generation(generation), written) == CURSOR
-        assert read_under(Generation(generation + 1), written) == FIRST_PASS
+        written = to_stored_cursor(Generation(generation), CURSOR)
+        assert written.partition == generation * LAYOUT_VERSION_FACTOR + CURSOR.partition
+        assert from_stored_cursor(Generation(generation), written) == CURSOR
+        assert from_stored_cursor(Generation(generation + 1), written) == FIRST_PASS

@@ -1,0 +1,77 @@
+"""Pages of sorted sets of ids: in the order of their scores (Unix ms), strictly beyond a cursor.
+
+Members of one score are in the byte order of their text, as Redis keeps them, so that no member is skipped or
+repeated when thousands share one millisecond.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from socialsite.ids import AccountId
+from socialsite.store import Command, Key, Read, Reply, load_script
+from socialsite.store.read import CommandRunner
+from timelines.graph.follow import FollowCursor, FollowPage
+
+TIES_AFTER = load_script("ties_after.lua", __package__)
+
+
+class ScoredId(NamedTuple):
+    """A member of a sorted set and its score (Unix ms)."""
+
+    at_ms: int
+    id: int
+
+
+def read_page(
+    store: CommandRunner,
+    keys: Sequence[Key],
+    cursor: ScoredId | None,
+    limit: int,
+    *,
+    upward: bool = False,
+    above_ms: int | None = None,
+) -> Read[list[ScoredId]]:
+    """Read the `limit` members of all the sorted sets together that are directly beyond `cursor`.
+
+    The newest come first, or the oldest if `upward` is true. `above_ms` leaves out this score and lower scores
+    (pages that are not `upward` only). See Redis in Action, section 10.3, listing 10.14.
+    """
+    end = "+inf" if upward else "-inf" if above_ms is None else f"({above_ms}"
+    start = f"({cursor.at_ms}" if cursor else "-inf" if upward else "+inf"
+    order = ("BYSCORE",) if upward else ("BYSCORE", "REV")
+    commands: list[Command] = [("ZRANGE", key, start, end, *order, "LIMIT", 0, limit, "WITHSCORES") for key in keys]
+    if cursor:
+        beyond = ("up" if upward else "down", cursor.at_ms, str(cursor.id), limit)
+        commands += [TIES_AFTER.command((key,), beyond) for key in keys]
+
+    def parse(replies: Sequence[Reply]) -> list[ScoredId]:
+        members = [
+            ScoredId(int(score), int(member))
+            for reply in replies[: len(keys)]
+            for member, score in zip(reply[::2], reply[1::2], strict=True)
+        ]
+        if cursor:
+            members += [ScoredId(cursor.at_ms, int(member)) for reply in replies[len(keys) :] for member in reply]
+        members.sort(key=redis_order, reverse=not upward)
+        return members[:limit]
+
+    return Read(commands, parse, store)
+
+
+def read_account_page(
+    store: CommandRunner, keys: Sequence[Key], cursor: FollowCursor | None, limit: int, *, above_ms: int | None = None
+) -> Read[FollowPage]:
+    """Read a page of accounts, the highest score first. One more account is read to know whether a page follows."""
+
+    def to_page(members: list[ScoredId]) -> FollowPage:
+        account_ids = tuple(AccountId(member.id) for member in members[:limit])
+        has_more = len(members) > limit
+        return FollowPage(account_ids, FollowCursor(members[limit - 1].at_ms, account_ids[-1]) if has_more else None)
+
+    edge = ScoredId(cursor.at_ms, cursor.account_id) if cursor else None
+    return read_page(store, keys, edge, limit + 1, above_ms=above_ms).map(to_page)
+
+
+def redis_order(member: ScoredId) -> tuple[int, str]:
+    """Return the sort key that orders members as Redis does: by score, then by the bytes of the member."""
+    return member.at_ms, str(member.id)
