@@ -419,7 +419,6 @@ class Services:
     def relations(self) -> BlocksAndMutesService:
         at = self.repositories
         return BlocksAndMutesService(
-            store=self.store,
             blocks_and_mutes=at.relations,
             follow_requests=at.requests,
             follows=at.follows,
