@@ -1,6 +1,6 @@
-"""The Redis store: the only code that imports redis. Knows no Django and no application.
+"""The Redis store: connections, topologies, reads and writes. Only this package imports redis.
 
-Names for other layers: `Key`, `Store`, `open_store`, the two look-ups, scripts and errors.
+It imports no Django and no application. Other packages import its public names from here.
 """
 
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command

@@ -1,7 +1,6 @@
-"""Where one server listens and how to be let in, from its URL.
+"""Server addresses, and the URLs that contain one or several of them.
 
-What a URL says wrong is a ValueError of one sentence that repeats nothing of its credentials: the sentence
-goes to logs.
+An invalid URL raises ValueError with one sentence. The sentence contains no credentials, because it is logged.
 """
 
 import re
@@ -16,7 +15,7 @@ VALID_PORTS = range(1, 65_536)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens and how to be let in."""
+    """Address and credentials of one server."""
 
     url: str
     path: str | None
@@ -29,31 +28,31 @@ class Address:
 
     @classmethod
     def parse(cls, url: str) -> Self:
-        """From `redis://`, `rediss://` or `unix://`. Raises ValueError."""
+        """Parse a `redis://`, `rediss://` or `unix://` URL. Raises ValueError."""
         validate_url(parts := split_url(url))
-        found: dict[str, Any] = dict(parse_url(url))
+        options: dict[str, Any] = dict(parse_url(url))
         return cls(
             url=url,
-            path=found.get("path"),
-            host=found.get("host", "localhost"),
-            port=int(found.get("port", 6379)),
-            db=int(found.get("db", 0)),
-            username=found.get("username"),
-            password=found.get("password"),
+            path=options.get("path"),
+            host=options.get("host", "localhost"),
+            port=int(options.get("port", 6379)),
+            db=int(options.get("db", 0)),
+            username=options.get("username"),
+            password=options.get("password"),
             tls=parts.scheme == "rediss",
         )
 
     def with_host(self, host: str, port: int) -> Self:
-        """Another server let in by the same credentials."""
+        """Return the address of another server with the same credentials."""
         return replace(self, url="", path=None, host=host, port=port)
 
-    def with_location(self, place: str) -> Self:
-        """`host:port`, or the path of a socket, let in by the same credentials. Raises ValueError."""
-        if place.startswith("/"):
-            return replace(self, url="", path=place)
-        host, _, port = place.rpartition(":")
+    def with_location(self, location: str) -> Self:
+        """As `with_host`, from `host:port` or the path of a unix socket. Raises ValueError."""
+        if location.startswith("/"):
+            return replace(self, url="", path=location)
+        host, _, port = location.rpartition(":")
         if not host or not port.isdigit() or int(port) not in VALID_PORTS:
-            raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
+            raise ValueError(f'{location!r} is not "host:port" or the path of a socket')
         return self.with_host(host, int(port))
 
     def __str__(self) -> str:
@@ -61,15 +60,15 @@ class Address:
 
 
 def split_url(url: str) -> SplitResult:
-    """The parts of a URL. Raises ValueError."""
+    """As urlsplit, but its ValueError contains no credentials."""
     try:
         return urlsplit(url)
-    except ValueError as error:  # its own text may repeat user and password
+    except ValueError as error:  # its text may contain user and password
         raise ValueError("its host is no name or address (IPv6 stands in [brackets])") from error
 
 
 def validate_url(parts: SplitResult) -> None:
-    """What redis-py would pass over in silence, or tell with half a password. Raises ValueError."""
+    """Raises ValueError for mistakes that redis-py ignores or reports with a part of the password."""
     try:
         is_port = parts.port is None or parts.port in VALID_PORTS
     except ValueError:
@@ -86,7 +85,11 @@ def validate_url(parts: SplitResult) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MultiServerUrl:
-    """The parts of such a URL. `path` is what follows the servers, without its slash."""
+    """A URL with several servers: `redis+shards://user:password@h:p,h:p/0?partitioner=ring`.
+
+    Servers are separated by commas; a server that begins with `/` is a unix socket. The credentials and the number of
+    the database apply to all servers. `path`: the text after the servers, without its slash.
+    """
 
     credentials: str
     servers: tuple[str, ...]
@@ -94,66 +97,59 @@ class MultiServerUrl:
     query: dict[str, str]
 
     @classmethod
-    def parse(cls, url: str, *known: str) -> Self:
-        """`known`: the query parameters that the topology understands."""
+    def parse(cls, url: str, *parameters: str) -> Self:
+        """Parse a URL with these query parameters. Raises ValueError."""
         rest, _, query = url.partition("://")[2].partition("?")
         credentials, _, hosts = rest.rpartition("@")
         path = ""
         if not hosts.startswith("/"):
             hosts, _, path = hosts.partition("/")
         options = dict(parse_qsl(query, keep_blank_values=True))
-        reject_unknown_parameters(url, *known)
+        reject_unknown_parameters(url, *parameters)
         return cls(credentials, split_servers(hosts), path, options)
 
-    def address(self, place: str, *, db: str = "0", credentials: str | None = None) -> Address:
-        """Where a server listens, with the credentials of the URL unless others are given."""
+    def address(self, location: str, *, db: str = "0", credentials: str | None = None) -> Address:
+        """Return the address of a server. `credentials`: None means those of the URL."""
         if not db.isdigit():
             raise ValueError(f"{db!r} is not the number of a database")
         login = self.credentials if credentials is None else credentials
         login += "@" if login else ""
-        if place.startswith("/"):
-            return Address.parse(f"unix://{login}{place}?db={db}")
-        host, _, port = place.rpartition(":")
+        if location.startswith("/"):
+            return Address.parse(f"unix://{login}{location}?db={db}")
+        host, _, port = location.rpartition(":")
         if not host or not port.isdigit():
-            raise ValueError(f'{place!r} is not "host:port" or the path of a socket')
-        return Address.parse(f"redis://{login}{place}/{db}")
+            raise ValueError(f'{location!r} is not "host:port" or the path of a socket')
+        return Address.parse(f"redis://{login}{location}/{db}")
 
 
-def reject_unknown_parameters(url: str, *known: str) -> None:
-    """A parameter that nobody reads is a misspelt one. Raises ValueError."""
+def reject_unknown_parameters(url: str, *parameters: str) -> None:
+    """Raises ValueError if the URL has another query parameter, which is probably misspelt."""
     for name in parse_qs(url.partition("?")[2], keep_blank_values=True):
-        if name not in known:
-            raise ValueError(f"{name!r} is not among its parameters: {', '.join(known) or 'there are none'}")
+        if name not in parameters:
+            raise ValueError(f"{name!r} is not among its parameters: {', '.join(parameters) or 'there are none'}")
 
 
 def redact_credentials(url: str) -> str:
-    """A URL as it may stand in a log: without users and passwords."""
+    """Return the URL without users and passwords, for logs."""
     return re.sub(r"(_password=)[^&]*", r"\1***", re.sub(r"://.*@", "://***@", url))
 
 
 def pop_parameter(url: str, name: str) -> tuple[str, list[str]]:
-    """The URL without a query parameter that is ours alone, and the values it had."""
-    own, _, query = url.partition("?")
+    """Return the URL without a query parameter, and the values of that parameter."""
+    base, _, query = url.partition("?")
     options = parse_qsl(query, keep_blank_values=True)
     values = [value for key, value in options if key == name]
     if not values:
         return url, []
-    left = urlencode([option for option in options if option[0] != name])
-    return own + ("?" + left if left else ""), values
+    new_query = urlencode([option for option in options if option[0] != name])
+    return base + ("?" + new_query if new_query else ""), values
 
 
 def split_servers(text: str) -> tuple[str, ...]:
-    """The servers of a comma-separated list, each named once."""
-    places = tuple(place.strip() for place in text.split(","))
-    if not all(places):
+    """Return the servers of a comma-separated list. Raises ValueError if one is empty or listed twice."""
+    servers = tuple(server.strip() for server in text.split(","))
+    if not all(servers):
         raise ValueError("it names no server, or has one comma too many")
-    if len(set(places)) < len(places):
+    if len(set(servers)) < len(servers):
         raise ValueError("it names a server twice")
-    return places
-
-
-# MERGED-DOC """URLs that name several servers: `redis+shards://user:password@h:p,h:p/0?partitioner=ring`.
-#
-# Servers are separated by commas; one that begins with `/` is a unix socket. User, password and number of the
-# database hold for all of them. Raises ValueError with one sentence, which the caller puts behind the URL.
-# """
+    return servers

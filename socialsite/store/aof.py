@@ -1,10 +1,9 @@
-"""What is acknowledged stands in the append-only files, so that a killed server comes back with it.
+"""Wait until acknowledged writes are in the append-only files (AOF), so that a killed server restarts with them.
 
-Redis writes to its file before it answers; but with `appendfsync everysec` not while an fsync is going on:
-then it keeps its writes to itself, for two seconds at most (`flushAppendOnlyFile` in aof.c), and kill -9
-takes what it had answered meanwhile. So whoever acknowledges first asks the servers that had a part in it.
-A server without an append-only file promises nothing, and is not waited for. A server whose connection was
-lost since it answered may be another by now, or the same without what it held: looking there proves nothing.
+Redis writes to its AOF before it replies, except with `appendfsync everysec` while an fsync is running. Then it buffers
+writes for up to two seconds (`flushAppendOnlyFile` in aof.c), and kill -9 loses them. So a request checks the servers
+that it wrote to before it is acknowledged. A server without an AOF is skipped. If the connection to a server was lost
+since it replied, the check raises NotDurable: the server may have been replaced or restarted without its buffer.
 """
 
 import asyncio
@@ -12,25 +11,38 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from socialsite.store.errors import NotDurable, StoreError
 from socialsite.store.replies import parse_info
 
-if TYPE_CHECKING:
-    from socialsite.store.node import Node
-
-TouchedNodes = dict["Node", int]
-"""Nodes that answered, with how many connections they had lost before."""
 AOF_WRITE_TIMEOUT_S = 3.0
-"""Redis puts a write off for two seconds; after that it is the disk that takes no more."""
+"""Redis delays a write for up to two seconds; a longer delay means that the disk is full or too slow."""
 AOF_POLL_INTERVAL_S = 0.01
-TOUCHED_NODES: ContextVar["TouchedNodes | None"] = ContextVar("answered", default=None)
-"""Where the nodes that answer something are noted: those of one request, or of one job."""
+
+
+class AofNode(Protocol):
+    """What this module uses of a Node."""
+
+    @property
+    def disconnect_count(self) -> int: ...
+
+    @property
+    def replaced_by(self) -> object | None: ...
+
+    async def execute(self, *command: Any) -> Any: ...
+
+    async def wait_for_aof(self) -> None: ...
+
+
+TouchedNodes = dict[AofNode, int]
+"""Nodes that replied, with their disconnect count before the reply."""
+TOUCHED_NODES: ContextVar[TouchedNodes | None] = ContextVar("touched_nodes", default=None)
+"""The nodes that replied during one request or job."""
 
 
 class AofState(NamedTuple):
-    """Of a server's append-only file. `held`: bytes that are answered for but not written yet."""
+    """The state of a server's append-only file. `unwritten_bytes`: acknowledged but not yet written."""
 
     is_enabled: bool
     base_size: int
@@ -41,7 +53,7 @@ class AofState(NamedTuple):
 
     @property
     def has_unwritten_data(self) -> bool:
-        """Without an fsync in the way everything is written before the reply that said so leaves."""
+        """If no fsync is running, Redis writes the buffer before it sends the replies."""
         return self.is_enabled and self.unwritten_bytes > 0 and (self.is_fsync_pending or self.has_write_failed)
 
 
@@ -58,7 +70,7 @@ NOTHING_UNWRITTEN_LINES = (b"\r\naof_buffer_length:0\r\n", b"\r\naof_enabled:0\r
 
 @contextmanager
 def track_nodes() -> Iterator[TouchedNodes]:
-    """The nodes that answer something in here, also to tasks that begin in here."""
+    """Collect the nodes that reply in this context, also to tasks that are created in it."""
     nodes: TouchedNodes = {}
     token = TOUCHED_NODES.set(nodes)
     try:
@@ -69,18 +81,18 @@ def track_nodes() -> Iterator[TouchedNodes]:
 
 @asynccontextmanager
 async def wait_for_aof_at_exit() -> AsyncIterator[None]:
-    """Ends once what is written in here is in the files. Raises Unconfirmed, StoreUnavailable."""
+    """On exit, wait until the writes of this context are in the AOFs. Raises NotDurable, StoreUnavailable."""
     with track_nodes() as nodes:
         yield
     await wait_for_aof(nodes)
 
 
-async def track_node(node: "Node", answer: Awaitable[list[Any]]) -> list[Any]:
-    """The replies of a node. One that gave none, or only refused, has nothing that could be acknowledged."""
-    losses = node.disconnect_count
-    replies = await answer
-    if (answered := TOUCHED_NODES.get()) is not None and node not in answered and has_success_reply(replies):
-        answered[node] = losses
+async def track_node(node: AofNode, pending_replies: Awaitable[list[Any]]) -> list[Any]:
+    """Return the replies. Add the node to the touched nodes if at least one reply is not an error."""
+    disconnects_before = node.disconnect_count
+    replies = await pending_replies
+    if (nodes := TOUCHED_NODES.get()) is not None and node not in nodes and has_success_reply(replies):
+        nodes[node] = disconnects_before
     return replies
 
 
@@ -88,46 +100,46 @@ def has_success_reply(replies: Sequence[Any]) -> bool:
     return not all(isinstance(reply, StoreError) for reply in replies)
 
 
-async def wait_for_aof(nodes: Mapping["Node", int], *, unchecked_nodes: "Collection[Node]" = ()) -> None:
-    """Returns once what these nodes answered is in their files. Raises Unconfirmed, StoreUnavailable.
+async def wait_for_aof(nodes: Mapping[AofNode, int], *, unchecked_nodes: Collection[AofNode] = ()) -> None:
+    """Wait until the AOFs of these nodes have all acknowledged writes. Raises NotDurable, StoreUnavailable.
 
-    `unchecked_nodes`: those that are not looked at, and yet have to be the same as when they answered.
+    `unchecked_nodes`: nodes whose AOF is not read. They too must not have been disconnected since they replied.
     """
-    looked_at = [node for node in nodes if node not in unchecked_nodes]
-    if len(looked_at) == 1:  # without a task of its own
-        await looked_at[0].wait_for_aof()
+    nodes_to_check = [node for node in nodes if node not in unchecked_nodes]
+    if len(nodes_to_check) == 1:  # saves a task
+        await nodes_to_check[0].wait_for_aof()
     else:
-        await asyncio.gather(*(node.wait_for_aof() for node in looked_at))
-    for node, losses in nodes.items():
-        if node.replaced_by is None and node.disconnect_count != losses:
+        await asyncio.gather(*(node.wait_for_aof() for node in nodes_to_check))
+    for node, disconnects_before in nodes.items():
+        if node.replaced_by is None and node.disconnect_count != disconnects_before:
             raise NotDurable(f"the connection to {node} was lost after it had answered")
 
 
-async def wait_for_node_aof(node: "Node") -> None:
-    """As `wait_for_aof`, for one server."""
+async def wait_for_node_aof(node: AofNode) -> None:
+    """Wait until the AOF of one server has all acknowledged writes. Raises NotDurable, StoreUnavailable."""
     state = first = await read_aof_state(node)
-    until = time.monotonic() + AOF_WRITE_TIMEOUT_S
+    deadline = time.monotonic() + AOF_WRITE_TIMEOUT_S
     while state.has_unwritten_data:
         if state.base_size != first.base_size or state.current_size < first.current_size:  # the file was rewritten
             first = state
         if state.current_size - first.current_size >= first.unwritten_bytes:
             return
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise NotDurable(f"{node} could not write to its append-only file in time")
         await asyncio.sleep(AOF_POLL_INTERVAL_S)
         state = await read_aof_state(node)
 
 
-async def read_aof_state(node: "Node") -> AofState:
+async def read_aof_state(node: AofNode) -> AofState:
     reply: bytes = await node.execute("INFO", "persistence")
-    if any(line in reply for line in NOTHING_UNWRITTEN_LINES):  # nearly always, and sooner seen than all lines are read
+    if any(line in reply for line in NOTHING_UNWRITTEN_LINES):  # the usual case, faster than parsing all lines
         return ALL_WRITTEN
-    facts = parse_info(reply)
+    info = parse_info(reply)
     return AofState(
-        is_enabled=facts.get("aof_enabled") == "1",
-        base_size=int(facts.get("aof_base_size", 0)),
-        current_size=int(facts.get("aof_current_size", 0)),
-        unwritten_bytes=int(facts.get("aof_buffer_length", 0)),
-        is_fsync_pending=facts.get("aof_pending_bio_fsync", "0") != "0",
-        has_write_failed=facts.get("aof_last_write_status", "ok") != "ok",
+        is_enabled=info.get("aof_enabled") == "1",
+        base_size=int(info.get("aof_base_size", 0)),
+        current_size=int(info.get("aof_current_size", 0)),
+        unwritten_bytes=int(info.get("aof_buffer_length", 0)),
+        is_fsync_pending=info.get("aof_pending_bio_fsync", "0") != "0",
+        has_write_failed=info.get("aof_last_write_status", "ok") != "ok",
     )

@@ -1,9 +1,9 @@
-"""One connection that many tasks share, pipelined by itself.
+"""Connections to one server: a pipelined one that many tasks share, and those for WAIT.
 
-Commands issued in the same turn of the event loop leave in one write, replies come back in order through
-hiredis. Against a connection per task this saves most of the client's work (measured: 3,800-5,700
-pages/s against 1,600). Every request has a deadline: when the oldest one passes it, the connection is dropped
-and everything in flight fails, because the replies behind it can no longer be told apart from lost ones.
+Commands that are sent in one iteration of the event loop leave in one write; hiredis parses the replies in order. This
+saves most of the work of a client with one connection per task (measured: 3,800 to 5,700 pages/s instead of 1,600).
+Every request has a deadline. If the oldest request passes it, the connection is closed and all requests in flight fail,
+because later replies can no longer be assigned to their requests.
 """
 
 import asyncio
@@ -29,23 +29,27 @@ from socialsite.store.errors import (
 
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
-MAX_REQUESTS_IN_FLIGHT = 20_000  # requests; beyond that the server is not keeping up and waiting helps nobody
+MAX_REQUESTS_IN_FLIGHT = 20_000
+"""More requests are refused, because the server is too slow for them."""
 DEADLINE_CHECK_INTERVAL_S = 0.25
 REPLIES_PER_READ = 128
-"""Replies taken from the reader by a loop of C, before a look whether it had them all."""
+"""Replies that one call of `map` takes from the hiredis reader; such a loop runs in C."""
 NO_COMPLETE_REPLY = object()
-"""What the reader says when the next reply is not whole yet."""
+"""Returned by the hiredis reader if the next reply is incomplete."""
+WAIT_CONNECTIONS_PER_NODE = 8
+"""Concurrent writes per node that wait for replicas."""
+WAIT_TIMEOUT_MS = 1_000
 
 
 class PendingRequest:
-    """Replies owed to one caller; `done` gets all at once, error replies as exceptions in the list."""
+    """The replies that one caller waits for. The future gets all of them; error replies are exceptions in the list."""
 
     __slots__ = ("deadline", "expected_replies", "future", "replies")
 
-    def __init__(self, expected: int, deadline: float, done: asyncio.Future[list[Any]]) -> None:
-        self.expected_replies = expected
+    def __init__(self, expected_replies: int, deadline: float, future: asyncio.Future[list[Any]]) -> None:
+        self.expected_replies = expected_replies
         self.deadline = deadline
-        self.future = done
+        self.future = future
         self.replies: list[Any] = []
 
 
@@ -68,7 +72,7 @@ class PipelinedConnection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, address: Address, on_lost: Callable[["PipelinedConnection"], None]) -> Self:
-        """Connect and log in. Raises StoreUnavailable."""
+        """Connect and authenticate. Raises StoreUnavailable."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -96,7 +100,7 @@ class PipelinedConnection(asyncio.Protocol):
                 for reply in await self.send(payload, len(commands)):
                     if isinstance(reply, StoreError):
                         raise reply
-            except BaseException:  # refused, too late, or nobody waits any more
+            except BaseException:  # refused, timed out or cancelled
                 self.close()
                 raise
 
@@ -105,19 +109,19 @@ class PipelinedConnection(asyncio.Protocol):
         return self._transport is not None and not self._is_demoted
 
     def send(self, payload: bytes, replies: int, timeout_s: float = REPLY_TIMEOUT_S) -> asyncio.Future[list[Any]]:
-        """Queue encoded commands; the future gets their replies, or StoreUnavailable when they are lost."""
-        done: asyncio.Future[list[Any]] = self._loop.create_future()
+        """Queue encoded commands. The future gets their replies, or StoreUnavailable if they are lost."""
+        future: asyncio.Future[list[Any]] = self._loop.create_future()
         if self._transport is None or len(self._requests) >= MAX_REQUESTS_IN_FLIGHT:
             reason = "is closed" if self._transport is None else "is not keeping up"
-            done.set_exception(StoreUnavailable(f"the connection to {self.name} {reason}"))
-            return done
+            future.set_exception(StoreUnavailable(f"the connection to {self.name} {reason}"))
+            return future
         if not self._outgoing:
             self._loop.call_soon(self._flush)
         self._outgoing.append(payload)
-        self._requests.append(PendingRequest(replies, self._loop.time() + timeout_s, done))
+        self._requests.append(PendingRequest(replies, self._loop.time() + timeout_s, future))
         if self._deadline_timer is None:
             self._deadline_timer = self._loop.call_later(DEADLINE_CHECK_INTERVAL_S, self._check_deadline)
-        return done
+        return future
 
     def close(self) -> None:
         if self._transport is not None:
@@ -125,7 +129,7 @@ class PipelinedConnection(asyncio.Protocol):
         self._fail_requests(StoreUnavailable(f"the connection to {self.name} was closed"))
 
     def _make_error(self, text: str) -> StoreError:
-        """A server that was demoted gets no new commands; what it owes still comes in."""
+        """Return the exception for an error reply. READONLY ends the use of this connection for new commands."""
         error = parse_error(text)
         if isinstance(error, ReadOnlyServer) and not self._is_demoted:
             self._is_demoted = True
@@ -160,8 +164,7 @@ class PipelinedConnection(asyncio.Protocol):
         for request in requests:
             if not request.future.done():
                 request.future.set_exception(error)
-                # A caller that was cancelled meanwhile never looks: that is no "exception never retrieved".
-                request.future.exception()
+                request.future.exception()  # a cancelled caller never retrieves it, which asyncio would log
 
     # asyncio.Protocol
 
@@ -180,10 +183,10 @@ class PipelinedConnection(asyncio.Protocol):
             request = requests[0]
             replies = request.replies
             while missing := request.expected_replies - len(replies):
-                known = len(replies)
+                start = len(replies)
                 replies.extend(map(gets, repeat(False, min(missing, REPLIES_PER_READ))))
                 if replies[-1] is NO_COMPLETE_REPLY:
-                    del replies[replies.index(NO_COMPLETE_REPLY, known) :]
+                    del replies[replies.index(NO_COMPLETE_REPLY, start) :]
                     return
             requests.popleft()
             if not request.future.done():
@@ -191,17 +194,21 @@ class PipelinedConnection(asyncio.Protocol):
 
 
 class ConnectionTracker:
-    """Of one node. Also those that it does not send to any more, because their server was demoted."""
+    """All connections of one node, also those to a demoted server. After `close`, none is open or can be opened.
+
+    A failed start, or a site that stops, closes its nodes while some connections are being opened. `close` interrupts
+    them, and a connection that is established later is closed at once. Its caller gets StoreUnavailable.
+    """
 
     def __init__(self) -> None:
         self.is_closed = False
         self._connections: WeakSet[PipelinedConnection] = WeakSet()
-        """The event loop holds whatever is open; what was lost falls out by itself."""
+        """Weak references are enough, because the event loop refers to open connections."""
 
     @property
     def open_connections(self) -> list[PipelinedConnection]:
-        """Those that take commands, for whatever they were opened."""
-        return [each for each in tuple(self._connections) if each.is_open]
+        """The connections that accept commands."""
+        return [connection for connection in tuple(self._connections) if connection.is_open]
 
     async def open(
         self,
@@ -209,14 +216,14 @@ class ConnectionTracker:
         prepare: Callable[[PipelinedConnection], Awaitable[None]],
         on_lost: Callable[[PipelinedConnection], None],
     ) -> PipelinedConnection:
-        """One that `prepare` is done with and that lives, or none at all. Raises StoreUnavailable."""
+        """Return an open connection after `prepare` has finished with it. Raises StoreUnavailable."""
         self._require_open()
         connection = await PipelinedConnection.open(await locate(), on_lost)
         self._connections.add(connection)
         try:
             self._require_open()
             await prepare(connection)
-            if not connection.is_open:  # nobody would ever hear again that it was lost
+            if not connection.is_open:  # lost while it was prepared: on_lost was called before the caller knew it
                 raise StoreUnavailable(f"lost the connection to {connection.name}")
         except BaseException:
             connection.close()
@@ -224,12 +231,15 @@ class ConnectionTracker:
         return connection
 
     def drop_connections(self) -> None:
-        """The next command connects anew. What a demoted server still owes comes in all the same."""
+        """Close the connections that accept commands, so that the next command opens a new one.
+
+        A connection to a demoted server stays open until its pending replies are read.
+        """
         for connection in self.open_connections:
             connection.close()
 
     def close(self) -> None:
-        """For ever, all of them."""
+        """Close all connections and refuse new ones."""
         self.is_closed = True
         for connection in tuple(self._connections):
             connection.close()
@@ -239,55 +249,41 @@ class ConnectionTracker:
             raise StoreUnavailable("the store was closed: open another")
 
 
-WAIT_CONNECTIONS_PER_NODE = 8  # writes that may wait for replicas side by side, a node
-WAIT_TIMEOUT_MS = 1_000
-
-
 class WaitConnections:
-    """A few connections to one server, used in turn."""
+    """A few connections to one server, used in turn, for writes that replicas have to confirm (REQUIRE_REPLICAS).
 
-    def __init__(self, open_one: Callable[[], Awaitable[PipelinedConnection]]) -> None:
-        self._open_connection = open_one
+    WAIT refers to the writes of its own connection and blocks it. So it is the last command of the pipeline that
+    writes, and it does not use the shared connection. A failover between the write and WAIT breaks the connection, so a
+    new master cannot confirm a write that only the previous master had.
+    """
+
+    def __init__(self, open_connection: Callable[[], Awaitable[PipelinedConnection]]) -> None:
+        self._open_connection = open_connection
         self.connections: list[PipelinedConnection | None] = [None] * WAIT_CONNECTIONS_PER_NODE
         self._next_index = cycle(range(WAIT_CONNECTIONS_PER_NODE))
 
     async def send(self, payload: bytes, replies: int, replicas: int) -> list[Any]:
-        """The replies to encoded commands, once `replicas` replicas have what they wrote.
+        """Return the replies to encoded commands after `replicas` replicas have the writes.
 
-        Error replies stand in the list. Raises Unconfirmed, StoreUnavailable.
+        Error replies are in the list. Raises NotDurable, StoreUnavailable.
         """
         wait = encode(("WAIT", replicas, WAIT_TIMEOUT_MS))
         connection = await self._get_connection(next(self._next_index))
-        *answers, held = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
-        if isinstance(held, StoreError):
-            raise held
-        wrote = not any(isinstance(answer, ClusterRedirection) for answer in answers)
-        if wrote and int(held) < replicas:
-            raise NotDurable(f"{held} of {replicas} replicas of {connection.name} confirmed in time")
-        return answers
+        *command_replies, confirmations = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
+        if isinstance(confirmations, StoreError):
+            raise confirmations
+        is_redirected = any(isinstance(reply, ClusterRedirection) for reply in command_replies)
+        if not is_redirected and int(confirmations) < replicas:
+            raise NotDurable(f"{confirmations} of {replicas} replicas of {connection.name} confirmed in time")
+        return command_replies
 
-    async def _get_connection(self, place: int) -> PipelinedConnection:
-        connection = self.connections[place]
+    async def _get_connection(self, index: int) -> PipelinedConnection:
+        connection = self.connections[index]
         if connection is None or not connection.is_open:
-            opened = await self._open_connection()
-            connection = self.connections[place]
-            if connection is not None and connection.is_open:  # another write was quicker
-                opened.close()
+            new_connection = await self._open_connection()
+            connection = self.connections[index]
+            if connection is not None and connection.is_open:  # another write opened it meanwhile
+                new_connection.close()
             else:
-                connection = self.connections[place] = opened
+                connection = self.connections[index] = new_connection
         return connection
-
-
-# MERGED-DOC """The connections that one node made, and their end: once it is closed, nothing of it is open or will be.
-#
-# A start that fails closes its nodes while some of them are still connecting, and so does whoever stops a site
-# under way. What `close` finds half made it breaks off, and what arrives behind it is closed on arrival; who
-# waits for such a connection is told StoreUnavailable.
-# """
-
-# MERGED-DOC """Connections for writes that replicas have to confirm (REQUIRE_REPLICAS).
-#
-# WAIT speaks of the writes of its own connection, and holds that connection up: so it is the last command of
-# the pipeline that wrote, and these connections are others than those that everybody shares. A failover between
-# the write and WAIT breaks the connection, so a new master can never confirm what only the old one knew.
-# """

@@ -1,7 +1,8 @@
-"""Reads of a page as bytes: encoded piece by piece, the pieces kept by whoever asks, joined without a look.
+"""Encode commands to RESP bytes.
 
-A page asks some hundred keys, and encoding them anew costs as much as all else that its client does. Where
-one server has everything the bytes leave as they are; where several share them the commands are taken apart.
+A page reads some hundred keys, and encoding these commands costs as much as the rest of its client work. So callers
+cache encoded commands and join their bytes. One server gets the bytes unchanged; for several servers the commands are
+built and encoded again.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,20 +17,20 @@ Id = TypeVar("Id", bound=int)
 
 
 class EncodedPipeline(Sequence[Command]):
-    """`count` commands whose bytes are `wire`; `commands` makes the same ones, for more than one server.
+    """`count` commands as bytes. `build_commands` returns the same commands, to distribute them over several servers.
 
-    `script`: the one that they call by its digest.
+    `script`: the script that the commands call by its digest.
     """
 
     __slots__ = ("_build_commands", "_count", "payload", "script")
 
     def __init__(
-        self, wire: bytes, count: int, commands: Callable[[], Sequence[Command]], script: Script | None = None
+        self, payload: bytes, count: int, build_commands: Callable[[], Sequence[Command]], script: Script | None = None
     ) -> None:
-        self.payload = wire
+        self.payload = payload
         self.script = script
         self._count = count
-        self._build_commands = commands
+        self._build_commands = build_commands
 
     def __len__(self) -> int:
         return self._count
@@ -46,13 +47,13 @@ class EncodedPipeline(Sequence[Command]):
 
 
 class PipelineChain(Sequence[Command]):
-    """Several sequences of commands in one round trip, in order."""
+    """Several sequences of commands for one round trip, in order."""
 
     __slots__ = ("_count", "pipelines")
 
-    def __init__(self, parts: Sequence[Sequence[Command]]) -> None:
-        self.pipelines = parts
-        self._count = sum(map(len, parts))
+    def __init__(self, pipelines: Sequence[Sequence[Command]]) -> None:
+        self.pipelines = pipelines
+        self._count = sum(map(len, pipelines))
 
     def __len__(self) -> int:
         return self._count
@@ -69,16 +70,19 @@ class PipelineChain(Sequence[Command]):
 
 
 def encode_pipeline(commands: Sequence[Command], loaded: set[str]) -> tuple[int, bytes]:
-    """(scripts loaded first, bytes). `loaded`: digests that the server has seen on this connection."""
+    """Return the number of SCRIPT LOAD commands at the beginning, and the bytes.
+
+    `loaded`: digests of the scripts that were loaded on this connection; new ones are added.
+    """
     parts: list[bytes] = []
     preface: list[bytes] = []
-    for batch in commands.pipelines if type(commands) is PipelineChain else (commands,):
-        if type(batch) is EncodedPipeline:
-            if batch.script is not None:
-                _load_script_once(batch.script, loaded, preface)
-            parts.append(batch.payload)
+    for pipeline in commands.pipelines if type(commands) is PipelineChain else (commands,):
+        if type(pipeline) is EncodedPipeline:
+            if pipeline.script is not None:
+                _load_script_once(pipeline.script, loaded, preface)
+            parts.append(pipeline.payload)
         else:
-            _encode_each(batch, loaded, parts, preface)
+            _encode_each(pipeline, loaded, parts, preface)
     return len(preface), b"".join((*preface, *parts))
 
 
@@ -101,18 +105,18 @@ def _load_script_once(script: Script, loaded: set[str], preface: list[bytes]) ->
 
 
 def encoded_cache(build: Callable[[Id], PreparedCommand]) -> Callable[[Id], bytes]:
-    """Commands of one id each as they are sent, kept by the id: pages join them by the dozen."""
+    """Return a cached function from an id to the bytes of `build(id)`."""
     return lru_cache(maxsize=KEY_CACHE_SIZE)(lambda id: build(id).payload)
 
 
 @lru_cache(maxsize=65_536)
 def encode_int(argument: int) -> bytes:
-    """An id as an argument of a command; ids come again on page after page."""
+    """Encode an id as an argument of a command. The result is cached, because pages use the same ids repeatedly."""
     digits = b"%d" % argument
     return b"$%d\r\n%b\r\n" % (len(digits), digits)
 
 
 def encode_text(argument: str) -> bytes:
-    """Any other argument: a key, a word."""
+    """Encode a text as an argument of a command."""
     data = argument.encode()
     return b"$%d\r\n%b\r\n" % (len(data), data)

@@ -1,53 +1,53 @@
-"""What can go wrong below the repositories. Nothing here is ever read as "empty"."""
+"""Errors of the store. Repositories never read an error as empty data."""
 
 import errno
 import os
 
 
 class StoreError(Exception):
-    """Any trouble with the store."""
+    """Base of all errors of the store."""
 
 
 class StoreUnavailable(StoreError):
-    """No answer: connection refused or lost, time-out, server loading or read-only. The effect is unknown."""
+    """The server did not answer: connection lost, timeout, loading or read-only. A write may have been executed."""
 
 
 class NotDurable(StoreUnavailable):
-    """Written, but not confirmed by as many replicas as the site requires; repeating it is safe."""
+    """Too few replicas confirmed a write, or the append-only file lacks it. It is safe to repeat the write."""
 
 
 class PartitionLayoutChanged(StoreUnavailable):
-    """Edges were cut anew, the partition meant is no more: look again (timelines/graph/edges.py)."""
+    """A component was repartitioned. The caller has to compute the partition again (timelines/graph/edges.py)."""
 
 
 class StoreFull(StoreUnavailable):
-    """The server refused a write: its memory is used up (noeviction), or its disk. It is still read."""
+    """The server refused a write because its memory or disk is full. Reads still work."""
 
 
 class CommandRefused(StoreError):
-    """The server understood and said no: a defect of ours."""
+    """The server refused the command. This is a bug of the site."""
 
 
 class WrongType(CommandRefused):
-    """WRONGTYPE: something else than the site makes stands at the key."""
+    """WRONGTYPE: the key has a value of another type."""
 
 
 class ScriptMissing(CommandRefused):
-    """NOSCRIPT: the server does not hold this script (yet, or any more)."""
+    """NOSCRIPT: the script is not in the server's cache."""
 
 
 class ReadOnlyServer(StoreUnavailable):
-    """READONLY: the server became a replica; the master is to be looked for again."""
+    """READONLY: the server has become a replica."""
 
 
 class ClusterRedirection(StoreUnavailable):
-    """A cluster's node says where else to ask (DONE, ASK), or to wait (TRYAGAIN, CLUSTERDOWN)."""
+    """A cluster node named another node (MOVED, ASK), or the caller has to wait (TRYAGAIN, CLUSTERDOWN)."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.kind, _, rest = text.partition(" ")
-        place = rest.partition(" ")[2] if self.kind in ("MOVED", "ASK") else ":0"
-        host, _, port = place.rpartition(":")
+        address = rest.partition(" ")[2] if self.kind in ("MOVED", "ASK") else ":0"
+        host, _, port = address.rpartition(":")
         self.host, self.port = host, int(port)
 
 
@@ -59,12 +59,12 @@ DEAD_PEER_MESSAGES = frozenset(
         errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENOTCONN, errno.ENOENT, errno.EINVAL,
     )
 )  # fmt: skip
-"""What a proxy answers for a server that it cannot reach: the system's own words."""
+"""Error replies of a proxy that cannot reach its server: the messages of the operating system."""
 REDIRECTION_CODES = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 
 
 def parse_error(text: str) -> StoreError:
-    """The exception for an error reply of the server."""
+    """Return the exception for an error reply of the server."""
     code = text.split(" ", 1)[0]
     if code in ("OOM", "MISCONF") or "OOM command not allowed" in text:
         return StoreFull(text)

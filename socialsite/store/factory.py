@@ -1,4 +1,4 @@
-"""From URLs to a store. A URL that cannot be used is refused here, in one sentence that says what to do."""
+"""Create topologies from URLs. The error for an invalid URL says what to do in one sentence."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from socialsite.store.address import (
     reject_unknown_parameters,
     split_servers,
 )
+from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.partitioners import PARTITIONERS
 from socialsite.store.store import Topology
@@ -29,12 +30,12 @@ COMPONENTS = (
 
 
 class InvalidStoreUrl(StoreError):
-    """The URL names no topology, or not fully."""
+    """The URL describes no topology."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreUrls:
-    """`REDIS_URL` and the `REDIS_<COMPONENT>_URL`s (component -> URL)."""
+    """The settings `REDIS_URL` and `REDIS_<COMPONENT>_URL` (component -> URL)."""
 
     default: str
     component_urls: dict[str, str] = field(default_factory=dict)
@@ -48,20 +49,18 @@ class StoreUrls:
 
 
 def components_of_url(urls: StoreUrls, url: str) -> frozenset[str]:
-    """The components whose place is `url`."""
+    """Return the components that are stored at `url`."""
     return frozenset(name for name in COMPONENTS if urls.component_urls.get(name, urls.default) == url)
 
 
 def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topology:
-    """The topology a URL names, for these components."""
+    """Return the topology of a URL, for these components. Raises InvalidStoreUrl."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise InvalidStoreUrl(
             f"{url!r} is not a Redis URL: write redis://host:port or unix:///path or embedded://directory"
         )
     if scheme == "embedded":
-        from socialsite.store.embedded.server import EmbeddedServer
-
         if not rest:
             raise InvalidStoreUrl(f"{url!r} names no place: say which directory, embedded://directory")
         return Standalone(EmbeddedServer.ensure_running(Path(rest)).url)
@@ -76,30 +75,29 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
         except ValueError as error:
             raise InvalidStoreUrl(f"{redact_credentials(url)!r} is not a {scheme} URL: {error}") from error
     schemes = ("redis", "rediss", "unix", "embedded", *MULTI_SERVER_FACTORIES)
-    raise InvalidStoreUrl(f"no topology is called {scheme!r}: use {', '.join(f'{each}://' for each in schemes)}")
+    raise InvalidStoreUrl(f"no topology is called {scheme!r}: use {', '.join(f'{name}://' for name in schemes)}")
 
 
 def _create_standalone(url: str) -> Topology:
-    """`redis://user:password@host:port/0?replica=host:port&replica=host:port`; the login holds for all."""
+    """`redis://user:password@host:port/0?replica=host:port&replica=host:port`, with the same credentials for all."""
     reject_unknown_parameters(url, "db", "replica")
-    own, replicas = pop_parameter(url, "replica")
-    master = Address.parse(own)
-    return Standalone(
-        own, [master.with_location(place) for place in split_servers(",".join(replicas))] if replicas else ()
-    )
+    master_url, replicas = pop_parameter(url, "replica")
+    master = Address.parse(master_url)
+    locations = split_servers(",".join(replicas)) if replicas else ()
+    return Standalone(master_url, [master.with_location(location) for location in locations])
 
 
 def _create_cluster(url: str, components: Collection[str]) -> Topology:
     """`redis+cluster://user:password@h:p,h:p?replicas=1`"""
     parts = MultiServerUrl.parse(url, "replicas")
-    wanted = parts.query.get("replicas", "0")
-    if wanted not in ("0", "1"):
+    replicas = parts.query.get("replicas", "0")
+    if replicas not in ("0", "1"):
         raise ValueError("replicas=1 reads from replicas, replicas=0 does not")
     if parts.path not in ("", "0"):
         raise ValueError("a cluster has no numbered databases: take the number out")
     if parts.servers[0].startswith("/"):
         raise ValueError("a cluster is named by host:port, as its members name each other")
-    return Cluster([parts.address(place) for place in parts.servers], use_replicas=wanted == "1")
+    return Cluster([parts.address(server) for server in parts.servers], use_replicas=replicas == "1")
 
 
 def _create_shards(url: str, components: Collection[str]) -> Topology:
@@ -109,7 +107,7 @@ def _create_shards(url: str, components: Collection[str]) -> Topology:
     if kind is not None and kind not in PARTITIONERS:
         raise ValueError(f"there is no partitioner {kind!r}: use {', '.join(PARTITIONERS)}")
     db = parts.query.get("db", parts.path) or "0"
-    return Shards([parts.address(place, db=db) for place in parts.servers], kind, components)
+    return Shards([parts.address(server, db=db) for server in parts.servers], kind, components)
 
 
 def _create_sentinel(url: str, components: Collection[str]) -> Topology:
@@ -117,9 +115,9 @@ def _create_sentinel(url: str, components: Collection[str]) -> Topology:
     parts = MultiServerUrl.parse(url, "db", "sentinel_username", "sentinel_password")
     if not parts.path or "/" in parts.path:
         raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
-    words = [quote(parts.query.get(f"sentinel_{word}", ""), safe="") for word in ("username", "password")]
-    credentials = ":".join(words) if any(words) else ""
-    sentinels = [parts.address(place, credentials=credentials) for place in parts.servers]
+    login = [quote(parts.query.get(f"sentinel_{field}", ""), safe="") for field in ("username", "password")]
+    credentials = ":".join(login) if any(login) else ""
+    sentinels = [parts.address(server, credentials=credentials) for server in parts.servers]
     return Sentinel(sentinels, parts.path, parts.address(parts.servers[0], db=parts.query.get("db", "0")))
 
 
@@ -132,7 +130,7 @@ def _create_twemproxy(url: str, components: Collection[str]) -> Topology:
         raise ValueError("say which servers stand behind it: ?nodes=h:p,h:p")
     if parts.path not in ("", "0"):
         raise ValueError("Twemproxy knows no numbered databases: take the number out")
-    servers = [parts.address(place) for place in split_servers(parts.query["nodes"])]
+    servers = [parts.address(server) for server in split_servers(parts.query["nodes"])]
     return Twemproxy(parts.address(parts.servers[0]), servers)
 
 

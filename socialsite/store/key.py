@@ -1,7 +1,7 @@
-"""Keys: `<component>:{<tag>}:<name>`. The text in braces decides placement on every topology.
+"""Keys have the form `<component>:{<tag>}:<name>`. The tag selects the node on every topology.
 
-Only fixed words, numbers and hex digests stand in keys, never user text; `KEY_PATTERN` says so exactly and the
-contract suite holds every key it has seen against it.
+Keys contain fixed words, numbers and hex digests, but no text of users. The contract tests compare every key that they
+see with `KEY_PATTERN`.
 """
 
 import re
@@ -11,17 +11,18 @@ from typing import ParamSpec, Self, cast
 
 KEY_PATTERN = re.compile(r"[a-z]+:\{([a-z]+|[a-z]?\d+|[0-9a-f]+)\}:[a-z]+(:(\d+|[0-9a-f]+|[a-z]+))*")
 
-KEY_CACHE_SIZE = 20_000  # keys a builder remembers: about 5 MB
+KEY_CACHE_SIZE = 20_000
+"""Cached keys per key builder, about 5 MB."""
 Params = ParamSpec("Params")
 
 
 def cached_key(build: "Callable[Params, Key]") -> "Callable[Params, Key]":
-    """For builders of keys that pages ask for again and again: a kept key costs a tenth of a built one."""
+    """Decorate a key builder with a cache. A cached key takes a tenth of the time of a new one."""
     return cast("Callable[Params, Key]", lru_cache(maxsize=KEY_CACHE_SIZE)(build))
 
 
 class Key(str):
-    """A key that knows its component and its tag; a plain string for everybody else."""
+    """A string with the attributes `component` and `tag`."""
 
     __slots__ = ("component", "tag")
     component: str
@@ -35,7 +36,7 @@ class Key(str):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The key of a text that came back from a server. Raises ValueError outside the grammar."""
+        """Parse a key that a server returned. Raises ValueError if it does not match KEY_PATTERN."""
         if not KEY_PATTERN.fullmatch(text):
             raise ValueError(f"not a key of this site: {text!r}")
         component, rest = text.split(":{", 1)

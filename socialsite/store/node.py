@@ -1,7 +1,7 @@
-"""A node: what a command is sent to. Time-outs, decoding of errors and the scripts' digests end here.
+"""A node: one server or proxy that commands are sent to.
 
-Replies are RESP2 as the server gave them: bytes, int, None or lists of these. Repositories turn them into
-their own types; an error reply raises, so it can never be read as "empty".
+It handles timeouts, error replies and script digests. Replies are RESP2 values: bytes, int, None or lists of these. An
+error reply raises, so that it cannot be read as empty data.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from socialsite.store.key import Key
 from socialsite.store.replies import exec_results
 
 BULK_MIN_COMMANDS = 100
-"""So many commands encoded by the caller have a connection of their own: nobody waits behind a pass."""
+"""At least this many encoded commands are sent on a separate connection, so that other commands do not wait."""
 SUCCESS_REPLY_TYPES = frozenset((bytes, int, list, NoneType))
-"""What a reply is that is no error."""
+"""The types of all replies that are not errors."""
 
 
 class ConnectionAuthorizer(Protocol):
-    """Asked about each new connection before it is used (moving/guard.py)."""
+    """Authorizes each new connection before it is used (migration/connection_gate.py)."""
 
     async def authorize(self, connection: PipelinedConnection) -> None: ...
 
@@ -34,18 +34,20 @@ class ConnectionAuthorizer(Protocol):
 class ReadReplicas(Protocol):
     """The replicas of a node (replicas.py)."""
 
-    def pick_fresh(self) -> "Node | None": ...
+    def pick_fresh(self) -> "Node | None":
+        """Return a replica whose data is recent enough."""
+        ...
 
 
 class Node:
-    """One server (or proxy), reached by one shared connection of this event loop."""
+    """One server or proxy, used through one shared connection of this event loop."""
 
-    on_round_trip: ClassVar[Callable[[str, float, bool], None]] = staticmethod(lambda node, seconds, came: None)
-    """Told of each round trip: the node, how long it was waited for, and whether an answer came."""
+    on_round_trip: ClassVar[Callable[[str, float, bool], None]] = staticmethod(lambda node, seconds, succeeded: None)
+    """Called after each round trip with the node's name, the seconds, and whether replies arrived."""
     connection_gate: ConnectionAuthorizer | None = None
     replicas: ReadReplicas | None = None
     replaced_by: "Node | None" = None
-    """Who answers since the data of this node moved, for those who still hold it."""
+    """The node that has the data after a migration, for callers that still use this node."""
 
     def __init__(self, address: Address, *, reply_timeout_s: float = REPLY_TIMEOUT_S) -> None:
         self.address = address
@@ -63,57 +65,57 @@ class Node:
         return f"<Node {self.address}>"
 
     async def execute(self, *command: Any) -> Reply:
-        """One command, one reply."""
+        """Run one command and return its reply."""
         return (await self.pipeline((command,)))[0]
 
     async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Any] = ()) -> Reply:
-        """One script, one reply."""
+        """Run one script and return its reply."""
         return (await self.pipeline((script.command(keys, args),)))[0]
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
-        """Several commands in one round trip, replies in order. Raises the first error reply."""
+        """Run commands in one round trip and return the replies in order. Raises the first error reply."""
         if self.replaced_by is not None:
             return await self.replaced_by.pipeline(commands)
         commands = commands if isinstance(commands, (list, tuple, EncodedPipeline, PipelineChain)) else list(commands)
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
     def send_now(self, commands: Sequence[Command]) -> "asyncio.Future[list[Reply]] | None":
-        """Commands without scripts, sent now; `finish` waits. None where a connection is to be made first."""
+        """Send commands without scripts at once, for `await_replies`. Returns None if no connection is open."""
         if self.replaced_by is not None or self._connection is None:
             return None
         _, payload = self._encode(self._connection, commands)
         return self._connection.send(payload, len(commands), self._reply_timeout_s)
 
-    async def await_replies(self, commands: Sequence[Command], begun: "asyncio.Future[list[Reply]]") -> list[Reply]:
-        """The replies to what `begin` sent. Raises as `pipeline`."""
-        return await self._handle_error_replies(commands, await self._time_round_trip(begun))
+    async def await_replies(self, commands: Sequence[Command], replies: "asyncio.Future[list[Reply]]") -> list[Reply]:
+        """Return the replies to commands that `send_now` sent. Raises the first error reply."""
+        return await self._handle_error_replies(commands, await self._time_round_trip(replies))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
-        """MULTI/EXEC: all or nothing, on keys of one tag."""
+        """Run commands on keys of one tag in MULTI/EXEC."""
         if self.replaced_by is not None:
             return await self.replaced_by.transaction(commands)
         return exec_results(await self.pipeline([("MULTI",), *commands, ("EXEC",)]))
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """Commands encoded by the caller (syndication's passes). Error replies stand in the list."""
+        """Send commands that the caller has encoded (the fan-out does). Error replies are in the list."""
         if self.replaced_by is not None:
             return await self.replaced_by.send_encoded(payload, replies, required_replicas=required_replicas)
         if required_replicas:
             return await track_node(self, self._wait_connections.send(payload, replies, required_replicas))
-        apart = await self._connect_bulk() if replies >= BULK_MIN_COMMANDS else None
-        connection = apart or self._connection or await self._connect()
+        bulk_connection = await self._connect_bulk() if replies >= BULK_MIN_COMMANDS else None
+        connection = bulk_connection or self._connection or await self._connect()
         return await self._time_round_trip(connection.send(payload, replies, self._reply_timeout_s))
 
     async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        """As `pipeline`, answered only once `replicas` replicas have it. Raises Unconfirmed."""
+        """As `pipeline`, but return after `replicas` replicas have the writes. Raises NotDurable."""
         if self.replaced_by is not None:
             return await self.replaced_by.pipeline_with_wait(commands, replicas)
         payload = b"".join(encode(as_eval(command)) for command in commands)
-        sent = self._wait_connections.send(payload, len(commands), replicas)
-        return await self._handle_error_replies(commands, await track_node(self, sent))
+        confirmed = self._wait_connections.send(payload, len(commands), replicas)
+        return await self._handle_error_replies(commands, await track_node(self, confirmed))
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
-        """A command that waits on the server for up to `timeout_s`, on a connection of its own."""
+        """Run a command that blocks on the server for up to `timeout_s` seconds, on a separate connection."""
         if self.replaced_by is not None:
             return await self.replaced_by.blocking(*command, timeout_s=timeout_s)
         async with self._get_connect_lock():
@@ -126,49 +128,50 @@ class Node:
         return reply
 
     def serving_node(self, key: Key) -> "Node":
-        """The server that answers readers of a key, or carries a channel; this one but for relays."""
+        """Return the server that has a key or a channel. It differs from this node only during a migration."""
         return self
 
     def pick_reader(self) -> "Node":
-        """Who answers reads that may be a second old: a replica known to be fresh enough, or this node."""
+        """Return the node for reads that may lag: a replica with recent data, or this node."""
         if self.replicas is None or self.replaced_by is not None:
             return self
         return self.replicas.pick_fresh() or self
 
     async def resolve_address(self) -> Address:
-        """Where to connect to now. Raises StoreUnavailable where nobody can tell."""
+        """Return the address to connect to now. Raises StoreUnavailable if it is unknown."""
         return self.address
 
     async def drain(self) -> None:
-        """Returns when everything sent so far was answered. Raises StoreUnavailable where that is unknown."""
-        async with self._get_connect_lock():  # who waits for a connection sends before we do
+        """Wait for the replies to all commands sent before. Raises StoreUnavailable if they are lost."""
+        async with self._get_connect_lock():  # callers that wait for a connection send before the PING
             connections = self._connections.open_connections
-        replies = await asyncio.gather(*(each.send(encode(("PING",)), 1) for each in connections))
+        replies = await asyncio.gather(*(connection.send(encode(("PING",)), 1) for connection in connections))
         for (reply,) in replies:
             if isinstance(reply, StoreError):
                 raise reply
 
     @property
     def disconnect_count(self) -> int:
-        """How many connections that answered were lost: what stands behind the next may be another server."""
+        """The number of connections lost. After a loss the address may lead to another server."""
         return self._disconnect_count
 
     async def wait_for_aof(self) -> None:
-        """Returns once what was answered here is in the file. Raises Unconfirmed, StoreUnavailable."""
+        """Wait until the append-only file has all acknowledged writes. Raises NotDurable, StoreUnavailable."""
         await wait_for_node_aof(self)
 
     async def read_client_ids(self) -> set[int]:
-        """What the server calls the connections of this node (CLIENT ID)."""
-        question = encode(("CLIENT", "ID"))
-        replies = await asyncio.gather(*(each.send(question, 1) for each in self._connections.open_connections))
+        """Return the server's ids of this node's connections (CLIENT ID)."""
+        payload = encode(("CLIENT", "ID"))
+        connections = self._connections.open_connections
+        replies = await asyncio.gather(*(connection.send(payload, 1) for connection in connections))
         return {int(reply) for (reply,) in replies}
 
     async def close(self) -> None:
-        """For ever: whoever asks it now is refused, and nothing that is being opened stays open."""
+        """Close all connections, also those being opened. Later commands raise StoreUnavailable."""
         self._connections.close()
 
     async def _send_commands(self, commands: Sequence[Command]) -> list[Reply]:
-        """One round trip; error replies stand in the list."""
+        """Run commands in one round trip. Error replies are in the list."""
         if not commands:
             return []
         connection = self._connection or await self._connect()
@@ -178,18 +181,18 @@ class Node:
             del replies[:preface]
         return replies
 
-    async def _time_round_trip(self, answer: Awaitable[list[Reply]]) -> list[Reply]:
-        asked, came = time.perf_counter(), True
+    async def _time_round_trip(self, replies: Awaitable[list[Reply]]) -> list[Reply]:
+        started, succeeded = time.perf_counter(), True
         try:
-            return await track_node(self, answer)
+            return await track_node(self, replies)
         except StoreUnavailable:
-            came = False
+            succeeded = False
             raise
         finally:
-            Node.on_round_trip(self._name, time.perf_counter() - asked, came)
+            Node.on_round_trip(self._name, time.perf_counter() - started, succeeded)
 
     async def _handle_error_replies(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
-        """The replies with forgotten scripts sent whole; raises any other error reply."""
+        """Return the replies after repeating missing scripts with their source. Raises any other error reply."""
         if SUCCESS_REPLY_TYPES.issuperset(map(type, replies)):
             return replies
         for position, reply in enumerate(replies):
@@ -200,11 +203,11 @@ class Node:
         return replies
 
     def _encode(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
-        """(replies to skip, bytes): a script the server has not seen from us is loaded ahead of its use."""
+        """Return the number of leading replies to skip, and the bytes. Scripts are loaded before their first use."""
         return encode_pipeline(commands, connection.loaded_scripts)
 
     async def _eval_source(self, command: Command) -> Reply:
-        """Send a script whole: somebody emptied the server's cache of scripts under us."""
+        """Run a script with its source, because the server has lost its script cache."""
         connection = self._connection or await self._connect()
         (reply,) = await track_node(self, connection.send(encode(as_eval(command)), 1, self._reply_timeout_s))
         if isinstance(reply, StoreError):
@@ -227,7 +230,7 @@ class Node:
         return await self._connections.open(self.resolve_address, self._prepare, self._on_connection_lost)
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
-        """Before its first use. Where this raises, `_open` closes it."""
+        """Prepare a new connection. If this raises, the connection is closed."""
         if self.connection_gate is not None:
             await self.connection_gate.authorize(connection)
 

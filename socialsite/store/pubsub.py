@@ -1,15 +1,13 @@
-"""Listening to channels of one node, over a connection of its own.
+"""Subscriptions to channels of one node, on a separate connection.
 
-Sharded pub/sub (SSUBSCRIBE, Redis 7) everywhere: a channel is placed like a key, on a cluster only its own
-node carries its messages, and a single server treats it like the plain kind. Pub/sub forgets: whatever was
-published while the connection was away is lost, so `receive` ends with GAP. Opening another is the owner's
-matter, who looks where the channels live by then.
+All topologies use sharded pub/sub (SSUBSCRIBE, Redis 7): a channel is placed like a key, and on a cluster only the node
+of that key carries its messages. Redis does not keep messages, so those published while the connection is lost are lost
+too. Then `receive` returns CONNECTION_LOST, and the owner opens a new subscription on the current node of the channels.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from typing import Final
 
 from socialsite.store.commands import Reply, encode
@@ -19,15 +17,15 @@ from socialsite.store.key import Key
 from socialsite.store.node import Node
 
 PING_INTERVAL_S = 5.0
-"""A half-open connection is found within this and REPLY_TIMEOUT_S."""
+"""A half-open connection is noticed after this time plus REPLY_TIMEOUT_S."""
 MAX_UNREAD_MESSAGES = 1_000
-"""Messages held unread; beyond it the socket is not read, and the server's own buffer limit decides."""
+"""With more unread messages the socket is not read, and the server's output buffer limit applies."""
 
 CONNECTION_LOST: Final = None
 
 
 class PubSubConnection(PipelinedConnection):
-    """A connection whose pushed messages wait in order, apart from the replies that were asked for."""
+    """A connection that queues the published messages, separately from the replies to commands."""
 
     def __init__(self, name: str, on_lost: Callable[[PipelinedConnection], None]) -> None:
         super().__init__(name, on_lost)
@@ -35,7 +33,7 @@ class PubSubConnection(PipelinedConnection):
         self.wake_event = asyncio.Event()
 
     async def subscribe(self, channels: Sequence[Key]) -> None:
-        """Listen to the channels; one command each, because a cluster takes one slot a command."""
+        """Subscribe with one command per channel, because a cluster allows one slot per command."""
         payload = b"".join(encode(("SSUBSCRIBE", channel)) for channel in channels)
         for reply in await self.send(payload, len(channels)):
             if isinstance(reply, StoreError):
@@ -66,7 +64,7 @@ class PubSubConnection(PipelinedConnection):
         if kind == b"smessage":
             self.messages.append(reply[2])
             self.wake_event.set()
-        elif kind == b"sunsubscribe":  # the slot moves to another node: its messages would pass us by
+        elif kind == b"sunsubscribe":  # the slot moves to another node, which carries its messages from now on
             self.close()
             self.wake_event.set()
         elif self._requests:
@@ -82,7 +80,7 @@ class PubSubConnection(PipelinedConnection):
 
 
 class Subscription:
-    """Channels of one process on one node. `open`, then `receive` until it says GAP, then `close`."""
+    """A process's channels on one node. Call `open`, then `receive` until CONNECTION_LOST, then `close`."""
 
     def __init__(self, node: Node, channels: Sequence[Key]) -> None:
         self._node = node
@@ -90,40 +88,41 @@ class Subscription:
         self._connection: PubSubConnection | None = None
 
     async def open(self) -> None:
-        """Listen. When this returns, no later message is missed. Raises StoreUnavailable."""
-        inbox = await PubSubConnection.open(await self._node.resolve_address(), lambda lost: None)
-        with ExitStack() as undoing:
-            undoing.callback(inbox.close)
-            await inbox.subscribe(self._channels)
-            undoing.pop_all()
-        self._connection = inbox
+        """Subscribe. Messages that are published after this returns are received. Raises StoreUnavailable."""
+        connection = await PubSubConnection.open(await self._node.resolve_address(), lambda lost: None)
+        try:
+            await connection.subscribe(self._channels)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
 
     def covers(self, node: Node, channels: Sequence[Key]) -> bool:
-        """Whether it is open there, for just these."""
+        """Return whether the subscription is open, on this node and for exactly these channels."""
         is_open = self._connection is not None and self._connection.is_open
         return is_open and self._node is node and self._channels == tuple(channels)
 
     async def receive(self) -> bytes | None:
-        """The next message; GAP when the connection was lost or closed, now and ever after."""
-        inbox = self._connection
-        while inbox is not None and not inbox.messages:
-            if not inbox.is_open:
+        """Return the next message, or CONNECTION_LOST if the connection was lost or closed."""
+        connection = self._connection
+        while connection is not None and not connection.messages:
+            if not connection.is_open:
                 return CONNECTION_LOST
-            await self._wait(inbox)
-        return CONNECTION_LOST if inbox is None else inbox.pop_message()
+            await self._wait(connection)
+        return CONNECTION_LOST if connection is None else connection.pop_message()
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    async def _wait(self, inbox: PubSubConnection) -> None:
-        inbox.wake_event.clear()
+    async def _wait(self, connection: PubSubConnection) -> None:
+        connection.wake_event.clear()
         try:
             async with asyncio.timeout(PING_INTERVAL_S):
-                await inbox.wake_event.wait()
+                await connection.wake_event.wait()
         except TimeoutError:
             try:
-                await inbox.ping()
+                await connection.ping()
             except StoreUnavailable:
-                inbox.close()
+                connection.close()

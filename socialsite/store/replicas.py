@@ -1,10 +1,9 @@
-"""Replicas: who answers reads that may be a second old, and only while their age is known to be less.
+"""Replicas: they answer reads that may lag, while their data is measured to be less than one second old.
 
-Age is measured, never believed. A look asks the master for its replication offset, then the replica how far
-it has come. A replica at or beyond an offset has every write that was acknowledged before that offset was
-asked for, so its age is at most the time since then, by the clock of this process alone: no clocks are
-compared, nothing is written, and a link that only claims to be up proves nothing. Where a look fails, or the
-replica has not come far enough, the master answers; callers never notice.
+A probe reads the replication offset of the master, then that of the replica. A replica that has reached an offset has
+every write that was acknowledged before the offset was read. So the age of its data is at most the time since then, by
+the clock of this process; clocks of servers are not compared, and the link status is not trusted. If a probe fails or
+the replica is behind, the master answers.
 """
 
 import asyncio
@@ -20,28 +19,29 @@ from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
+from socialsite.store.shared_task import SharedTask
 
 MAX_REPLICA_LAG_S = 1.0
-"""How old an answer of a replica may be when it reaches the caller."""
+"""Maximum age of data from a replica when it reaches the caller."""
 REPLICA_TIMEOUT_S = 0.5
-"""A replica that has not answered by then is left, and the master asked instead."""
+"""If a replica has not replied after this time, the master answers."""
 MAX_DATA_AGE_S = MAX_REPLICA_LAG_S - REPLICA_TIMEOUT_S
-"""How old its data may be when it is asked."""
+"""Maximum age of a replica's data when a read is sent to it."""
 PROBE_INTERVAL_S = 0.1
 PROBE_RETRY_DELAY_S = 1.0
 PROBE_IDLE_TIMEOUT_S = 10.0
-"""Looks go on for so long after the last read, so that a quiet minute costs nothing."""
+"""Probes end this long after the last read, so that an idle site sends none."""
 
 log = logging.getLogger(__name__)
 
 
 class NotAReplica(StoreError):
-    """A server named as a replica is none of this master. The message says what to do."""
+    """A server in the URL is not a replica of this master. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class MasterOffset:
-    """The master's history and how far it had come, asked for at `at_s` (the event loop's clock)."""
+    """The replication id and offset of a master. `measured_at_s`: the event loop's time before it was read."""
 
     measured_at_s: float
     replication_id: str
@@ -49,39 +49,37 @@ class MasterOffset:
 
 
 class ReplicaNode(Node):
-    """A replica, for reads alone. What it cannot answer in time the master answers."""
+    """A replica, for reads only. The master answers if the replica fails or is too slow."""
 
     def __init__(self, address: Address, master: Node) -> None:
         super().__init__(address, reply_timeout_s=REPLICA_TIMEOUT_S / 2)
         self.master = master
         self._master_offsets: deque[MasterOffset] = deque(maxlen=int(MAX_DATA_AGE_S / PROBE_INTERVAL_S) + 1)
         self._fresh_until = self._probe_until = float("-inf")
-        self._probe_task: asyncio.Task[None] | None = None
+        self._probing = SharedTask(self._probe_while_used)
 
     @property
     def is_fresh(self) -> bool:
-        """Whether its data is less than MAX_DATA_AGE_S old."""
+        """Whether the data is less than MAX_DATA_AGE_S old."""
         return self._connection is not None and asyncio.get_running_loop().time() < self._fresh_until
 
     def keep_probing(self) -> None:
-        """Keep looking at it: somebody would read here."""
+        """Continue the probes, because a read could use this replica."""
         self._probe_until = asyncio.get_running_loop().time() + PROBE_IDLE_TIMEOUT_S
-        if self._probe_task is None or self._probe_task.done():
-            self._probe_task = asyncio.create_task(self._probe_while_used())
+        self._probing.start()
 
     def set_master(self, master: Node) -> None:
-        """It is a replica of this one from now on."""
         if master is not self.master:
             self.master = master
             self.mark_stale()
 
     def mark_stale(self) -> None:
-        """Do not use it before it was looked at anew."""
+        """Do not use the replica before the next probe."""
         self._master_offsets.clear()
         self._fresh_until = float("-inf")
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
-        """Reads. Answered by the master where the replica fails or refuses."""
+        """Run commands that read. The master answers if the replica fails or refuses."""
         commands = list(commands)
         try:
             return await super().pipeline(commands)
@@ -92,46 +90,44 @@ class ReplicaNode(Node):
 
     @property
     def disconnect_count(self) -> int:
-        """It is only read from: what it forgets its master has."""
+        """0, because a replica is only read: no write can be lost on it."""
         return 0
 
     async def wait_for_aof(self) -> None:
-        """As `losses`: nothing is looked for."""
+        """Do nothing, because a replica is only read."""
 
     async def probe(self) -> None:
-        """See how far master and replica have come. Raises StoreError."""
-        mark = await self._read_master_offset()
-        (told,) = await Node.pipeline(self, [("INFO", "replication")])
-        facts = parse_info(told)
-        if mark is None or not is_connected_replica(facts):
+        """Compare the offsets of master and replica. Raises StoreError."""
+        master_offset = await self._read_master_offset()
+        info = await self._read_replication_info()
+        if master_offset is None or not is_connected_replica(info):
             self.mark_stale()
             return
-        self._master_offsets.append(mark)
-        reached = [mark.measured_at_s for mark in self._master_offsets if has_reached_offset(facts, mark)]
-        if reached:
-            self._fresh_until = reached[-1] + MAX_DATA_AGE_S
+        self._master_offsets.append(master_offset)
+        reached_at_s = [each.measured_at_s for each in self._master_offsets if has_reached_offset(info, each)]
+        if reached_at_s:
+            self._fresh_until = reached_at_s[-1] + MAX_DATA_AGE_S
 
     async def check_role(self) -> None:
-        """At start: refuse a server that follows another master, or none. One that is away may come back.
+        """Check at the start that this server is a replica of the master. Raises NotAReplica.
 
-        Raises NotAReplica.
+        A server that cannot be reached is accepted, because it may return.
         """
         try:
             await self.probe()
-            (told,) = await Node.pipeline(self, [("INFO", "replication")])
+            info = await self._read_replication_info()
         except StoreUnavailable as error:
             log.warning("the replica %s cannot be read from yet: %s", self.address, error)
             return
-        facts = parse_info(told)
-        if facts.get("role") != "slave":
+        if info.get("role") != "slave":
             raise NotAReplica(
                 f"{self.address} is not a replica: "
                 f"make it one of {self.master.address} (replicaof), or take it out of the URL"
             )
         if (
-            is_connected_replica(facts)
+            is_connected_replica(info)
             and self._master_offsets
-            and facts["master_replid"] != self._master_offsets[-1].replication_id
+            and info["master_replid"] != self._master_offsets[-1].replication_id
         ):
             raise NotAReplica(
                 f"{self.address} is a replica of another master than {self.master.address}: "
@@ -139,33 +135,35 @@ class ReplicaNode(Node):
             )
 
     async def close(self) -> None:
-        if self._probe_task is not None:
-            self._probe_task.cancel()
-            await asyncio.gather(self._probe_task, return_exceptions=True)
+        await self._probing.cancel()
         await super().close()
 
     async def _probe_while_used(self) -> None:
         now = asyncio.get_running_loop().time
         while now() < self._probe_until:
-            wait_s = PROBE_INTERVAL_S
+            delay_s = PROBE_INTERVAL_S
             try:
                 await self.probe()
             except StoreError as error:
                 log.debug("the replica %s cannot be read from: %s", self.address, error)
                 self.mark_stale()
-                wait_s = PROBE_RETRY_DELAY_S
-            await asyncio.sleep(wait_s)
+                delay_s = PROBE_RETRY_DELAY_S
+            await asyncio.sleep(delay_s)
+
+    async def _read_replication_info(self) -> dict[str, str]:
+        (reply,) = await Node.pipeline(self, [("INFO", "replication")])
+        return parse_info(reply)
 
     async def _read_master_offset(self) -> MasterOffset | None:
-        """How far the master is; None where its replicas are of no use now."""
-        if self.master.replaced_by is not None:  # its data has moved: who answers there has other replicas
+        """Return the offset of the master. None means that its replicas cannot be used now."""
+        if self.master.replaced_by is not None:  # its data has moved to a node with other replicas
             return None
-        asked_s = asyncio.get_running_loop().time()
-        (told,) = await self.master.pipeline([("INFO", "replication")])
-        facts = parse_info(told)
-        if facts.get("role") != "master" or self.master.replaced_by is not None:
+        measured_at_s = asyncio.get_running_loop().time()
+        (reply,) = await self.master.pipeline([("INFO", "replication")])
+        info = parse_info(reply)
+        if info.get("role") != "master" or self.master.replaced_by is not None:
             return None
-        return MasterOffset(asked_s, facts["master_replid"], int(facts["master_repl_offset"]))
+        return MasterOffset(measured_at_s, info["master_replid"], int(info["master_repl_offset"]))
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
         self.connection_gate = self.master.connection_gate
@@ -173,17 +171,17 @@ class ReplicaNode(Node):
 
 
 class ClusterReplica(ReplicaNode):
-    """Of a cluster's master. Not asked while slots move: for a key that went it would answer "empty"."""
+    """A replica of a cluster's master. It is not used while slots move, because moved keys would look empty."""
 
     async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
-        """An empty list may be a key that left since the last look, so the master is asked for it again."""
+        """Run commands that read. Repeat empty replies on the master: the key may have moved since the last probe."""
         commands = list(commands)
         replies = await super().pipeline(commands)
-        empty = [number for number, reply in enumerate(replies) if reply == []]
-        if empty:
-            again = await self.master.pipeline([commands[number] for number in empty])
-            for number, reply in zip(empty, again, strict=True):
-                replies[number] = reply
+        empty_positions = [position for position, reply in enumerate(replies) if reply == []]
+        if empty_positions:
+            master_replies = await self.master.pipeline([commands[position] for position in empty_positions])
+            for position, reply in zip(empty_positions, master_replies, strict=True):
+                replies[position] = reply
         return replies
 
     async def _read_master_offset(self) -> MasterOffset | None:
@@ -192,37 +190,36 @@ class ClusterReplica(ReplicaNode):
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
         await super()._prepare(connection)
-        (answer,) = await connection.send(encode(("READONLY",)), 1)
-        if isinstance(answer, StoreError):
-            raise answer
+        (reply,) = await connection.send(encode(("READONLY",)), 1)
+        if isinstance(reply, StoreError):
+            raise reply
 
 
 class Replicas:
-    """The replicas of one master; those that are fresh take turns."""
+    """The replicas of one master. The replicas with recent data are used in turn."""
 
     def __init__(self, nodes: Iterable[ReplicaNode]) -> None:
         self.nodes = tuple(nodes)
         self._round_robin = itertools.count()
 
     def pick_fresh(self) -> Node | None:
-        """A fresh one, None where there is none."""
+        """Return a replica with recent data, or None."""
         for node in self.nodes:
             node.keep_probing()
         fresh = [node for node in self.nodes if node.is_fresh]
         return fresh[next(self._round_robin) % len(fresh)] if fresh else None
 
 
-def is_connected_replica(facts: Mapping[str, str]) -> bool:
-    """Whether a server is a replica and connected to its master."""
-    return facts.get("role") == "slave" and facts.get("master_link_status") == "up"
+def is_connected_replica(info: Mapping[str, str]) -> bool:
+    return info.get("role") == "slave" and info.get("master_link_status") == "up"
 
 
-def has_reached_offset(facts: Mapping[str, str], mark: MasterOffset) -> bool:
-    """Whether a replica carried out (`slave_repl_offset`) all that its master had by the mark."""
-    return facts["master_replid"] == mark.replication_id and int(facts["slave_repl_offset"]) >= mark.offset
+def has_reached_offset(info: Mapping[str, str], master: MasterOffset) -> bool:
+    """Return whether a replica has executed all writes up to the master's offset."""
+    return info["master_replid"] == master.replication_id and int(info["slave_repl_offset"]) >= master.offset
 
 
 def is_moving_slots(nodes: bytes) -> bool:
-    """Whether the node that answered CLUSTER NODES gives or takes a slot: `[93->-id]`, `[77-<-id]`."""
+    """Return whether a node exports or imports a slot, from its CLUSTER NODES reply: `[93->-id]`, `[77-<-id]`."""
     own = next((line for line in nodes.decode().splitlines() if "myself" in line), "")
     return "[" in own

@@ -1,4 +1,4 @@
-"""The reply of INFO, as every reader of it understands it."""
+"""Parse the replies of INFO and EXEC."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,13 +7,16 @@ from socialsite.store.errors import StoreError, StoreUnavailable
 
 
 def parse_info(info: bytes) -> dict[str, str]:
-    """Its lines by their names; headings and empty lines are left out."""
+    """Return the fields of an INFO reply by name."""
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}
 
 
 def exec_results(replies: Sequence[Any]) -> list[Any]:
-    """What EXEC answered for each command of its transaction. Raises the first error among them."""
+    """Return the replies of the commands in a transaction. Raises the first error among them.
+
+    `replies`: those of MULTI, of each command, and of EXEC.
+    """
     results: list[Any] | None = replies[-1]
     if results is None:
         raise StoreUnavailable("the transaction was not carried out")

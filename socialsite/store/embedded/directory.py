@@ -1,11 +1,11 @@
-"""The data directory of an embedded server: its locks, its record, its log and the place of its socket.
+"""The data directory of an embedded server: locks, record, log and the path of the socket.
 
-Two locks, both let go by the kernel when their holder dies, say who is who:
+The kernel releases both locks when the locking process ends:
 
-    server.lock   held by the server process itself (it inherits the descriptor): held = a server lives
-    owner.lock    held by the process that will stop it: free while a server lives = an orphan
-    server.json   socket, pid, and the kind and version that wrote the data (kept when the server stops)
-    server.log    what the server prints
+    server.lock   locked by the server process, which inherits the descriptor: a server is running
+    owner.lock    locked by the process that stops the server. If it is free while a server runs, the server is orphaned
+    server.json   socket, pid, and the kind and version of the server that wrote the data (also after it has stopped)
+    server.log    output of the server
 """
 
 import fcntl
@@ -20,14 +20,14 @@ from typing import IO
 from socialsite.store.embedded.binaries import EmbeddedServerError, ServerVersion, parse_version
 
 MAX_SOCKET_PATH_BYTES = 100
-"""Bytes; the kernel's own limit is 108 on Linux and 104 on macOS."""
+"""The limit of the kernel is 108 on Linux and 104 on macOS."""
 MAX_LOG_BYTES = 1 << 20
 LOG_TAIL_LINES = 5
 
 
 @dataclass(slots=True)
 class ServerRecord:
-    """server.json."""
+    """The content of server.json."""
 
     socket: str
     kind: str
@@ -47,14 +47,14 @@ class ServerDirectory:
         return str(self.path)
 
     def create(self) -> None:
-        """Raises EmbeddedServerError where no directory can be."""
+        """Create the directory. Raises EmbeddedServerError."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise EmbeddedServerError(f"{self.path} cannot be the data directory: {error.strerror}.") from error
 
     def try_lock(self, name: str) -> IO[bytes] | None:
-        """The lock, held until the file is closed, or None where another process holds it."""
+        """Lock a file until it is closed. Returns None if another process has locked it."""
         file = (self.path / name).open("ab")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +64,7 @@ class ServerDirectory:
         return file
 
     def has_server(self) -> bool:
-        """Whether a server holds the directory, answering or not."""
+        """Return whether a server process is running, even if it does not answer."""
         if not self.path.is_dir():
             return False
         lock = self.try_lock("server.lock")
@@ -79,10 +79,10 @@ class ServerDirectory:
             return None
 
     def write_record(self, record: ServerRecord) -> None:
-        """Whole or not at all: others read it while we write."""
-        fresh = self.path / "server.json.new"
-        fresh.write_text(json.dumps(asdict(record), indent=2) + "\n")
-        fresh.replace(self.path / "server.json")
+        """Replace the record atomically, because other processes read it."""
+        new_file = self.path / "server.json.new"
+        new_file.write_text(json.dumps(asdict(record), indent=2) + "\n")
+        new_file.replace(self.path / "server.json")
 
     def open_log(self) -> IO[bytes]:
         log = self.path / "server.log"
@@ -98,22 +98,22 @@ class ServerDirectory:
 
 
 def choose_socket_path(earlier: ServerRecord | None) -> str:
-    """In a directory of our own under the temporary one; as last time, so that others find it again."""
+    """Return the earlier path if its directory is private; else a path in a new temporary directory."""
     if earlier and _is_private(Path(earlier.socket).parent):
         return earlier.socket
     temporary = tempfile.gettempdir()
     if len(os.fsencode(temporary)) + len("/socialsite-12345678/redis.sock") > MAX_SOCKET_PATH_BYTES:
-        temporary = "/tmp"  # noqa: S108  (mkdtemp makes the directory: 0700 and new)
+        temporary = "/tmp"  # noqa: S108  (mkdtemp creates a new directory with mode 0700)
     return str(Path(tempfile.mkdtemp(prefix="socialsite-", dir=temporary)) / "redis.sock")
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether the folder is there or can be made, belongs to us, and lets nobody else in."""
+    """Return whether the folder exists or can be created, belongs to this user, and is closed to other users."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         pass
     except OSError:
         return False
-    facts = folder.lstat()
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o077
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077

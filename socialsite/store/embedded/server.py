@@ -1,7 +1,7 @@
-"""A real server as a child process, its data in one directory: the store of a site on one machine.
+"""A Redis server as a child process, with its data in one directory: the store of a site on one machine.
 
-Whoever comes first starts it, owns it and stops it; others given the same directory connect to it. A server
-whose owner was killed is taken over by the next to come. How this is told apart: server_directory.py.
+The first process that uses the directory starts the server, owns it and stops it. Other processes connect to it. If the
+owner was killed, the next process takes the server over. directory.py explains how processes recognize these cases.
 """
 
 import atexit
@@ -20,21 +20,19 @@ from redis.retry import Retry
 from socialsite.store.embedded.binaries import EmbeddedServerError, ServerBinary, find_server_binary
 from socialsite.store.embedded.directory import ServerDirectory, ServerRecord, choose_socket_path
 
-__all__ = ["EmbeddedServer", "EmbeddedServerError", "find_server_binary"]
-
 START_TIMEOUT_S = 20.0
-"""Until the socket answers anything; the time to load the data is not in it."""
+"""Limit until the socket answers, without the time to load the data."""
 LOADING_TIMEOUT_S = 600.0
 STOP_TIMEOUT_S = 30.0
 OWNER_GRACE_S = 3.0
-"""For an owner to start its server again before somebody else does."""
+"""Time in which the owner may restart its server before another process starts it."""
 POLL_INTERVAL_S = 0.02
 
 _servers_of_process: "dict[Path, EmbeddedServer]" = {}
 
 
 class EmbeddedServer:
-    """The server of one data directory. `start` and `stop` block: in a loop, by asyncio.to_thread."""
+    """The server of one data directory. `start` and `stop` block: call them with asyncio.to_thread in an event loop."""
 
     def __init__(self, directory: Path | str, *, search_path: str | None = None) -> None:
         self._directory = ServerDirectory(directory)
@@ -45,7 +43,7 @@ class EmbeddedServer:
 
     @classmethod
     def ensure_running(cls, directory: Path | str) -> "EmbeddedServer":
-        """The server of a directory, started where none runs; if it is ours, it ends with this process."""
+        """Return the server of a directory; start it if none is running. If this process owns it, it stops at exit."""
         path = Path(directory).expanduser().resolve()
         if path not in _servers_of_process:
             _servers_of_process[path] = cls(path)
@@ -62,7 +60,7 @@ class EmbeddedServer:
 
     @property
     def is_owner(self) -> bool:
-        """Whether this process stops the server."""
+        """Whether this process started the server and stops it."""
         return self._owner_lock is not None
 
     @property
@@ -70,7 +68,7 @@ class EmbeddedServer:
         return self._record.pid if self._record else None
 
     def start(self) -> None:
-        """Connect to the directory's server, or start one; returns when it answers. May be repeated."""
+        """Connect to the directory's server, or start one, and wait until it answers. It may be called again."""
         self._directory.create()
         if self._owner_lock is None:
             self._owner_lock = self._directory.try_lock("owner.lock")
@@ -78,44 +76,44 @@ class EmbeddedServer:
             self._connect_or_start()
         except BaseException:
             if self._process is not None and self._process.poll() is None:
-                self._process.terminate()  # cut short while it loads: it would only be in the way
+                self._process.terminate()  # interrupted while the server loads its data
             self._release()
             raise
 
     def stop(self) -> None:
-        """End the server if it is ours, its data on disk; else only forget it."""
+        """Stop the server if this process owns it; its data is written to disk first."""
         record = self._directory.read_record() if self._owner_lock else None
         if record and record.pid:
             self._stop_process(record.pid)
             record.pid = None
             self._directory.write_record(record)
-            with contextlib.suppress(OSError):  # the next start makes it again
+            with contextlib.suppress(OSError):  # the next start creates the directory again
                 Path(record.socket).parent.rmdir()
         self._release()
 
     def is_running(self) -> bool:
         if self._process is not None:
-            self._process.poll()  # reaps it
+            self._process.poll()  # reaps an ended child process
         return self._directory.has_server()
 
     def _connect_or_start(self) -> None:
-        began = time.monotonic()
+        started = time.monotonic()
         while not self._attach():
-            waited = time.monotonic() - began
+            elapsed_s = time.monotonic() - started
             self._owner_lock = self._owner_lock or self._directory.try_lock("owner.lock")
-            # Its owner is the one to start it again; where the owner does not, anybody may.
-            if (self._owner_lock or waited > OWNER_GRACE_S) and (lock := self._directory.try_lock("server.lock")):
+            # The owner restarts the server. If it does not, another process may.
+            if (self._owner_lock or elapsed_s > OWNER_GRACE_S) and (lock := self._directory.try_lock("server.lock")):
                 with lock:
                     child = self._spawn(lock)
                 return self._wait_until_answering(child)
-            if waited > START_TIMEOUT_S:
+            if elapsed_s > START_TIMEOUT_S:
                 self._kill_orphan(self._directory.read_record())
-                began = time.monotonic()
+                started = time.monotonic()
             time.sleep(POLL_INTERVAL_S)
         return None
 
     def _attach(self) -> bool:
-        """Take the server that runs, when one answers."""
+        """Use the running server. Returns False if none answers."""
         record = self._directory.read_record()
         if not record or not (pid := _read_server_pid(record.socket)):
             return False
@@ -124,7 +122,7 @@ class EmbeddedServer:
         return True
 
     def _kill_orphan(self, record: ServerRecord | None) -> None:
-        """A server holds the directory and does not answer: end an orphan, leave another's alone."""
+        """Kill a server that does not answer if it has no owner. Raises EmbeddedServerError if it has one."""
         if not self._owner_lock or not record or not record.pid:
             raise EmbeddedServerError(f"The server of {self._directory} runs and does not answer.")
         self._stop_process(record.pid, signal.SIGKILL)
@@ -133,7 +131,7 @@ class EmbeddedServer:
         earlier = self._directory.read_record()
         binary = find_server_binary(earlier.server_version if earlier else None, self._search_path)
         if self._process is not None:
-            self._process.wait()  # the lock was free, so it has ended
+            self._process.wait()  # it has ended, because its lock was free
         record = ServerRecord(choose_socket_path(earlier), binary.version.kind, binary.version.number)
         with self._directory.open_log() as log:
             self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
@@ -143,7 +141,7 @@ class EmbeddedServer:
                 stderr=subprocess.STDOUT,
                 cwd=self._directory.path,
                 pass_fds=[lock.fileno()],
-                start_new_session=True,  # Ctrl-C is for us: the server goes last
+                start_new_session=True,  # so that Ctrl-C stops only this process, which then stops the server
             )
         record.pid = self._process.pid
         self._directory.write_record(record)
@@ -159,7 +157,7 @@ class EmbeddedServer:
             "daemonize": "no",
             "appendonly": "yes",
             "appendfsync": "everysec",
-            "save": "",  # the append-only file is the data; snapshots would write it twice
+            "save": "",  # no snapshots, because the append-only file has all data
             "maxmemory-policy": "noeviction",
         }
         return [str(binary.path), *(part for name, value in options.items() for part in (f"--{name}", value))]
@@ -171,13 +169,13 @@ class EmbeddedServer:
                 raise EmbeddedServerError(f"The server of {self._directory} did not start: {tail}")
             time.sleep(POLL_INTERVAL_S)
 
-    def _stop_process(self, pid: int, by: signal.Signals = signal.SIGTERM) -> None:
+    def _stop_process(self, pid: int, signal_number: signal.Signals = signal.SIGTERM) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, by)
+            os.kill(pid, signal_number)
         deadline = time.monotonic() + STOP_TIMEOUT_S
         while self.is_running():
             if time.monotonic() > deadline:
-                if by == signal.SIGKILL:
+                if signal_number == signal.SIGKILL:
                     raise EmbeddedServerError(f"The server of {self._directory} cannot be ended.")
                 return self._stop_process(pid, signal.SIGKILL)
             time.sleep(POLL_INTERVAL_S)
@@ -191,7 +189,7 @@ class EmbeddedServer:
 
 
 def _read_server_pid(socket: str) -> int | None:
-    """The process id of the server that answers on a socket, once it has loaded its data; None for none."""
+    """Return the process id of the server on a socket after it has loaded its data. None if no server answers."""
     client = redis.Redis(
         unix_socket_path=socket,
         socket_timeout=2,
@@ -202,7 +200,7 @@ def _read_server_pid(socket: str) -> int | None:
     with contextlib.closing(client):
         while time.monotonic() < deadline:
             try:
-                client.ping()  # refused while loading, which INFO is not
+                client.ping()  # unlike INFO, PING is refused while the server loads its data
                 return int(client.info("server")["process_id"])
             except redis.BusyLoadingError:
                 time.sleep(POLL_INTERVAL_S)

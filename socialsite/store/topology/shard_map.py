@@ -1,11 +1,12 @@
-"""The map of client-side shards as every shard keeps it: which map, of which epoch, and which place is mine.
+"""The map of client-side shards: which partitioner, which epoch, and the number of each shard.
 
-Stored on every shard, so that no server is special (a map on the first alone would make it special):
+The map is stored on every shard, so that no server is special:
 
     map:{shards}:shard          HASH: id, epoch, partitioner, count, checksum; number of this shard, state
-    map:{shards}:partition:<n>  STRING: the bitmap of partition n, where the partitioner is range or list
+    map:{shards}:partition:<n>  STRING: the bitmap of partition n, if the partitioner is range or list
 
-Servers are known by their number, never by their address: one that moves keeps its tags.
+A shard is identified by its number, so that a server that changes its address keeps its tags. The functions
+`require_...` compare the stored maps with the URL at each start; an error text says what the operator has to do.
 """
 
 import hashlib
@@ -34,22 +35,22 @@ REPARTITION = "`manage.py repartition`"
 
 
 class InvalidShardMap(StoreError):
-    """The shards do not stand as the URL says. The message says what to do."""
+    """The stored maps do not agree with the URL. The message says what to do."""
 
 
 def shard_key() -> Key:
-    """HASH: the map, and this shard's place in it. Made at first start, never changed but by a move."""
+    """HASH: the map and the number of this shard. Written at the first start; only a migration changes it."""
     return Key("map", tag="shards", name="shard")
 
 
 def bitmap_key(number: int) -> Key:
-    """STRING: 16,384 bits, the slots of one partition. On every shard, for range and list."""
+    """STRING: the slots of one partition as 16,384 bits. On every shard, for the range and list partitioners."""
     return Key("map", tag="shards", name=f"partition:{number}")
 
 
 @dataclass(frozen=True, slots=True)
 class ShardMap:
-    """A map. Equal checksums are equal maps."""
+    """A map of client-side shards. Maps with equal checksums are equal."""
 
     id: str
     epoch: int
@@ -65,24 +66,23 @@ class ShardMap:
 
     @property
     def checksum(self) -> str:
-        made = self.partitioner
-        text = f"{self.id} {self.epoch} {made.name} {made.count}"
+        text = f"{self.id} {self.epoch} {self.partitioner.name} {self.partitioner.count}"
         return hashlib.sha256(b"\n".join((text.encode(), *self.bitmaps))).hexdigest()
 
     def form_command(self, number: int) -> Command:
-        """Write the map to shard `number`, unless a map stands there; 1 if it was written."""
+        """Return the command that writes the map to shard `number` unless the shard has a map. Replies 1 if written."""
         fields = {
             "id": self.id, "epoch": self.epoch, "partitioner": self.partitioner.name,
             "count": self.partitioner.count, "checksum": self.checksum, "number": number, "state": FORMING,
         }  # fmt: skip
         bitmaps = self.bitmaps
-        keys = [shard_key(), *(bitmap_key(place) for place in range(len(bitmaps)))]
+        keys = [shard_key(), *(bitmap_key(n) for n in range(len(bitmaps)))]
         return FORM_SHARD.command(keys, [*bitmaps, *(part for pair in fields.items() for part in pair)])
 
 
 @dataclass(frozen=True, slots=True)
 class StoredShardMap:
-    """What one shard says."""
+    """The map on one shard. `number`: the number of that shard."""
 
     shard_map: ShardMap
     number: int
@@ -90,43 +90,39 @@ class StoredShardMap:
 
 
 async def read_shard_map(node: Node) -> StoredShardMap | None:
-    """The map on a shard; None where there is none. Raises InvalidShardMap where it is damaged."""
+    """Return the map on a shard, None if it has none. Raises InvalidShardMap if the map is damaged."""
     fields = parse_hash(await node.execute("HGETALL", shard_key()))
     if not fields:
         return None
     try:
         count = int(fields["count"])
         kind = fields["partitioner"]
-        keys = (
-            [bitmap_key(number) for number in range(count)]
-            if kind in (RangePartitioner.name, TablePartitioner.name)
-            else []
-        )
-        bitmaps = await node.pipeline([("GET", key) for key in keys])
+        has_bitmaps = kind in (RangePartitioner.name, TablePartitioner.name)
+        bitmaps = await node.pipeline([("GET", bitmap_key(n)) for n in range(count if has_bitmaps else 0)])
         partitioner = load_partitioner(kind, count, tuple(bitmap or b"" for bitmap in bitmaps))
-        found = ShardMap(fields["id"], int(fields["epoch"]), partitioner)
-        held = StoredShardMap(found, int(fields["number"]), fields["state"] == FORMED)
+        shard_map = ShardMap(fields["id"], int(fields["epoch"]), partitioner)
+        stored = StoredShardMap(shard_map, int(fields["number"]), fields["state"] == FORMED)
     except (KeyError, ValueError) as error:
         raise damaged_map_error(node, str(error)) from error
-    if found.checksum != fields["checksum"]:
+    if shard_map.checksum != fields["checksum"]:
         raise damaged_map_error(node, "its checksum is wrong")
-    return held
+    return stored
 
 
 @cache
 def load_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Partitioner:
-    """Raises ValueError (InvalidSlotMap) where the stored form is no whole map."""
+    """Return the stored partitioner. Raises ValueError if its kind is unknown or its bitmaps are wrong."""
     if kind == TablePartitioner.name:
-        listed = TablePartitioner.from_bitmaps(bitmaps)
-        if listed.unassigned_slots:
-            raise InvalidSlotMap(f"{len(listed.unassigned_slots)} slots stand on no list")
-        return listed
+        table = TablePartitioner.from_bitmaps(bitmaps)
+        if table.unassigned_slots:
+            raise InvalidSlotMap(f"{len(table.unassigned_slots)} slots stand on no list")
+        return table
     if kind not in PARTITIONERS:
         raise ValueError(f"nobody knows a partitioner {kind!r}")
-    made = balanced_partitioner(kind, count)
-    if isinstance(made, RangePartitioner):
-        made.verify_bitmaps(bitmaps)
-    return made
+    partitioner = balanced_partitioner(kind, count)
+    if isinstance(partitioner, RangePartitioner):
+        partitioner.verify_bitmaps(bitmaps)
+    return partitioner
 
 
 def parse_hash(reply: Reply) -> Mapping[str, str]:
@@ -144,50 +140,53 @@ SAMPLED_KEYS = 1000
 
 
 def require_position(
-    node: Node, held: StoredShardMap | None, number: int, count: int, kind: str | None
+    node: Node, stored: StoredShardMap | None, number: int, count: int, kind: str | None
 ) -> StoredShardMap:
-    """The shard at place `number` of `count` holds a map of that size and kind, and this place in it."""
-    if held is None:
+    """Return the map on the shard that is number `number` of `count` in the URL.
+
+    Raises InvalidShardMap if there is no map, or if it has another count, partitioner or shard number.
+    """
+    if stored is None:
         raise InvalidShardMap(
             f"{node.address} holds no map and other shards of the URL do: restore its data if it was "
             f"emptied, or take it out of the URL and add it with {REPARTITION} if it is a new one"
         )
-    made = held.shard_map.partitioner
-    if made.count != count:
+    partitioner = stored.shard_map.partitioner
+    if partitioner.count != count:
         raise InvalidShardMap(
-            f"the map on {node.address} is one of {made.count} shards and the URL names {count}: name all of "
+            f"the map on {node.address} is one of {partitioner.count} shards and the URL names {count}: name all of "
             f"them in their order, or move the data with {REPARTITION}"
         )
-    if held.number != number:
+    if stored.number != number:
         raise InvalidShardMap(
-            f"{node.address} is shard {held.number} of the map and stands at place {number} of the URL "
+            f"{node.address} is shard {stored.number} of the map and stands at place {number} of the URL "
             "(counted from 0): put the servers back into their order"
         )
-    if kind is not None and made.name != kind:
+    if kind is not None and partitioner.name != kind:
         raise InvalidShardMap(
-            f"the map on {node.address} was made with partitioner={made.name} and the URL says {kind}: put "
+            f"the map on {node.address} was made with partitioner={partitioner.name} and the URL says {kind}: put "
             f"the old word back, or move the data with {REPARTITION}"
         )
-    return held
+    return stored
 
 
 def require_same_map(nodes: Sequence[Node], shards: Sequence[StoredShardMap]) -> None:
-    """All shards hold the same map."""
-    one, first = nodes[0].address, shards[0].shard_map
-    for node, held in zip(nodes, shards, strict=True):
-        if held.shard_map.id != first.id:
+    """Raises InvalidShardMap if a shard has another map than the first one."""
+    first_address, first_map = nodes[0].address, shards[0].shard_map
+    for node, stored in zip(nodes, shards, strict=True):
+        if stored.shard_map.id != first_map.id:
             raise InvalidShardMap(
-                f"{node.address} belongs to another set of shards than {one}: name the servers of one set "
+                f"{node.address} belongs to another set of shards than {first_address}: name the servers of one set "
                 "only, or give each set databases of its own (/1)"
             )
-        if held.shard_map.epoch != first.epoch:
+        if stored.shard_map.epoch != first_map.epoch:
             raise InvalidShardMap(
-                f"{node.address} holds epoch {held.shard_map.epoch} of the map and {one} epoch {first.epoch}: "
-                f"a move was broken off, finish it with {REPARTITION}"
+                f"{node.address} holds epoch {stored.shard_map.epoch} of the map and {first_address} epoch "
+                f"{first_map.epoch}: a move was broken off, finish it with {REPARTITION}"
             )
-        if held.shard_map.checksum != first.checksum:
+        if stored.shard_map.checksum != first_map.checksum:
             raise InvalidShardMap(
-                f"{node.address} and {one} hold different maps of one epoch: restore the keys "
+                f"{node.address} and {first_address} hold different maps of one epoch: restore the keys "
                 "map:{shards}:* of the one that is wrong"
             )
 
@@ -195,12 +194,13 @@ def require_same_map(nodes: Sequence[Node], shards: Sequence[StoredShardMap]) ->
 async def require_no_foreign_keys(
     node: Node, number: int, partitioner: Partitioner, components: Collection[str]
 ) -> None:
-    """A server that comes to a first start holds no keys that were placed by something else.
+    """Raises InvalidShardMap if a server has keys at the first start that the partitioner places on another shard.
 
-    They would not be found any more. A bounded look: data moved by changing a URL shows in the first keys.
+    The site would not find such keys. Only the first keys are checked: data that was moved by changing a URL shows
+    there.
     """
-    _, found = await node.execute("SCAN", 0, "COUNT", SAMPLED_KEYS)
-    for text in found:
+    _, texts = await node.execute("SCAN", 0, "COUNT", SAMPLED_KEYS)
+    for text in texts:
         try:
             key = Key.parse(text.decode(errors="replace"))
         except ValueError:
@@ -210,6 +210,3 @@ async def require_no_foreign_keys(
                 f"{node.address} holds data of this site already ({key}) that these shards would look for "
                 f"elsewhere: start with empty servers and move the data with {REPARTITION}"
             )
-
-
-# MERGED-DOC """What shards say at a start, held against the URL. Each refusal is one sentence that says what to do."""

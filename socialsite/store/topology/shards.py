@@ -1,7 +1,7 @@
-"""Client-side shards: several plain servers, a partitioner that says who holds which tag.
+"""Client-side shards: several plain servers, and a partitioner that assigns tags to them.
 
-The map is made at first start, stored on every shard and held against the URL at every other start; a running
-process looks once a second whether its shards still hold it, before it sends anything.
+The shard map is created at the first start and stored on every shard. Every other start compares it with the URL. While
+the site runs, each process checks once per second that a shard still holds the same map before it sends commands.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, NodeLookupCache, OwnerId
+from socialsite.store.shared_task import SharedTask
 from socialsite.store.topology.shard_map import (
     FORMED,
     ShardMap,
@@ -26,25 +27,25 @@ from socialsite.store.topology.shard_map import (
 )
 
 TAG_CACHE_SIZE = 65_536
-"""Tags whose partition is remembered: pages ask for the same ones again and again."""
+"""Tags whose partition is cached, because pages use the same tags repeatedly."""
 MAP_LEASE_S = 1.0
-"""A process may send to a shard for so long after it has seen its own map there. Who changes a map waits
-longer than this before the first key moves."""
+"""A process may use a shard this long after it has seen its own map there. A migration waits longer than this before it
+moves the first key."""
 
 
 class ShardMapChanged(StoreUnavailable):
-    """A shard holds another map than this process, or none: nothing is sent to it."""
+    """A shard has a different map, or none. Commands are not sent to it."""
 
 
 class ShardNode(Node):
-    """A shard. Refuses to send what belongs to another map than the one it holds."""
+    """A shard. It sends commands only while its map is the map of this process."""
 
     def __init__(self, address: Address, *, lease_s: float = MAP_LEASE_S) -> None:
         super().__init__(address)
         self.checksum = ""
         self._lease_s = lease_s
         self._lease_until = float("-inf")
-        self._renewal_task: asyncio.Task[None] | None = None
+        self._renewal = SharedTask(self._renew_lease)
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         await self._ensure_lease()
@@ -63,37 +64,33 @@ class ShardNode(Node):
         return await super()._send_commands(commands)
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
-        """Look at once: who was restarted without its data must not be read as empty."""
+        """Verify the map first: a shard that restarted without its data must not be read as empty."""
         await super()._prepare(connection)
         await self._verify_map(connection)
 
     async def _ensure_lease(self) -> None:
         if self.checksum and asyncio.get_running_loop().time() >= self._lease_until:
-            if self._renewal_task is None or self._renewal_task.done():
-                self._renewal_task = asyncio.create_task(self._renew_lease())
-                self._renewal_task.add_done_callback(_ignore_exception)
-            await asyncio.shield(self._renewal_task)
+            await self._renewal.join()
 
     async def _renew_lease(self) -> None:
-        """Renew the lease: all who wait for it share one look."""
         await self._verify_map(self._connection or await self._connect())
 
     async def _verify_map(self, connection: PipelinedConnection) -> None:
-        if not self.checksum:  # the map is being read for the first time
+        if not self.checksum:  # Shards.open has not read the map yet
             return
-        asked_at = asyncio.get_running_loop().time()
-        (held,) = await connection.send(encode(("HGET", shard_key(), "checksum")), 1, self._reply_timeout_s)
-        if isinstance(held, StoreError):
-            raise held
-        if held is None:
+        sent_at = asyncio.get_running_loop().time()
+        (checksum,) = await connection.send(encode(("HGET", shard_key(), "checksum")), 1, self._reply_timeout_s)
+        if isinstance(checksum, StoreError):
+            raise checksum
+        if checksum is None:
             raise ShardMapChanged(f"{self.address} holds no map any more: it was emptied, restore its data")
-        if held.decode() != self.checksum:
+        if checksum.decode() != self.checksum:
             raise ShardMapChanged(f"{self.address} holds another map than this process: restart the process")
-        self._lease_until = asked_at + self._lease_s
+        self._lease_until = sent_at + self._lease_s
 
 
 class Shards:
-    """Tags on shards. `components`: what lives here, for the look at servers that hold data already."""
+    """Tags on shards. `components`: the components stored here, to recognize servers that already have data."""
 
     def __init__(
         self,
@@ -125,13 +122,13 @@ class Shards:
         return self._lookup_cache.group_by_node(owners, key_of)
 
     async def open(self) -> None:
-        """Read the map from every shard, make it at the first start. Raises InvalidShardMap, StoreUnavailable."""
-        held = await self._read_maps()
-        if not any(each is not None and each.is_formed for each in held):
-            held = await self._form_map(held)
-        shards = [self._require_position(number, each) for number, each in enumerate(held)]
+        """Read the map from every shard; create it at the first start. Raises InvalidShardMap, StoreUnavailable."""
+        stored_maps = await self._read_maps()
+        if not any(stored is not None and stored.is_formed for stored in stored_maps):
+            stored_maps = await self._form_map(stored_maps)
+        shards = [self._require_position(number, stored) for number, stored in enumerate(stored_maps)]
         require_same_map(self._nodes, shards)
-        await self._execute_on_all(("HSET", shard_key(), "state", FORMED))
+        await asyncio.gather(*(node.execute("HSET", shard_key(), "state", FORMED) for node in self._nodes))
         self._partition_of = lru_cache(maxsize=TAG_CACHE_SIZE)(shards[0].shard_map.partitioner.partition_of)
         for node in self._nodes:
             node.checksum = shards[0].shard_map.checksum
@@ -143,29 +140,21 @@ class Shards:
     async def _read_maps(self) -> list[StoredShardMap | None]:
         return list(await asyncio.gather(*(read_shard_map(node) for node in self._nodes)))
 
-    async def _execute_on_all(self, command: Command) -> None:
-        await asyncio.gather(*(node.execute(*command) for node in self._nodes))
+    async def _form_map(self, stored_maps: Sequence[StoredShardMap | None]) -> list[StoredShardMap | None]:
+        """Create the map at the first start and return the stored maps.
 
-    async def _form_map(self, held: Sequence[StoredShardMap | None]) -> list[StoredShardMap | None]:
-        """First start: the first shard decides about the map, so that processes that start together agree.
-
-        It is `forming` until every shard holds it: a start that was broken off goes on where it stopped.
+        The map on the first shard is used, so that processes that start together agree. Its state is `forming` until
+        every shard has the map, so that the next start continues after a crash.
         """
-        wanted = held[0].shard_map if held[0] else ShardMap.new(self._kind or "hash", len(self._nodes))
-        places = [(node, number) for number, node in enumerate(self._nodes)]
-        looks = (require_no_foreign_keys(*place, wanted.partitioner, self._components) for place in places)
-        await asyncio.gather(*looks)
-        await self._nodes[0].pipeline([wanted.form_command(0)])
-        first = await read_shard_map(self._nodes[0])
-        agreed = self._require_position(0, first).shard_map
-        await asyncio.gather(*(node.pipeline([agreed.form_command(number)]) for node, number in places[1:]))
+        first = stored_maps[0]
+        proposal = first.shard_map if first else ShardMap.new(self._kind or "hash", len(self._nodes))
+        numbered = list(enumerate(self._nodes))
+        expected = proposal.partitioner, self._components
+        await asyncio.gather(*(require_no_foreign_keys(node, number, *expected) for number, node in numbered))
+        await self._nodes[0].pipeline([proposal.form_command(0)])
+        agreed = self._require_position(0, await read_shard_map(self._nodes[0])).shard_map
+        await asyncio.gather(*(node.pipeline([agreed.form_command(number)]) for number, node in numbered[1:]))
         return await self._read_maps()
 
-    def _require_position(self, number: int, held: StoredShardMap | None) -> StoredShardMap:
-        return require_position(self._nodes[number], held, number, len(self._nodes), self._kind)
-
-
-def _ignore_exception(look: "asyncio.Task[None]") -> None:
-    """Whoever waited for it may have been cancelled; the next to come looks again."""
-    if not look.cancelled():
-        look.exception()
+    def _require_position(self, number: int, stored: StoredShardMap | None) -> StoredShardMap:
+        return require_position(self._nodes[number], stored, number, len(self._nodes), self._kind)

@@ -1,4 +1,4 @@
-"""One server holds everything: embedded, or a Redis somebody runs; with replicas for reads that may lag."""
+"""One Redis server for all keys, with optional replicas for reads that may lag."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,8 +10,6 @@ from socialsite.store.replicas import ReplicaNode, Replicas
 
 
 class Standalone:
-    """Every tag on one node."""
-
     def __init__(self, url: str, replicas: Sequence[Address] = ()) -> None:
         self._node = Node(Address.parse(url))
         self._replicas = tuple(ReplicaNode(address, self._node) for address in replicas)
@@ -32,7 +30,7 @@ class Standalone:
         return [(self._node, owners)]
 
     async def open(self) -> None:
-        """Nothing to look at but replicas: the first command connects. Raises NotAReplica."""
+        """Check the replicas; the first command connects to the server. Raises NotAReplica."""
         await asyncio.gather(*(replica.check_role() for replica in self._replicas))
 
     async def close(self) -> None:

@@ -1,8 +1,8 @@
-"""What Twemproxy 0.5 (Debian's nutcracker) carries, and what it would close the connection on.
+"""Twemproxy 0.5 (Debian's nutcracker): one address for several servers; the proxy places keys by its own ring.
 
-Its parser knows commands by their number of arguments: EXPIRE with GT is as unknown to it as MULTI. So the
-list gives for each command the least and the most arguments, without its name; None: any number. Only what
-works on one tag is on it. Held against the real program by tests/contract/store/test_topology_twemproxy.py.
+Twemproxy closes the connection, with all commands in flight, when it gets a command that it does not support. So this
+module refuses such a command before it is sent. Administrative commands (INFO, SCAN, TIME) are sent to the servers
+themselves, the `nodes` parameter of the URL.
 """
 
 import asyncio
@@ -51,14 +51,23 @@ SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
     # scripts: only with a key, which routes them
     "EVAL": (3, None), "EVALSHA": (3, None),
 }  # fmt: skip
+"""The commands on keys of one tag that Twemproxy supports: minimum and maximum number of arguments (None: no maximum).
+
+Its parser accepts a command only with a known number of arguments: EXPIRE with GT is refused like MULTI.
+tests/contract/store/test_topology_twemproxy.py compares this table with the real program.
+"""
+PROBE_TAG_COUNT = 128
+"""Tags that `open` writes. It misses a server that is not in the URL once in 10^16 starts with four servers, once in
+10^6 starts with ten."""
+PROBE_TTL_MS = 10_000
 
 
 class UnsupportedByTwemproxy(CommandRefused):
-    """The proxy cannot carry the command; it was not sent."""
+    """The proxy does not support the command. The command was not sent."""
 
 
 def require_supported(command: Sequence[Any]) -> None:
-    """Raises UnsupportedByTwemproxy for a command that is not on the list."""
+    """Raises UnsupportedByTwemproxy if the command is not in SUPPORTED_COMMANDS."""
     name = str(command[0])
     least, most = SUPPORTED_COMMANDS.get(name, (0, -1))
     arguments = len(command) - 1
@@ -71,7 +80,7 @@ def require_supported(command: Sequence[Any]) -> None:
 
 
 def unsupported_error(what: str, command: Sequence[Any]) -> UnsupportedByTwemproxy:
-    """One sentence that names the component and says what to set."""
+    """Return an error that names the component and the setting to change."""
     key = next((part for part in command if isinstance(part, Key)), None)
     if key is None:
         return UnsupportedByTwemproxy(f"Twemproxy does not carry {what}: send it to the servers behind it")
@@ -81,17 +90,12 @@ def unsupported_error(what: str, command: Sequence[Any]) -> UnsupportedByTwempro
     )
 
 
-PROBE_TAG_COUNT = 128
-"""Tags tried at the start: a server that is not named goes unseen once in 10^16 of four, in 10^6 of ten."""
-PROBE_TTL_MS = 10_000
-
-
 class TwemproxyMisconfigured(StoreError):
-    """The proxy does not place keys as the site needs it. The message says what to do."""
+    """The proxy does not place keys by their tag, or the URL lacks a server. The message says what to do."""
 
 
 class TwemproxyNode(Node):
-    """The proxy. Commands of one pipeline keep their order for each key, as on a server."""
+    """The proxy. Within one pipeline, commands on one key keep their order."""
 
     def __init__(self, address: Address, servers: Sequence[Node]) -> None:
         super().__init__(address)
@@ -102,7 +106,7 @@ class TwemproxyNode(Node):
         return super().disconnect_count + sum(server.disconnect_count for server in self._servers)
 
     async def wait_for_aof(self) -> None:
-        """The servers know; which of them answered, only the proxy does. One that was away did not."""
+        """Wait for all reachable servers, because only the proxy knows which of them answered."""
         await asyncio.gather(*(_wait_for_aof_if_reachable(server) for server in self._servers))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
@@ -129,45 +133,46 @@ class TwemproxyNode(Node):
         return await super()._send_commands(commands)
 
     def _encode(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
-        """SCRIPT LOAD is not carried: a digest is tried, and the script sent where it is unknown.
+        """Encode scripts as EVALSHA, because the proxy does not support SCRIPT LOAD.
 
-        Not in the company of other commands on its tag, which would overtake the second try: it goes whole.
+        `_handle_error_replies` repeats an unknown script with its source. A script is encoded with its source at once
+        if the pipeline has other commands on its tag, because they would run before the repeated script.
         """
-        company = Counter(routing_key(command).tag for command in commands) if len(commands) > 1 else {}
-        return 0, b"".join(encode(_script_command(command, company)) for command in commands)
+        tag_counts = Counter(routing_key(command).tag for command in commands) if len(commands) > 1 else {}
+        return 0, b"".join(encode(_script_command(command, tag_counts)) for command in commands)
 
     async def _handle_error_replies(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
-        """The scripts that servers had not seen are sent whole, all in one round trip."""
-        missing = [place for place, reply in enumerate(replies) if isinstance(reply, ScriptMissing)]
-        if missing:
-            sources = [as_eval(commands[place]) for place in missing]
-            for place, reply in zip(missing, await super()._send_commands(sources), strict=True):
-                replies[place] = reply
+        """Send the sources of unknown scripts in one more round trip."""
+        positions = [n for n, reply in enumerate(replies) if isinstance(reply, ScriptMissing)]
+        if positions:
+            evals = [as_eval(commands[n]) for n in positions]
+            for n, reply in zip(positions, await super()._send_commands(evals), strict=True):
+                replies[n] = reply
         return await super()._handle_error_replies(commands, replies)
 
 
 async def _wait_for_aof_if_reachable(server: Node) -> None:
-    """Away is who cannot be connected to; who goes just now may have answered before."""
-    losses = server.disconnect_count
+    """Ignore a server that cannot be reached, but not one that disconnects meanwhile: it may have answered before."""
+    disconnects_before = server.disconnect_count
     try:
         await server.wait_for_aof()
     except NotDurable:
         raise
     except StoreUnavailable:
-        if server.disconnect_count != losses:
+        if server.disconnect_count != disconnects_before:
             raise
 
 
-def _script_command(command: Command, company: Mapping[str, int]) -> Command:
+def _script_command(command: Command, tag_counts: Mapping[str, int]) -> Command:
     if not isinstance(command[1], Script):
         return command
-    if company and company[routing_key(command).tag] > 1:
+    if tag_counts and tag_counts[routing_key(command).tag] > 1:
         return as_eval(command)
     return (command[0], command[1].sha, *command[2:])
 
 
 class Twemproxy:
-    """Every tag behind one proxy; `nodes` are the servers that hold the data."""
+    """All keys behind one proxy. `nodes` are the servers that have the data."""
 
     def __init__(self, address: Address, servers: Sequence[Address]) -> None:
         self._servers = tuple(Node(server) for server in servers)
@@ -192,36 +197,31 @@ class Twemproxy:
             await node.close()
 
     async def open(self) -> None:
-        """Write a few keys and look where they went: a wrong configuration would lose data silently."""
+        """Write a few keys and check their servers, because a wrong configuration would lose data silently."""
         tags = [f"t{secrets.randbelow(10**9)}" for _ in range(PROBE_TAG_COUNT)]
-        # Names far apart: without hash_tag the whole key is hashed, and some hashes keep neighbours together.
+        # Random names: without hash_tag the proxy hashes the whole key, and some hashes place similar names together.
         names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
         pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
         keys = [key for pair in pairs for key in pair]
         await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
-        looked = await asyncio.gather(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
-        for place in range(0, len(keys), 2):
-            self._check_placement([[number for number, found in enumerate(looked) if found[place + n]] for n in (0, 1)])
+        exists = await asyncio.gather(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
+        servers_of_key = [
+            [server for server, reply in enumerate(column) if reply] for column in zip(*exists, strict=True)
+        ]
+        for first in range(0, len(keys), 2):
+            self._check_placement(servers_of_key[first], servers_of_key[first + 1])
         await self._proxy.pipeline([("DEL", key) for key in keys])
 
-    def _check_placement(self, holders: list[list[int]]) -> None:
-        """Of two keys with one tag: the servers that hold each."""
+    def _check_placement(self, one: list[int], other: list[int]) -> None:
+        """Check the servers that have each of two keys with the same tag. Raises TwemproxyMisconfigured."""
         at = self._proxy.address
-        if not all(holders):
+        if not one or not other:
             raise TwemproxyMisconfigured(
                 f"Twemproxy at {at} has servers that `nodes` does not name: name all of them in the URL"
             )
-        if holders[0] != holders[1]:
+        if one != other:
             raise TwemproxyMisconfigured(
                 f'Twemproxy at {at} does not place keys by their tag: put `hash_tag: "{{}}"` into its pool'
             )
-        if len(holders[0]) > 1:
+        if len(one) > 1:
             raise TwemproxyMisconfigured(f"`nodes` names a server behind Twemproxy at {at} twice: name each once")
-
-
-# MERGED-DOC """Twemproxy (Debian's nutcracker): one entrance, the servers behind it placed by the proxy's own ring.
-#
-# It closes the connection on whatever it does not know, and everything in flight with it; so a command that is
-# not on its list (proxy_commands.py) is refused here, before it is sent. Operators' commands (INFO, SCAN, TIME)
-# go to the servers themselves, the `nodes` of the URL.
-# """
