@@ -8,9 +8,11 @@ PYTHON = $(shell for need in 'import ensurepip, venv' ''; do for v in 3.14 3.13 
 ARGS ?=
 # The checks need a key to read the settings with, and no more.
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
+# Two test processes a processor: many tests wait for a clock or for a server that they kill.
+PYTEST = $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$((2 * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help
-.PHONY: help run test contract topologies faults cluster check quality coverage mutation bench screenshots lighthouse validity pins messages format clean distclean
+.PHONY: help run test nightly contract cluster-contract topologies faults cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -18,17 +20,25 @@ help: ## Show this list
 run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8001")
 	@$(BIN)/python manage.py quickstart $(ARGS)
 
-test: $(VENV)/.dev ## Run every test (ARGS="tests/unit -k home")
-	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} $(ARGS)
+test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit -k home")
+	@$(PYTEST) -m "not nightly" $(ARGS)
+
+nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, and the watch over the event loop
+	@$(PYTEST)
+	@$(MAKE) --no-print-directory topologies
+	@$(MAKE) --no-print-directory quality
 
 contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k follow")
 	@failed=; for topology in $(TOPOLOGIES); do echo "On $$topology:"; \
-		$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/contract --topology=$$topology $(ARGS) \
+		$(PYTEST) tests/contract --topology=$$topology $(ARGS) \
 			|| failed="$$failed $$topology"; done; \
 		[ -z "$$failed" ] || { echo "Failed on$$failed."; exit 1; }
 TOPOLOGIES := single embedded shards-hash shards-ring shards-range shards-list sentinel twemproxy cluster
 
-topologies: ## Run what CI does of them: all on cluster, repositories and recipes on the others
+cluster-contract: ## Run the contract tests of repositories and recipes on a cluster, as CI does
+	@$(MAKE) --no-print-directory contract TOPOLOGIES=cluster ARGS="$(call ignored,$(COMPOSED) $(SERVED))"
+
+topologies: ## Run all contract tests on a cluster, those of repositories and recipes on the other topologies
 	@$(MAKE) --no-print-directory contract TOPOLOGIES=cluster
 	@$(MAKE) --no-print-directory contract TOPOLOGIES=embedded \
 		ARGS="$(call ignored,$(filter-out site/state_machine maintenance/backup importing/demo,$(COMPOSED)))"
@@ -51,27 +61,29 @@ SERVED := reading/bookmarks reading/boosts_model fanout/deadletters posts/deleti
 	fanout/syndication reactions/withdrawn_boosts
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
-	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} tests/faults $(ARGS)
+	@$(PYTEST) tests/faults $(ARGS)
 
 cluster: $(VENV)/.dev ## Start a topology on loopback until Ctrl-C (TOPOLOGY=sentinel, twemproxy, shards-hash...)
 	@$(BIN)/python -m tests.support.topologies $(TOPOLOGY)
 TOPOLOGY := cluster
 
-check: $(VENV)/.dev ## Lint, types, import contracts, templates, system checks, unit tests
+check: lint ## Lint, types, import contracts, templates, system checks, unit tests
+	$(PYTEST) tests/unit
+
+lint: $(VENV)/.dev ## All of check but the unit tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/djlint --lint --quiet templates
 	$(KEYED) $(BIN)/mypy
 	$(KEYED) $(BIN)/python manage.py check --fail-level WARNING
-	$(BIN)/python -m pytest -n 0 tests/unit
 
 quality: $(VENV)/.dev ## Run the contract tests while watching that nothing keeps an event loop waiting
-	@$(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.loop_watch -o faulthandler_timeout=900 tests/contract $(ARGS)
+	@$(PYTEST) -p tests.quality.loop_watch -o faulthandler_timeout=900 tests/contract $(ARGS)
 
 coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line, into docs/reference/quality.md
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
-	@SCRIPT_USE=.cache/coverage/use $(BIN)/python -m pytest -n $${TEST_PROCESSES:-auto} -p tests.quality.script_use \
+	@SCRIPT_USE=.cache/coverage/use $(PYTEST) -p tests.quality.script_use \
 		tests/unit tests/contract --cov --cov-context=test --cov-report= $(ARGS)
 	@$(BIN)/python -m tests.quality.coverage_report
 

@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import releases
 from tests.support.redis_server import RedisServer
 
 FAULT_TESTS_DIR = Path(__file__).parent
-collect_ignore = [] if releases.has_commit(releases.BEFORE_BOOSTS) else ["test_rolling_upgrade.py"]
-"""A checkout without the history (a shallow clone) has no earlier release to upgrade from."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

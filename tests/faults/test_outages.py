@@ -48,11 +48,13 @@ def test_a_failover_by_sentinel_costs_nothing_that_a_replica_had_to_confirm() ->
     require_kept(outages.sentinel_fails_over(confirmed=True))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("case", ["a_master_is_killed", "a_lagging_replica_takes_over"])
 def test_without_confirmation_users_still_see_nothing_but_503(case: str) -> None:
     """What is lost then is published (docs/reference/reliability.md), not promised."""
     require_fair(getattr(outages, case)(random.randrange(MASTERS), confirmed=False))
 
 
+@pytest.mark.nightly
 def test_without_confirmation_users_still_see_nothing_but_503_while_sentinel_fails_over() -> None:
     require_fair(outages.sentinel_fails_over(confirmed=False))

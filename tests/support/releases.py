@@ -5,18 +5,12 @@ from pathlib import Path
 
 from tests.support.site import ROOT
 
-BEFORE_BOOSTS = "a512ec5"
-"""Knows posts, homes, lists and hashtags, but no boosts, likes, blocks, audiences and notifications."""
-
-
-def has_commit(commit: str) -> bool:
-    """False in a checkout without this history, as a shallow clone is."""
-    known = subprocess.run(["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True)
-    return known.returncode == 0
+PREVIOUS = "93ae5cb"
+"""The last commit before modules were moved to one folder a feature."""
 
 
 def unpack_release(commit: str, directory: Path) -> Path:
-    """`directory`, with the files of that commit."""
+    """Write the files of a commit to `directory`. Raises CalledProcessError if the clone lacks the commit."""
     archive = directory.with_suffix(".tar")
     directory.mkdir()
     subprocess.run(["git", "archive", "-o", str(archive), commit], cwd=ROOT, check=True)
