@@ -145,7 +145,7 @@ async def _restore(services: "Services", path: Path) -> tuple[float, float]:
     await restore.require_empty()
     await restore.load(file, services.clock.now_ms())
     loaded = time.perf_counter()
-    await services.recovering.recover()
+    await services.rebuild_after_restore.run()
     return loaded - started, time.perf_counter() - loaded
 
 
@@ -153,7 +153,7 @@ async def _audit(services: "Services") -> "tuple[float, AuditReport]":
     from timelines.audit import Audit
 
     started = time.perf_counter()
-    report = await Audit(services.audit_places).run()
+    report = await Audit(services.audit_context).run()
     return time.perf_counter() - started, report
 
 

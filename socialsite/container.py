@@ -26,8 +26,8 @@ from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.archive.service import ArchivingService
 from timelines.audit.audit import Audit
-from timelines.audit.rebuild_after_restore import Recovering
-from timelines.audit.repairs import Places
+from timelines.audit.context import AuditContext
+from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
 from timelines.audit.trimming import Trimming
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
@@ -581,9 +581,9 @@ class Services:
         )
 
     @cached_property
-    def audit_places(self) -> Places:
+    def audit_context(self) -> AuditContext:
         at = self.repositories
-        return Places(
+        return AuditContext(
             store=self.store,
             accounts=at.accounts,
             sessions=at.sessions,
@@ -598,8 +598,7 @@ class Services:
             members=at.members,
             reactions=at.reactions,
             pulled=at.pulled,
-            reading=self.reading,
-            touched=self.affected_timelines,
+            affected=self.affected_timelines,
             outbox=self.outbox,
             clock=self.clock,
             config=self.config,
@@ -607,20 +606,20 @@ class Services:
 
     @property
     def audit(self) -> Audit:
-        """A new audit: each is for one run at a time."""
-        return Audit(self.audit_places)
+        """A new audit, for one run at a time."""
+        return Audit(self.audit_context)
 
     @cached_property
     def audit_sampler(self) -> AuditSampler:
-        return AuditSampler.over(self.audit_places)
+        return AuditSampler.over(self.audit_context)
 
     @cached_property
     def trimming(self) -> Trimming:
-        return Trimming(self.audit_places)
+        return Trimming(self.audit_context)
 
     @cached_property
-    def recovering(self) -> Recovering:
-        return Recovering(accounts=self.repositories.accounts, rebuilding=self.rebuilding, places=self.audit_places)
+    def rebuild_after_restore(self) -> RebuildAfterRestore:
+        return RebuildAfterRestore(context=self.audit_context, rebuilding=self.rebuilding)
 
 
 ATTRIBUTE_BY_CLASS = {

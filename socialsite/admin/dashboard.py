@@ -15,7 +15,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
-from timelines.audit.repair_log import AuditDrift
+from timelines.audit.sampler import DamageCounts
 
 PART_TIMEOUT_S = 2.5  # twice this is less than a request has in all (handler.py)
 T = TypeVar("T")
@@ -47,7 +47,7 @@ async def read_dashboard(services: Services) -> Dashboard:
         _or_unavailable(read_fan_outs(services)),
         _or_unavailable(read_node_health(services)),
         _or_unavailable(MemorySnapshotCache.for_store(services.store).get_snapshot(services)),
-        _or_unavailable(AuditDrift(services.store).counts()),
+        _or_unavailable(DamageCounts(services.store).read()),
     )
     ids = {each.next_pass.author_id for each in fan_outs or ()}
     authors = await _or_unavailable(services.accounts.find_authors(ids)) if ids else {}

@@ -16,7 +16,7 @@ from socialsite.admin.memory_places import SharedKey, list_shared_keys
 from socialsite.admin.memory_sample import SAMPLE_TTL_MS, SAMPLES_KEPT
 from socialsite.container import Services
 from socialsite.ids import PostId
-from socialsite.maintenance.families import get_family
+from socialsite.maintenance.key_families import get_family
 from socialsite.maintenance.memory import POST_FAMILY, FamilyMemory, MemoryReport
 from socialsite.store import Command, Reply, Store
 from socialsite.store.commands import routing_key

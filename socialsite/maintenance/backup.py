@@ -13,7 +13,7 @@ from typing import Protocol
 
 from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, BackupWriter
 from socialsite.maintenance.dump import KeyRecord, read_key_records
-from socialsite.maintenance.families import (
+from socialsite.maintenance.key_families import (
     ACCOUNTS_PASS,
     BODIES_PASS,
     FIRST_KEYS,

@@ -12,7 +12,7 @@ from statistics import median
 
 from socialsite.ids import ms_from_id
 from socialsite.maintenance.backup import scan_keys
-from socialsite.maintenance.families import get_family
+from socialsite.maintenance.key_families import get_family
 from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress
 from socialsite.recipes.memory_guard import parse_memory_info
 from socialsite.store import Command, Key, Node, Store

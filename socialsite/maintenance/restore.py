@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from socialsite.maintenance.backup import ARCHIVED_BODY_TYPE, scan_keys
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_key_records
-from socialsite.maintenance.families import INSTALL_KEYS
+from socialsite.maintenance.key_families import INSTALL_KEYS
 from socialsite.maintenance.scanning import OnProgress, ignore_progress
 from socialsite.store import Command, Key, Store, StoreError
 

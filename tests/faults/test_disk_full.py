@@ -120,8 +120,8 @@ async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stan
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             await World(services).deliver_all()
             stands = await services.repositories.posts.find_many(acknowledged)
-            report = await Audit(services.audit_places, second_look_after_s=0.1).run()
+            report = await Audit(services.audit_context, second_check_after_s=0.1).run()
     print(f"always: {len(acknowledged)} posts acknowledged before the end, {len(stands)} stand")
     assert len(acknowledged) >= 20
     assert sorted(stands) == acknowledged
-    assert not report.damage, [str(finding) for finding in report.findings]
+    assert not report.damage, [str(finding) for finding in report.discrepancies]

@@ -82,5 +82,5 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
 
 async def nothing_is_half_done(server: RedisServer) -> None:
     async with open_services(StoreUrls(server.url), ServiceConfig()) as opened:
-        report = await Audit(opened.audit_places, second_look_after_s=0.5).run()
-    assert not report.damage, [str(finding) for finding in report.findings]
+        report = await Audit(opened.audit_context, second_check_after_s=0.5).run()
+    assert not report.damage, [str(finding) for finding in report.discrepancies]

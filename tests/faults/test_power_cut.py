@@ -93,8 +93,8 @@ async def found_on(disk: Path, post_ids: list[int]) -> set[int]:
     try:
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             await World(services).deliver_all()
-            report = await Audit(services.audit_places, second_look_after_s=0.1).run()
-            assert not report.damage, [str(finding) for finding in report.findings]
+            report = await Audit(services.audit_context, second_check_after_s=0.1).run()
+            assert not report.damage, [str(finding) for finding in report.discrepancies]
             return set(await services.repositories.posts.find_many(post_ids))
     finally:
         server.stop()

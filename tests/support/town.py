@@ -55,16 +55,16 @@ class SampleSite:
         return reply
 
     async def audit(self, **options: Any) -> AuditReport:
-        return await Audit(self.services.audit_places, second_look_after_s=0.01).run(**options)
+        return await Audit(self.services.audit_context, second_check_after_s=0.01).run(**options)
 
     async def repair_until_clean(self) -> None:
         """Repaired in a few rounds: what one mends lets the next see more."""
         for _ in range(3):
             await self.world.deliver_all()
             report = await self.audit(repair=True)
-            if not report.findings:
+            if not report.discrepancies:
                 break
-        assert [str(finding) for finding in report.findings] == []
+        assert [str(finding) for finding in report.discrepancies] == []
 
     async def all_keys(self) -> list[Key]:
         return [key async for some in scan_store(self.services.store) for key in some]

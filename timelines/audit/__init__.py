@@ -1,11 +1,11 @@
-"""The audit: holds everything the store keeps against everything else it keeps, and repairs on request.
+"""The audit: compares every value in the store with the others that it must agree with, and repairs on request.
 
-A walk over the keys hands each to the checks of its family. What a check finds is only a suspicion until a
-second look, a little later and with nothing remembered, finds the same: so the audit is safe while the site
-serves. `damage` should never be there; a `leftover` is what crashes and expiry leave by design, harmless.
+A walk over the keys hands each to the check of its family (key_families.py). What a check finds is reported only if a
+second check, a little later and without cached reads, finds it again: so an audit is safe while the site serves.
+Discrepancies are damage, which should never occur, or leftovers of crashes and expiry, which are harmless.
 """
 
 from timelines.audit.audit import Audit, AuditReport
-from timelines.audit.discrepancy import Finding
+from timelines.audit.discrepancy import Discrepancy
 
-__all__ = ["Audit", "AuditReport", "Finding"]
+__all__ = ["Audit", "AuditReport", "Discrepancy"]

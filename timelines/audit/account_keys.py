@@ -1,26 +1,26 @@
-"""The keys that are one account's alone, besides its posts and sessions: for audits and weighing."""
+"""The keys that belong to one account alone, without its posts and sessions: for audits and memory estimates."""
 
 from accounts import keys as account_keys
 from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines import keys
 
-OWN = (
-    keys.liked_posts, keys.boosted_posts, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.follow_requests,
-    keys.sent_follow_requests, keys.boosts_hidden, keys.exclusive_lists, keys.keyword_filters, keys.notifications, keys.last_read_notification,
-    keys.preferences, keys.followed_hashtags, keys.markers,
+KEYS_OF_ACCOUNT = (
+    keys.liked_posts, keys.boosted_posts, keys.bookmarks, keys.blocks, keys.blocked_by, keys.mutes, keys.boosts_hidden,
+    keys.follow_requests, keys.sent_follow_requests, keys.exclusive_lists, keys.keyword_filters, keys.notifications,
+    keys.last_read_notification, keys.preferences, keys.followed_hashtags, keys.markers,
 )  # fmt: skip
 
 
 def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int) -> list[Key]:
-    """Whether they stand in the store or not."""
+    """Return the keys, also those that do not exist."""
     owned = [
         account_keys.account(AccountId(account_id)),
         account_keys.session_index(AccountId(account_id)),
         keys.home_timeline(account_id),
         *keys.AuthorFeedKeys(profile_partitions).feed_keys(account_id),
         keys.list_index(account_id),
-        *(key_of(account_id) for key_of in OWN),
+        *(key_of(account_id) for key_of in KEYS_OF_ACCOUNT),
     ]
     for number in range(follow_partitions):
         owned.append(keys.following(f"p{number}", account_id))

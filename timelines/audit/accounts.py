@@ -1,147 +1,191 @@
-"""Accounts, their handles, and the counter of their ids."""
+"""Accounts, their handles, the counter of their ids, their sessions and their notifications."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from accounts import keys as account_keys
 from accounts.accounts.stored_values import ACCOUNT_FIELDS
-from accounts.domain import DELETED, SUSPENDED
+from accounts.domain import DELETED, SESSIONS_CAP, SUSPENDED
 from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
-from timelines.audit.discrepancy import Finding
-from timelines.audit.reader import Looking
-from timelines.audit.repairs import Places
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy, detail_of
+from timelines.audit.reader import ABSENT, AuditReader
+from timelines.notifications.notification import Notification
 
-NUMBERS = frozenset({"created_ms", "staff", "version"})
-LATER = frozenset({"private"})
-"""Fields that accounts of earlier releases do not have."""
-NEW_FOR_MS = 60_000  # a sign-up may still be between the account and its handle
+NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
+OPTIONAL_FIELDS = frozenset({"private"})
+"""Fields that were added later: older accounts do not have them."""
+SIGN_UP_MS = 60_000  # a sign-up may still be between the account and its handle
 
 
 class AccountChecks:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context
 
-    async def accounts(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        ids = [int(key.tag) for key in found]
+    async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each account has all its fields, an id below the counter and its handle; a deleted one has nothing else."""
+        discrepancies: list[Discrepancy] = []
         counter = account_keys.account_ids()
-        last = await look.number(counter)
-        rows = await look.gather(("HMGET", key, *ACCOUNT_FIELDS) for key in found)
-        findings: list[Finding] = []
-        if ids and last is not None and max(ids) > last:
-            highest = found[ids.index(max(ids))]
-            findings.append(Finding("account_counter_low", highest, repair=partial(self._raise, max(ids))))
-        whole: dict[Key, dict[str, str]] = {}
-        for key, row in zip(found, rows, strict=True):
+        last_id, highest = await reader.read_counter(counter), max(checked, key=lambda key: int(key.tag))
+        if last_id is not None and int(highest.tag) > last_id:
+            repair = self._context.raise_counter(counter, int(highest.tag))
+            discrepancies.append(Discrepancy("account_counter_low", highest, repair=repair))
+        accounts: dict[Key, dict[str, str]] = {}
+        for key, (row,) in await reader.read_each(checked, ("HMGET", *ACCOUNT_FIELDS)):
             if row.count(None) == len(ACCOUNT_FIELDS):
-                continue  # gone since the walk met it
-            if lost := lost_of(row):
-                findings.append(self._half(key, lost))
+                continue  # deleted since the walk met it
+            if missing := find_missing_fields(row):
+                fill = partial(self.fill, key, missing)
+                discrepancies.append(Discrepancy("account_half", key, ",".join(missing), fill))
             else:
-                whole[key] = facts_of(row)
-        findings += await self._handles_of(look, whole)
-        return findings + await self._unswept(look, [k for k, f in whole.items() if f["state"] == DELETED])
+                accounts[key] = {f: (v or b"").decode() for f, v in zip(ACCOUNT_FIELDS, row, strict=True)}
+        discrepancies += await self._check_handles(reader, accounts)
+        deleted = [key for key, fields in accounts.items() if fields["state"] == DELETED]
+        return discrepancies + await self._find_unpurged(reader, deleted)
 
-    async def handles(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        """Each handle leads to an account of that handle."""
-        owners = dict(zip(found, await look.gather(("GET", key) for key in found), strict=True))
-        pairs = [(key, int(owner)) for key, owner in owners.items() if owner is not None and owner.isdigit()]
-        asked = [("HGET", account_keys.account(AccountId(owner)), "handle") for _, owner in pairs]
-        findings = [
-            Finding("handle_of_nobody", key, "", self._places.run(("DEL", key)))
-            for key, owner in owners.items()
-            if owner is not None and not owner.isdigit()
-        ]
-        for (key, owner), handle in zip(pairs, await look.gather(asked), strict=True):
-            repair = self._places.run(("DEL", key))
-            if handle is None:
-                if (await look.states([owner]))[owner] == "absent":
-                    findings.append(Finding("handle_without_account", key, str(owner), repair))
-            elif account_keys.handle(handle.decode()) != key:
-                findings.append(Finding("handle_of_nobody", key, str(owner), repair))
-        return findings
+    async def handles(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each handle names an account that has this handle."""
+        discrepancies: list[Discrepancy] = []
+        owners: dict[Key, int] = {}
+        for key, (owner,) in await reader.read_each(checked, ("GET",)):
+            if owner is not None and owner.isdigit():
+                owners[key] = int(owner)
+            elif owner is not None:
+                discrepancies.append(Discrepancy("handle_of_nobody", key, "", self._context.run(("DEL", key))))
+        handles = await reader.gather(("HGET", account_keys.account(AccountId(i)), "handle") for i in owners.values())
+        existing = await reader.existing_accounts(owners.values())
+        for (key, owner), handle in zip(owners.items(), handles, strict=True):
+            delete = self._context.run(("DEL", key))
+            if handle is None and owner not in existing:
+                discrepancies.append(Discrepancy("handle_without_account", key, str(owner), delete))
+            elif handle is not None and account_keys.handle(handle.decode()) != key:
+                discrepancies.append(Discrepancy("handle_of_nobody", key, str(owner), delete))
+        return discrepancies
 
-    async def _handles_of(self, look: Looking, accounts: Mapping[Key, Mapping[str, str]]) -> list[Finding]:
+    async def _check_handles(self, reader: AuditReader, accounts: Mapping[Key, Mapping[str, str]]) -> list[Discrepancy]:
         """Each account is found by its handle."""
-        claims = [account_keys.handle(facts["handle"]) for facts in accounts.values()]
-        owners = await look.gather(("GET", claim) for claim in claims)
-        findings: list[Finding] = []
-        settled_ms = self._places.clock.now_ms() - NEW_FOR_MS
-        for key, claim, owner in zip(accounts, claims, owners, strict=True):
-            if owner == key.tag.encode() or (int(accounts[key]["created_ms"]) > settled_ms and owner is None):
-                continue
-            if owner is None:
-                repair = self._places.run(("SET", claim, key.tag, "NX"))
-                findings.append(Finding("account_without_handle", key, repair=repair))
-            else:
-                repair = partial(self._rename, key, claim, int(owner), accounts[key]["handle"])
-                findings.append(Finding("handle_of_another", key, owner.decode(), repair))
-        return findings
+        handle_keys = [account_keys.handle(fields["handle"]) for fields in accounts.values()]
+        owners = await reader.gather(("GET", handle_key) for handle_key in handle_keys)
+        discrepancies: list[Discrepancy] = []
+        signed_up_ms = self._context.clock.now_ms() - SIGN_UP_MS
+        for (key, fields), handle_key, owner in zip(accounts.items(), handle_keys, owners, strict=True):
+            if owner is None and int(fields["created_ms"]) <= signed_up_ms:
+                repair = self._context.run(("SET", handle_key, key.tag, "NX"))
+                discrepancies.append(Discrepancy("account_without_handle", key, repair=repair))
+            elif owner is not None and owner != key.tag.encode():
+                rename = partial(self._rename, key, handle_key, int(owner), fields["handle"])
+                discrepancies.append(Discrepancy("handle_of_another", key, owner.decode(), rename))
+        return discrepancies
 
-    def _half(self, key: Key, lost: Sequence[str]) -> Finding:
-        """What is lost is filled in so that the account can be read, and hidden where its state is lost."""
-        return Finding("account_half", key, ",".join(lost), partial(self.fill, key, lost))
-
-    async def fill(self, key: Key, lost: Sequence[str] = ACCOUNT_FIELDS) -> None:
-        """Put something into what an account has lost."""
+    async def fill(self, key: Key, missing: Sequence[str] = ACCOUNT_FIELDS) -> None:
+        """Fill the missing fields of an account so that it can be read. Without a state it becomes suspended."""
         handle = f"lost_{key.tag}"
-        fill = dict.fromkeys(ACCOUNT_FIELDS, "") | {
+        values = dict.fromkeys(ACCOUNT_FIELDS, "") | {
             "handle": handle, "display_name": handle, "password": "!", "created_ms": "0",
             "state": SUSPENDED, "staff": "0", "version": "1",
         }  # fmt: skip
-        drops = [("HDEL", key, name) for name in lost if name in NUMBERS]
-        await self._places.store.gather([*drops, *(("HSETNX", key, name, fill[name]) for name in lost)])
-        if "handle" in lost:
-            claim = account_keys.handle(handle)
-            await self._places.store.gather([("SET", claim, key.tag, "NX")])
+        drops = [("HDEL", key, name) for name in missing if name in NUMBER_FIELDS]
+        await self._context.store.gather([*drops, *(("HSETNX", key, name, values[name]) for name in missing)])
+        if "handle" in missing:
+            await self._context.store.gather([("SET", account_keys.handle(handle), key.tag, "NX")])
 
-    async def _rename(self, key: Key, claim: Key, owner: int, handle: str) -> None:
-        """Two accounts, one handle: it stays with the one it leads to, if that one has it by its own word."""
-        other = account_keys.account(AccountId(owner))
-        (held,) = await self._places.store.gather([("HGET", other, "handle")])
-        if held == handle.encode():
-            spare = f"lost_{key.tag}"
+    async def _rename(self, key: Key, handle_key: Key, owner: int, handle: str) -> None:
+        """Two accounts have one handle: the account that the handle names keeps it, if its own fields agree."""
+        (other,) = await self._context.store.gather([("HGET", account_keys.account(AccountId(owner)), "handle")])
+        if other == handle.encode():
+            free = f"lost_{key.tag}"
             commands: list[Command] = [
-                ("HSET", key, "handle", spare), ("HINCRBY", key, "version", 1),
-                ("SET", account_keys.handle(spare), key.tag, "NX"),
+                ("HSET", key, "handle", free), ("HINCRBY", key, "version", 1),
+                ("SET", account_keys.handle(free), key.tag, "NX"),
             ]  # fmt: skip
-            await self._places.store.gather(commands)
+            await self._context.store.gather(commands)
         else:
-            await self._places.store.gather([("SET", claim, key.tag)])
+            await self._context.store.gather([("SET", handle_key, key.tag)])
 
-    async def _raise(self, highest: int) -> None:
-        """By the difference, so that ids given out meanwhile stay given out."""
-        key = account_keys.account_ids()
-        (last,) = await self._places.store.gather([("GET", key)])
-        if int(last or 0) < highest:
-            await self._places.store.gather([("INCRBY", key, highest - int(last or 0))])
-
-    async def _unswept(self, look: Looking, deleted: Sequence[Key]) -> list[Finding]:
-        """A deleted account has nothing left, once the worker has been there."""
-        findings: list[Finding] = []
-        sides = (keys.following, keys.followers, keys.lists_with_account)
-        partitions = range(self._places.config.follow_partitions)
+    async def _find_unpurged(self, reader: AuditReader, deleted: Sequence[Key]) -> list[Discrepancy]:
+        """A deleted account has nothing left once the worker has purged it."""
+        discrepancies: list[Discrepancy] = []
+        partitions = range(self._context.config.follow_partitions)
         for key in deleted:
             account_id = int(key.tag)
-            if not await look.is_unswept(account_id):
+            if not await reader.is_unpurged(account_id):
                 continue
-            owned = [*self._places.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
-            owned += [side(f"p{number}", account_id) for side in sides for number in partitions]
-            left = sum(await look.gather(("ZCARD", each) for each in owned))
-            if left:  # counted, so that a sweep at work is no damage: it leaves less at the second look
-                findings.append(Finding("account_unswept", key, str(left), self._places.sweep(account_id)))
-        return findings
+            owned = [*self._context.profiles.keys.feed_keys(account_id), keys.list_index(account_id)]
+            for key_of in (keys.following, keys.followers, keys.lists_with_account):
+                owned += [key_of(f"p{number}", account_id) for number in partitions]
+            left = sum(await reader.gather(("ZCARD", each) for each in owned))
+            if left:  # the number is the detail: a purge at work leaves less at the second read
+                purge = self._context.purge(account_id)
+                discrepancies.append(Discrepancy("account_unswept", key, str(left), purge))
+        return discrepancies
+
+    async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each session belongs to an account, expires, is readable and is in the index, without which it is void."""
+        indexes = [(account_keys.session_index(AccountId(int(key.tag))), key.rpartition(":")[2]) for key in checked]
+        scores = await reader.gather(("ZSCORE", index, session_id) for index, session_id in indexes)
+        states = await reader.read_states(int(key.tag) for key in checked)
+        rows = await reader.read_each(checked, ("GET",), ("PTTL",))
+        discrepancies: list[Discrepancy] = []
+        for (key, (value, ttl_ms)), score in zip(rows, scores, strict=True):
+            if value is None:
+                continue
+            delete = self._context.run(("DEL", key))
+            if states[int(key.tag)] in (ABSENT, DELETED):
+                discrepancies.append(Discrepancy("session_of_nobody", key, repair=delete))
+            elif ttl_ms == -1:
+                discrepancies.append(Discrepancy("session_eternal", key, repair=delete))
+            elif self._context.sessions.parse_session(b"0", value) is None:
+                discrepancies.append(Discrepancy("session_unreadable", key, repair=delete))
+            elif score is None:
+                discrepancies.append(Discrepancy("session_unindexed", key, repair=delete, is_damage=False))
+        return discrepancies
+
+    async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each entry is a session. A session that expires before its index leaves its entry: a leftover."""
+        states = await reader.read_states(int(key.tag) for key in checked)
+        discrepancies: list[Discrepancy] = []
+        for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * SESSIONS_CAP), ("PTTL",)):
+            if not members:
+                continue
+            if states[int(key.tag)] in (ABSENT, DELETED):
+                discrepancies.append(Discrepancy("sessions_of_nobody", key, repair=self._context.run(("DEL", key))))
+                continue
+            if ttl_ms == -1:
+                expire = self._context.run(("PEXPIRE", key, self._context.sessions.limits.idle_timeout_ms))
+                discrepancies.append(Discrepancy("session_index_eternal", key, repair=expire))
+            ids = [member.decode() for member in members]
+            owner = AccountId(int(key.tag))
+            exist = await reader.gather(("EXISTS", account_keys.session(owner, session_id)) for session_id in ids)
+            discrepancies += [
+                Discrepancy("session_gone", key, session_id, self._context.remove(key, session_id), is_damage=False)
+                for session_id, exists in zip(ids, exist, strict=True)
+                if not exists
+            ]
+        return discrepancies
+
+    async def notifications(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each entry is a notification by and for accounts that exist. Readers check its post: a deleted one is no
+        damage."""
+        discrepancies: list[Discrepancy] = []
+        async for key, members in reader.pages_of_many(checked):
+            parsed = {member: Notification.parse(member, score) for member, score in members}
+            ids = {int(key.tag), *(each.account_id for each in parsed.values() if each is not None)}
+            existing = await reader.existing_accounts(ids)
+            for member, notification in parsed.items():
+                remove = self._context.remove(key, member)
+                if notification is None:
+                    discrepancies.append(Discrepancy("notification_garbage", key, detail_of(member), remove))
+                elif not {int(key.tag), notification.account_id} <= existing:
+                    discrepancies.append(Discrepancy("notification_of_nobody", key, detail_of(member), remove))
+        return discrepancies
 
 
-def lost_of(row: Reply) -> list[str]:
-    """Fields that are not there, or no numbers where numbers belong."""
+def find_missing_fields(row: Reply) -> list[str]:
+    """Return the names of fields that are absent, or that are no numbers but should be."""
     return [
         name
         for name, value in zip(ACCOUNT_FIELDS, row, strict=True)
-        if (value is None and name not in LATER) or (name in NUMBERS and value and not value.isdigit())
+        if (value is None and name not in OPTIONAL_FIELDS) or (name in NUMBER_FIELDS and value and not value.isdigit())
     ]
-
-
-def facts_of(row: Reply) -> dict[str, str]:
-    return {name: (value or b"").decode() for name, value in zip(ACCOUNT_FIELDS, row, strict=True)}

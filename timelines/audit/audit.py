@@ -1,4 +1,4 @@
-"""The audit's way through the store: walk or sample, suspect, look again, repair."""
+"""One run of the audit: walk or sample the keys, check them, check the suspects again, repair."""
 
 import asyncio
 import random
@@ -11,42 +11,35 @@ from functools import partial
 import structlog
 
 from socialsite.ids import PostId
-from socialsite.maintenance.families import is_disposable
-from socialsite.maintenance.scanning import (
-    OnProgress,
-    count_keys,
-    ignore_progress,
-    sample_keys,
-    scan_raw_keys,
-)
+from socialsite.maintenance.key_families import is_disposable
+from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress, sample_keys, scan_raw_keys
 from socialsite.store import CommandRefused, Key
 from timelines import keys
 from timelines.audit.account_keys import owned_keys
-from timelines.audit.discrepancy import Check, Finding
-from timelines.audit.families import Families
-from timelines.audit.profiles import PublicChecks
-from timelines.audit.reader import Looking
-from timelines.audit.repairs import Places
-from timelines.audit.types import NO_TYPE
-from timelines.audit.unknown_keys import Strays
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy
+from timelines.audit.key_families import KeyFamilies, KeyFamily
+from timelines.audit.reader import AuditReader
+from timelines.audit.unknown_keys import ForeignKeys
+from timelines.audit.wrong_types import NO_TYPE
 
-SECOND_LOOK_AFTER_S = 2.0
-SUSPICIONS_AT_ONCE = 2_000
-NAMED_FINDINGS = 1_000  # of those beyond only the number is kept
-KEYS_PER_ACCOUNT_SAMPLED = 10
-POST = re.compile(r"posts:\{\d+\}:post")
+SECOND_CHECK_AFTER_S = 2.0
+SUSPECTS_PER_CHECK = 2_000
+MAX_DISCREPANCIES = 1_000  # of the others only the number is kept
+KEYS_PER_SAMPLED_ACCOUNT = 10
+POST_KEY = re.compile(r"posts:\{\d+\}:post")
 UNREADABLE = (CommandRefused, ValueError)
-"""A key of another type, a member that is no number: here, or where a check looked beside."""
+"""Raised by a check if a key, or another key that it reads, has another type or a member that is no number."""
 
 log = structlog.stdlib.get_logger("timelines.audit")
 
 
 @dataclass(slots=True)
 class AuditReport:
-    """What an audit found: by kind, and the first NAMED_FINDINGS themselves. `strays` are no damage.
+    """The result of an audit: discrepancies by kind, and the first MAX_DISCREPANCIES of them.
 
-    `is_whole`: it walked over everything. `left` is damage that was not repaired; `for_a_walk` of it waits
-    for an audit that is whole.
+    `is_whole` is False for a sample. `left` counts the damage that was not repaired; `for_a_walk` counts the part of it
+    that only an audit of the whole store repairs.
     """
 
     is_whole: bool = True
@@ -56,116 +49,113 @@ class AuditReport:
     repaired: int = 0
     left: int = 0
     for_a_walk: int = 0
-    findings: list[Finding] = field(default_factory=list)
-    strays: Strays = field(default_factory=Strays)
+    discrepancies: list[Discrepancy] = field(default_factory=list)
+    foreign_keys: ForeignKeys = field(default_factory=ForeignKeys)
 
-    def add(self, found: Sequence[Finding]) -> None:
-        for finding in found:
-            (self.damage if finding.is_damage else self.leftovers)[finding.kind] += 1
-        self.findings += found[: NAMED_FINDINGS - len(self.findings)]
+    def add(self, confirmed: Sequence[Discrepancy]) -> None:
+        for discrepancy in confirmed:
+            (self.damage if discrepancy.is_damage else self.leftovers)[discrepancy.kind] += 1
+        self.discrepancies += confirmed[: MAX_DISCREPANCIES - len(self.discrepancies)]
 
 
 class Audit:
     """For one run at a time."""
 
-    def __init__(self, places: Places, *, second_look_after_s: float = SECOND_LOOK_AFTER_S) -> None:
-        self._places = places
-        self._public = PublicChecks(places)
-        self._families = Families(places, self._public)
-        self._pause_s = second_look_after_s
+    def __init__(self, context: AuditContext, *, second_check_after_s: float = SECOND_CHECK_AFTER_S) -> None:
+        self._context = context
+        self._families = KeyFamilies(context)
+        self._pause_s = second_check_after_s
 
     async def run(
         self,
         *,
         sample: int | None = None,
         repair: bool = False,
-        drop_strays: bool = False,
-        on_step: OnProgress = ignore_progress,
+        drop_foreign: bool = False,
+        on_progress: OnProgress = ignore_progress,
     ) -> AuditReport:
-        """Everything, or about `sample` keys and a tenth as many accounts with all that is theirs. A sample
-        that is not smaller than the site is all of it.
+        """Audit everything, or about `sample` keys and all keys of a tenth as many accounts.
 
-        Keys that are none of the site's are told by a walk over everything; `drop_strays` deletes them.
+        A sample that is not smaller than the site is a whole audit. Only a whole audit reports foreign keys;
+        `drop_foreign` deletes them.
         """
-        is_whole = sample is None or await count_keys(self._places.store) <= sample
-        report = AuditReport(is_whole, strays=Strays(drop_strays))
-        suspects, look = list[Finding](), self._look()
-        async for found in self._walk(None if is_whole else sample, report.strays, on_step):
-            report.keys += len(found)
-            self._public.met(PostId(int(key.tag)) for key in found if POST.fullmatch(key))
-            suspects += await self._checked(look, found)
-            if len(suspects) >= SUSPICIONS_AT_ONCE:
-                await self._settle(suspects, report, repair=repair)
-                suspects, look = [], self._look()
-        suspects += await self._checked(self._look(), [keys.public_timeline()])
-        await self._settle(suspects, report, repair=repair)
+        is_whole = sample is None or await count_keys(self._context.store) <= sample
+        report = AuditReport(is_whole, foreign_keys=ForeignKeys(drop_foreign))
+        suspects, reader = list[Discrepancy](), AuditReader(self._context)
+        async for batch in self._walk(None if is_whole else sample, report.foreign_keys, on_progress):
+            report.keys += len(batch)
+            self._families.add_met_posts(PostId(int(key.tag)) for key in batch if POST_KEY.fullmatch(key))
+            suspects += await self._check(reader, batch)
+            if len(suspects) >= SUSPECTS_PER_CHECK:
+                await self._confirm(suspects, report, repair=repair)
+                suspects, reader = [], AuditReader(self._context)
+        suspects += await self._check(AuditReader(self._context), [keys.public_timeline()])
+        await self._confirm(suspects, report, repair=repair)
         return report
 
-    async def _walk(self, sample: int | None, strays: Strays, on_step: OnProgress) -> AsyncIterator[list[Key]]:
+    async def _walk(
+        self, sample: int | None, foreign_keys: ForeignKeys, on_progress: OnProgress
+    ) -> AsyncIterator[list[Key]]:
         if sample is None:
-            for node in self._places.store.nodes:
-                async for met in scan_raw_keys(node, on_step):
-                    yield await strays.parted(node, met)
+            for node in self._context.store.nodes:
+                async for raw_keys in scan_raw_keys(node, on_progress):
+                    yield await foreign_keys.filter(node, raw_keys)
             return
-        async for found in sample_keys(self._places.store, sample, on_step):
-            yield found
-        last, config = await self._places.accounts.last_id(), self._places.config
-        for _ in range(min(last, sample // KEYS_PER_ACCOUNT_SAMPLED)):
-            account_id = random.randint(1, last)  # noqa: S311 - not a secret
+        async for batch in sample_keys(self._context.store, sample, on_progress):
+            yield batch
+        last_id, config = await self._context.accounts.last_id(), self._context.config
+        for _ in range(min(last_id, sample // KEYS_PER_SAMPLED_ACCOUNT)):
+            account_id = random.randint(1, last_id)  # noqa: S311 - not a secret
             yield owned_keys(account_id, config.follow_partitions, config.profile_partitions)
 
-    def _look(self) -> Looking:
-        return Looking(self._places.store, self._places.outbox, self._places.posts)
-
-    async def _checked(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        findings: list[Finding] = []
-        for check, some in self._families.sorted(found).items():
+    async def _check(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        discrepancies: list[Discrepancy] = []
+        for family, family_keys in self._families.group(checked).items():
             try:
-                findings += await check(look, some)
+                discrepancies += await family.check(reader, family_keys)
             except UNREADABLE:
-                for key in some:
-                    findings += await self._alone(check, look, key)
-        return findings
+                for key in family_keys:
+                    discrepancies += await self._check_alone(reader, family, key)
+        return discrepancies
 
-    async def _alone(self, check: Check, look: Looking, key: Key) -> list[Finding]:
+    async def _check_alone(self, reader: AuditReader, family: KeyFamily, key: Key) -> list[Discrepancy]:
+        """Check one key. If it cannot be checked, it has a wrong type, or it is unreadable, or another key that the
+        check reads has a wrong type: that is a discrepancy of the other key."""
         try:
-            return await check(look, [key])
+            return await family.check(reader, [key])
         except UNREADABLE as error:
-            return await self._unreadable(key, str(error))
+            actual_type = await self._families.types.read_type(key)
+            if actual_type not in (family.redis_type, NO_TYPE):
+                return [self._families.types.discrepancy(key, family.redis_type, actual_type)]
+            delete = partial(self._context.store.gather, [("UNLINK", key)]) if is_disposable(key) else None
+            is_there = actual_type == family.redis_type
+            return [Discrepancy("key_unreadable", key, str(error)[:60], delete)] if is_there else []
 
-    async def _unreadable(self, key: Key, error: str) -> list[Finding]:
-        """Its own fault, or that of what the check looked at beside: that has its own finding."""
-        right, kind = self._families.type_of(key), await self._families.types.of(key)
-        if kind not in (right, NO_TYPE):
-            return [self._families.types.wrong(key, right, kind)]
-        repair = partial(self._places.store.gather, [("UNLINK", key)]) if is_disposable(key) else None
-        return [Finding("key_unreadable", key, error[:60], repair)] if kind == right else []
-
-    async def _settle(self, suspects: Sequence[Finding], report: AuditReport, *, repair: bool) -> None:
-        """The second look: what it finds again is so."""
+    async def _confirm(self, suspects: Sequence[Discrepancy], report: AuditReport, *, repair: bool) -> None:
+        """Check the suspects a second time, report those that are found again, and repair them."""
         if not suspects:
             return
         await asyncio.sleep(self._pause_s)
-        seen = {(finding.kind, finding.key, finding.detail) for finding in suspects}
-        again = await self._checked(self._look(), [finding.key for finding in suspects])
-        confirmed = [f for f in dict.fromkeys(again) if (f.kind, f.key, f.detail) in seen]
+        again = await self._check(AuditReader(self._context), [suspect.key for suspect in suspects])
+        suspected = set(suspects)
+        confirmed = [discrepancy for discrepancy in dict.fromkeys(again) if discrepancy in suspected]
         report.add(confirmed)
-        for finding in confirmed:
-            waits = finding.needs_walk and not report.is_whole
-            is_mended = repair and not waits and await repaired(finding)
-            report.repaired += is_mended
-            report.left += finding.is_damage and not is_mended
-            report.for_a_walk += waits
+        for discrepancy in confirmed:
+            needs_walk = discrepancy.needs_walk and not report.is_whole
+            is_repaired = repair and not needs_walk and await try_repair(discrepancy)
+            report.repaired += is_repaired
+            report.left += discrepancy.is_damage and not is_repaired
+            report.for_a_walk += needs_walk
 
 
-async def repaired(finding: Finding) -> bool:
-    """False where nothing can be done, or the store refuses it."""
-    if finding.repair is None:
+async def try_repair(discrepancy: Discrepancy) -> bool:
+    """Return False if there is no repair, or the store refuses it."""
+    if discrepancy.repair is None:
         return False
     try:
-        await finding.repair()
+        await discrepancy.repair()
     except CommandRefused as refusal:
-        log.error("repair_refused", finding=str(finding), reason=str(refusal))
+        log.error("repair_refused", finding=str(discrepancy), reason=str(refusal))
         return False
-    log.info("repaired", finding=str(finding))
+    log.info("repaired", finding=str(discrepancy))
     return True

@@ -1,23 +1,20 @@
-"""What an audit finds."""
+"""A discrepancy that an audit found, and its repair."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from socialsite.store import Key
 
-if TYPE_CHECKING:
-    from timelines.audit.reader import Looking
-
 Repair = Callable[[], Awaitable[object]]
-"""Safe to repeat, and safe where the finding has healed meanwhile."""
+"""Safe to repeat, and safe if the discrepancy has disappeared meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """`kind` at `key`; `detail` names the part of the value, so that two looks can be held side by side.
+class Discrepancy:
+    """`kind` at `key`; `detail` names the part of the value, so that two reads can be compared.
 
-    `needs_walk`: what the repair takes away is built anew from what only a walk over everything meets.
+    `is_damage` is False for a leftover: a harmless rest of a crash or of an expiry. `needs_walk` is True if the
+    repair deletes a value that only a walk over all keys rebuilds.
     """
 
     kind: str
@@ -31,5 +28,6 @@ class Finding:
         return f"{self.kind} {self.key}" + (f" {self.detail}" if self.detail else "")
 
 
-Check = Callable[["Looking", Sequence[Key]], Awaitable[list[Finding]]]
-"""What is wrong with these keys of one family, in a few round trips."""
+def detail_of(member: bytes) -> str:
+    """Return the text of a set's member for `detail`."""
+    return member.decode(errors="backslashreplace")[:40]

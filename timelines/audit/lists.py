@@ -1,4 +1,4 @@
-"""Lists: their hashes, their owners' indexes, the counter of their ids."""
+"""Lists: their fields, the indexes of their owners and the counter of their ids."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,10 +7,9 @@ from accounts.domain import DELETED
 from socialsite.ids import AccountId
 from socialsite.store import Key
 from timelines import keys
-from timelines.audit.discrepancy import Finding
-from timelines.audit.members import name_of, pages
-from timelines.audit.reader import ABSENT, Looking
-from timelines.audit.repairs import Places
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy, detail_of
+from timelines.audit.reader import ABSENT, AuditReader
 from timelines.ids import ListId
 
 MEMBERS_PER_ROUND = 500
@@ -18,81 +17,76 @@ FIELDS = ("owner", "title", "created_ms", "deleted")
 
 
 class ListChecks:
-    def __init__(self, places: Places) -> None:
-        self._places = places
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context
 
-    async def lists(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
+    async def lists(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each list has an owner, all its fields and an id below the counter, and only a deleted one expires."""
+        discrepancies: list[Discrepancy] = []
         counter = keys.list_id_counter()
-        last = await look.number(counter)
-        rows = await look.gather(("HMGET", key, *FIELDS) for key in found)
-        ids = [int(key.tag[1:]) for key in found]
-        findings: list[Finding] = []
-        if ids and last is not None and max(ids) > last:
-            highest = found[ids.index(max(ids))]
-            findings.append(Finding("list_counter_low", highest, repair=partial(self._raise, max(ids))))
-        owners = {key: int(row[0]) for key, row in zip(found, rows, strict=True) if row[0] is not None}
-        states = await look.states(owners.values())
-        lives = await look.gather(("PTTL", key) for key in found)
-        for key, (owner, title, created_ms, deleted), left_ms in zip(found, rows, lives, strict=True):
-            if owner is None and title is None and created_ms is None and deleted is None:
+        last_id, highest = await reader.read_counter(counter), max(checked, key=list_id_of)
+        if last_id is not None and list_id_of(highest) > last_id:
+            repair = self._context.raise_counter(counter, list_id_of(highest))
+            discrepancies.append(Discrepancy("list_counter_low", highest, repair=repair))
+        rows = await reader.read_each(checked, ("HMGET", *FIELDS), ("PTTL",))
+        owners = {key: int(fields[0]) for key, (fields, _) in rows if fields[0] is not None}
+        states = await reader.read_states(owners.values())
+        for key, (fields, ttl_ms) in rows:
+            owner, title, created_ms, deleted = fields
+            if not any(field is not None for field in fields):
                 continue
-            if left_ms > 0:
-                findings += self._expiring(key, deleted)
-                continue
-            if owner is None or states[int(owner)] == ABSENT:
-                repair = partial(self._erase, key, int(owner or 0))
-                findings.append(Finding("list_of_nobody", key, repair=repair))
+            if ttl_ms > 0:  # the trace of a deleted list
+                if deleted is None:
+                    discrepancies.append(Discrepancy("list_expires", key, repair=self._context.run(("PERSIST", key))))
+            elif owner is None or states[int(owner)] == ABSENT:
+                erase = partial(self._erase, key, int(owner or 0))
+                discrepancies.append(Discrepancy("list_of_nobody", key, repair=erase))
             elif deleted is not None:
-                repair = partial(self._erase, key, int(owner))
-                findings.append(Finding("list_half_deleted", key, repair=repair, is_damage=False))
+                erase = partial(self._erase, key, int(owner))
+                discrepancies.append(Discrepancy("list_half_deleted", key, repair=erase, is_damage=False))
             elif title is None or created_ms is None:
-                fill = ("HSETNX", key, "title", f"List {key.tag[1:]}"), ("HSETNX", key, "created_ms", 0)
-                findings.append(Finding("list_half", key, repair=self._places.run(*fill)))
-        kept = {key: owner for key, owner in owners.items() if states[owner] not in (ABSENT, DELETED)}
-        return findings + await self._unindexed(look, kept)
+                fill = self._context.run(
+                    ("HSETNX", key, "title", f"List {key.tag[1:]}"), ("HSETNX", key, "created_ms", 0)
+                )
+                discrepancies.append(Discrepancy("list_half", key, repair=fill))
+        active = {key: owner for key, owner in owners.items() if states[owner] not in (ABSENT, DELETED)}
+        return discrepancies + await self._find_unindexed(reader, active)
 
-    def _expiring(self, key: Key, deleted: object) -> list[Finding]:
-        """The trace of a deleted list is to go; a list that stands is not."""
-        repair = self._places.run(("PERSIST", key))
-        return [] if deleted is not None else [Finding("list_expires", key, repair=repair)]
+    async def indexes(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        """Each entry is a list of the owner. A crash at the end of a deletion leaves the entry: a leftover."""
+        discrepancies: list[Discrepancy] = []
+        async for key, members in reader.pages_of_many(checked):
+            ids = [ListId(int(member)) for member, _ in members if member.isdigit()]
+            rows = await reader.gather(("HGET", keys.account_list(list_id), "owner") for list_id in ids)
+            owners = dict(zip(ids, rows, strict=True))
+            for member, _ in members:
+                owner = owners.get(ListId(int(member))) if member.isdigit() else None
+                if owner != key.tag.encode():
+                    remove, is_damage = self._context.remove(key, member), owner is not None
+                    discrepancies.append(Discrepancy("list_gone", key, detail_of(member), remove, is_damage=is_damage))
+        return discrepancies
 
-    async def indexes(self, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        """A crash at the end of a deletion leaves a name in the index: a leftover."""
-        findings: list[Finding] = []
-        for key in found:
-            async for members in pages(look, key):
-                ids = [int(member) for member, _ in members if member.isdigit()]
-                rows = await look.gather(("HGET", keys.account_list(ListId(i)), "owner") for i in ids)
-                owners = dict(zip(ids, rows, strict=True))
-                for member, _ in members:
-                    owner = owners.get(int(member)) if member.isdigit() else None
-                    if owner != key.tag.encode():
-                        drop = self._places.run(("ZREM", key, member))
-                        findings.append(Finding("list_gone", key, name_of(member), drop, is_damage=owner is not None))
-        return findings
-
-    async def _unindexed(self, look: Looking, owners: dict[Key, int]) -> list[Finding]:
-        """A list that its owner cannot find."""
+    async def _find_unindexed(self, reader: AuditReader, owners: dict[Key, int]) -> list[Discrepancy]:
+        """Find the lists that their owners cannot find."""
         indexes = {key: keys.list_index(owner) for key, owner in owners.items()}
-        scores = await look.gather(("ZSCORE", indexes[key], key.tag[1:]) for key in owners)
-        marks = await look.gather(("HEXISTS", key, "deleted") for key in owners)
-        findings: list[Finding] = []
-        for key, score, marked in zip(owners, scores, marks, strict=True):
-            if score is None and not marked:
-                enter = self._places.run(("ZADD", indexes[key], key.tag[1:], key.tag[1:]))
-                findings.append(Finding("list_unindexed", key, repair=enter))
-        return findings
+        scores = await reader.gather(("ZSCORE", indexes[key], key.tag[1:]) for key in owners)
+        marks = await reader.gather(("HEXISTS", key, "deleted") for key in owners)
+        return [
+            Discrepancy(
+                "list_unindexed", key, repair=self._context.run(("ZADD", indexes[key], key.tag[1:], key.tag[1:]))
+            )
+            for key, score, is_deleted in zip(owners, scores, marks, strict=True)
+            if score is None and not is_deleted
+        ]
 
     async def _erase(self, key: Key, owner: int) -> None:
-        """The deletion of a list, to its end."""
-        list_id, at = ListId(int(key.tag[1:])), self._places
-        while await at.members.remove_members(list_id, MEMBERS_PER_ROUND):
+        """Complete the deletion of a list."""
+        list_id = ListId(list_id_of(key))
+        while await self._context.members.remove_members(list_id, MEMBERS_PER_ROUND):
             pass
-        await at.list_timelines.invalidate(list_id)
-        await at.lists.erase(AccountId(owner), list_id)
+        await self._context.list_timelines.invalidate(list_id)
+        await self._context.lists.erase(AccountId(owner), list_id)
 
-    async def _raise(self, highest: int) -> None:
-        key = keys.list_id_counter()
-        (last,) = await self._places.store.gather([("GET", key)])
-        if int(last or 0) < highest:
-            await self._places.store.gather([("INCRBY", key, highest - int(last or 0))])
+
+def list_id_of(key: Key) -> int:
+    return int(key.tag[1:])

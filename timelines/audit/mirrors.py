@@ -1,57 +1,165 @@
-"""Relations of two accounts that stand under both tags: blocks, and requests to follow.
+"""Relations that are stored twice: follows, list members, blocks and follow requests.
 
-Both sides are written before anything is answered, so a side that stands alone is completed, with its time.
+An entry of `member` in a set of `owner` must agree with the entry of `owner` in a set of `member`. A one-sided entry is
+completed with its time: both sides change in one script or before anything is answered, so a lost key takes more
+entries along than were ever half written.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from socialsite.ids import AccountId
-from socialsite.store import Key
+from socialsite.store import Command, Key
+from socialsite.store.pair_partitions import partition_of_pair
 from timelines import keys
-from timelines.audit.discrepancy import Check, Finding
-from timelines.audit.members import first_pages, name_of
-from timelines.audit.reader import ABSENT, Looking, Scored
-from timelines.audit.repairs import Places
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy, Repair, detail_of
+from timelines.audit.reader import AuditReader, Check
+from timelines.ids import ListId
 
-KeyOf = Callable[[int], Key]
+EDGES_PER_READ = 1_000
+
+KeyOfPair = Callable[[int, int], Key]
+Existing = Callable[[AuditReader, Iterable[int]], Awaitable[set[int]]]
+
+
+async def existing_accounts(reader: AuditReader, ids: Iterable[int]) -> set[int]:
+    return await reader.existing_accounts(ids)
+
+
+async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
+    """Return the ids of lists that exist. A list that is being deleted exists: its deletion removes the members.
+    A deleted list leaves a trace, which alone has a lifetime."""
+    list_ids = list(dict.fromkeys(ids))
+    ttls = await reader.gather(("PTTL", keys.account_list(ListId(list_id))) for list_id in list_ids)
+    return {list_id for list_id, ttl_ms in zip(list_ids, ttls, strict=True) if ttl_ms == -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a relation: `own(owner, member)` is the set of the entry, `other(member, owner)` of its mirror."""
+
+    name: str
+    own: KeyOfPair
+    other: KeyOfPair
+    existing_owners: Existing = existing_accounts
+    existing_members: Existing = existing_accounts
+    invalidate: Callable[[int, int], Awaitable[object]] | None = None
+    """Invalidate the timelines that are made of the relation of (owner, member)."""
+
+    @property
+    def is_partitioned(self) -> bool:
+        """Follows and list members have one time on both sides, and their keys depend on the pair."""
+        return self.invalidate is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    key: Key
+    owner: int
+    member: int
+    score: bytes
+    mirror: Key
 
 
 class MirrorChecks:
-    def __init__(self, places: Places) -> None:
-        self._places = places
-        self.blocks = self._of("block", keys.blocked_by)
-        self.blocked_by = self._of("block", keys.blocks)
-        self.requests = self._of("request", keys.sent_follow_requests)
-        self.requested = self._of("request", keys.follow_requests)
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context
+        partitions = context.config.follow_partitions
+        homes, lists = context.homes.invalidate, context.list_timelines.invalidate
 
-    def _of(self, name: str, mirror: KeyOf) -> Check:
-        return partial(self._check, name, mirror)
+        def of_pair(key_of: Callable[[str, int], Key]) -> KeyOfPair:
+            return lambda owner, member: key_of(f"p{partition_of_pair(owner, member, partitions)}", owner)
 
-    async def _check(self, name: str, mirror: KeyOf, look: Looking, found: Sequence[Key]) -> list[Finding]:
-        findings: list[Finding] = []
-        async for key, members in first_pages(look, list(found)):
-            findings += await self._members(look, name, mirror, key, members)
-        return findings
+        def of_owner(key_of: Callable[[int], Key]) -> KeyOfPair:
+            return lambda owner, _: key_of(owner)
 
-    async def _members(
-        self, look: Looking, name: str, mirror: KeyOf, key: Key, members: Sequence[Scored]
-    ) -> list[Finding]:
-        owner, findings = AccountId(int(key.tag)), list[Finding]()
-        others = {int(member): score for member, score in members if member.isdigit()}
-        states = await look.states([owner, *others])
-        held = await look.gather(("ZSCORE", mirror(other), owner) for other in others)
-        for (other, score), there in zip(others.items(), held, strict=True):
-            if ABSENT in (states[owner], states[other]):
-                drop = partial(self._drop, key, other, mirror(other), owner)
-                findings.append(Finding(f"{name}_of_nobody", key, str(other), drop))
-            elif there is None:
-                complete = self._places.run(("ZADD", mirror(other), "NX", score, owner))
-                findings.append(Finding(f"{name}_one_sided", key, str(other), complete))
-        for member in (member for member, _ in members if not member.isdigit()):
-            drop_it = self._places.run(("ZREM", key, member))
-            findings.append(Finding(f"{name}_garbage", key, name_of(member), drop_it))
-        return findings
+        following, followers = of_pair(keys.following), of_pair(keys.followers)
+        members, listed = of_pair(keys.list_members), of_pair(keys.lists_with_account)
+        blocks, blocked_by = of_owner(keys.blocks), of_owner(keys.blocked_by)
+        received, sent = of_owner(keys.follow_requests), of_owner(keys.sent_follow_requests)
+        self.following: Check = partial(
+            self._check, Side("follow", following, followers, invalidate=lambda owner, _: homes(owner))
+        )
+        self.followers: Check = partial(
+            self._check, Side("follow", followers, following, invalidate=lambda _, member: homes(member))
+        )
+        self.members: Check = partial(
+            self._check, Side("member", members, listed, existing_lists, invalidate=lambda owner, _: lists(owner))
+        )
+        self.listed: Check = partial(
+            self._check,
+            Side(
+                "member", listed, members, existing_members=existing_lists, invalidate=lambda _, member: lists(member)
+            ),
+        )
+        self.blocks: Check = partial(self._check, Side("block", blocks, blocked_by))
+        self.blocked_by: Check = partial(self._check, Side("block", blocked_by, blocks))
+        self.received_requests: Check = partial(self._check, Side("request", received, sent))
+        self.sent_requests: Check = partial(self._check, Side("request", sent, received))
 
-    async def _drop(self, key: Key, other: int, mirror: Key, owner: AccountId) -> None:
-        await self._places.store.gather([("ZREM", key, other), ("ZREM", mirror, owner)])
+    async def _check(self, side: Side, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        discrepancies: list[Discrepancy] = []
+        entries: list[Entry] = []
+        async for key, members in reader.pages_of_many(checked):
+            owner = int(key.rpartition(":")[2]) if side.is_partitioned else int(key.tag)
+            for member, score in members:
+                misplaced = self._misplaced(side, key, owner, member, score)
+                if misplaced is not None:
+                    discrepancies.append(misplaced)
+                else:
+                    entries.append(Entry(key, owner, int(member), score, side.other(int(member), owner)))
+            if len(entries) >= EDGES_PER_READ:
+                discrepancies += await self._compare(reader, entries, side)
+                entries = []
+        return discrepancies + await self._compare(reader, entries, side)
+
+    def _misplaced(self, side: Side, key: Key, owner: int, member: bytes, score: bytes) -> Discrepancy | None:
+        """Return what is wrong with an entry, whatever its mirror says."""
+        if not member.isdigit() or (side.name == "follow" and int(member) == owner):
+            repair = self._changing(side, owner, member, ("ZREM", key, member))
+            return Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
+        other = int(member)
+        right, mirror = side.own(owner, other), side.other(other, owner)
+        if right == key:
+            return None
+        misplaced_mirror = Key(mirror.component, tag=key.tag, name=mirror.rpartition("}:")[2])
+        repair = self._changing(
+            side, owner, member,
+            ("ZADD", right, "NX", score, other), ("ZADD", mirror, "NX", score, owner),
+            ("ZREM", key, other), ("ZREM", misplaced_mirror, owner),
+        )  # fmt: skip
+        return Discrepancy(f"{side.name}_misplaced", key, detail_of(member), repair)
+
+    async def _compare(self, reader: AuditReader, entries: Sequence[Entry], side: Side) -> list[Discrepancy]:
+        scores = await reader.gather(("ZSCORE", entry.mirror, entry.owner) for entry in entries)
+        owners = await side.existing_owners(reader, (entry.owner for entry in entries))
+        members = await side.existing_members(reader, (entry.member for entry in entries))
+        discrepancies: list[Discrepancy] = []
+        for entry, score in zip(entries, scores, strict=True):
+            kind, commands = "", list[Command]()
+            if entry.owner not in owners or entry.member not in members:
+                kind = "of_nobody"
+                commands = [("ZREM", entry.key, entry.member), ("ZREM", entry.mirror, entry.owner)]
+            elif score is None:
+                kind, commands = "one_sided", [("ZADD", entry.mirror, "NX", entry.score, entry.owner)]
+            elif score != entry.score and side.is_partitioned:
+                kind, first = "of_two_times", min(score, entry.score, key=float)
+                commands = [("ZADD", entry.key, first, entry.member), ("ZADD", entry.mirror, first, entry.owner)]
+            if kind:
+                repair = self._changing(side, entry.owner, b"%d" % entry.member, *commands)
+                discrepancies.append(Discrepancy(f"{side.name}_{kind}", entry.key, str(entry.member), repair))
+        return discrepancies
+
+    def _changing(self, side: Side, owner: int, member: bytes, *commands: Command) -> Repair:
+        """Return a repair that invalidates the timelines made of the relation before and after it changes."""
+        if side.invalidate is None:
+            return self._context.run(*commands)
+        invalidate = partial(side.invalidate, owner, int(member) if member.isdigit() else owner)
+
+        async def repair() -> None:
+            await invalidate()
+            await self._context.store.gather(commands)
+            await invalidate()
+
+        return repair

@@ -1,31 +1,32 @@
-"""One look of the audit: bounded reads, and what it has read of accounts and of the outbox meanwhile."""
+"""Bounded reads for one pass of the audit, which caches account states and the jobs of the outbox."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from accounts import keys as account_keys
 from accounts.domain import DELETED
+from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
-from socialsite.recipes.job_queue import JobQueue
-from socialsite.store import Command, CommandRefused, Key, Reply, Store
+from socialsite.store import Command, CommandRefused, Key, Reply
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy
 from timelines.jobs import PurgeAccount, SyndicatePost, decode_job
 from timelines.posts.post import Post
-from timelines.posts.repository import PostRepository
 from timelines.posts.stored_values import PostState, decode_stored
 
 COMMANDS_PER_ROUND = 500
 MEMBERS_PER_READ = 1_000
-JOBS_READ = 20_000
+MAX_JOBS_READ = 20_000
 ABSENT = "absent"
 
-Scored = tuple[bytes, bytes]
+ScoredMember = tuple[bytes, bytes]
 """A member of a sorted set and its score."""
 
 
-def read(reply: Reply) -> Post | PostState | None:
-    """A post's value; None for one that cannot be read."""
+def decode_post_or_none(reply: Reply) -> Post | PostState | None:
+    """Return the post of a stored value; None if the value cannot be decoded."""
     try:
         return decode_stored(reply)
     except msgspec.MsgspecError:
@@ -33,86 +34,135 @@ def read(reply: Reply) -> Post | PostState | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
-    """Posts and sweeps the worker has not come to. Not `is_whole`: more is owed than was read."""
+class PendingJobs:
+    """Posts and purges of accounts that the worker has not finished. `is_complete` is False if there are more jobs
+    than were read."""
 
     posts: frozenset[PostId]
-    sweeps: frozenset[AccountId]
-    is_whole: bool
+    purges: frozenset[AccountId]
+    is_complete: bool
 
 
-class Looking:
-    """Account states and jobs are remembered for the length of one look, nothing else is."""
+class AuditReader:
+    """For one pass: account states and jobs are cached, nothing else is."""
 
-    def __init__(self, store: Store, outbox: JobQueue, posts: PostRepository) -> None:
-        self._store = store
-        self._outbox = outbox
-        self._posts = posts
-        self._bodiless: set[int] = set()
+    def __init__(self, context: AuditContext) -> None:
+        self._store = context.store
+        self._outbox = context.outbox
+        self._posts = context.posts
+        self._lost_bodies: set[int] = set()
         self._states: dict[int, str] = {}
-        self._owed: Owed | None = None
+        self._jobs: PendingJobs | None = None
 
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
-        """A bounded number in one round trip a node, so that nobody's time-out passes behind an audit."""
-        asked, replies = list(commands), list[Reply]()
-        for start in range(0, len(asked), COMMANDS_PER_ROUND):
-            replies += await self._store.gather(asked[start : start + COMMANDS_PER_ROUND])
+        """Execute commands, a bounded number in one round trip: no other request waits long behind an audit."""
+        pending, replies = list(commands), list[Reply]()
+        for start in range(0, len(pending), COMMANDS_PER_ROUND):
+            replies += await self._store.gather(pending[start : start + COMMANDS_PER_ROUND])
         return replies
 
-    async def number(self, key: Key) -> int | None:
-        """A counter, 0 where there is none; None for one that cannot be read, which is its own check's."""
+    async def read_each(self, keys: Sequence[Key], *commands: Sequence[object]) -> list[tuple[Key, list[Reply]]]:
+        """Execute each command, given as its name and the arguments after the key, on each key."""
+        replies = await self.gather((name, key, *args) for key in keys for name, *args in commands)
+        width = len(commands)
+        return [(key, replies[number * width : (number + 1) * width]) for number, key in enumerate(keys)]
+
+    async def read_counter(self, key: Key) -> int | None:
+        """Return a counter, 0 if it is absent; None if it cannot be read, which is another discrepancy."""
         try:
-            (found,) = await self._store.gather([("GET", key)])
-            return int(found or 0)
+            (reply,) = await self._store.gather([("GET", key)])
+            return int(reply or 0)
         except (CommandRefused, ValueError):
             return None
 
-    async def states(self, account_ids: Iterable[int]) -> dict[int, str]:
-        """The state of each account; ABSENT where there is none."""
-        wanted = [i for i in dict.fromkeys(account_ids) if i not in self._states]
-        replies = await self.gather(("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in wanted)
-        for account_id, (handle, state) in zip(wanted, replies, strict=True):
+    async def read_states(self, account_ids: Iterable[int]) -> dict[int, str]:
+        """Return the state of each account (and of those read before); ABSENT if there is no account."""
+        unread = [i for i in dict.fromkeys(account_ids) if i not in self._states]
+        replies = await self.gather(("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in unread)
+        for account_id, (handle, state) in zip(unread, replies, strict=True):
             self._states[account_id] = ABSENT if handle is None and state is None else (state or b"").decode()
         return self._states
 
-    async def posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
-        """Those of the posts that stand, here or in the archive; unreadable ones are left out."""
-        asked = [PostId(post_id) for post_id in post_ids]
-        values = await self.gather(self._posts.get_post_command(post_id) for post_id in asked)
-        found = {i: state for i, v in zip(asked, values, strict=True) if (state := read(v)) is not None}
-        posts = await self._posts.load_existing(found)
-        archived = (i for i, state in found.items() if state is PostState.ARCHIVED)
-        self._bodiless.update(post_id for post_id in archived if post_id not in posts)
+    async def existing_accounts(self, account_ids: Iterable[int]) -> set[int]:
+        """Return the ids of accounts that exist, deleted ones included: the purge removes what they left."""
+        ids = set(account_ids)
+        states = await self.read_states(ids)
+        return {account_id for account_id in ids if states[account_id] != ABSENT}
+
+    async def read_posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
+        """Return the posts that exist, in the store or in the archive, without unreadable ones."""
+        ids = [PostId(post_id) for post_id in post_ids]
+        values = await self.gather(self._posts.get_post_command(post_id) for post_id in ids)
+        stored = {i: s for i, value in zip(ids, values, strict=True) if (s := decode_post_or_none(value)) is not None}
+        posts = await self._posts.load_existing(stored)
+        archived = (i for i, state in stored.items() if state is PostState.ARCHIVED)
+        self._lost_bodies.update(post_id for post_id in archived if post_id not in posts)
         return {int(post_id): post for post_id, post in posts.items()}
 
-    def known(self, members: Iterable[Scored]) -> list[Scored]:
-        """Without archived posts whose bodies are lost: they stand, but nothing can be said of them."""
-        return [pair for pair in members if not pair[0].isdigit() or int(pair[0]) not in self._bodiless]
+    async def read_post_members(self, members: Sequence[ScoredMember]) -> dict[int, Post]:
+        """Return the existing posts whose ids are members of a sorted set."""
+        return await self.read_posts(int(member) for member, _ in members if member.isdigit())
 
-    async def owed(self) -> Owed:
-        """Read once a look, before what it is held against."""
-        if self._owed is None:
-            self._owed = owed_of(await self._outbox.read_payloads(JOBS_READ + 1))
-        return self._owed
+    def is_body_lost(self, post_id: int) -> bool:
+        """Whether `read_posts` found an archived post without its body. Such a post exists, but cannot be checked."""
+        return post_id in self._lost_bodies
 
-    async def is_unswept(self, account_id: int) -> bool:
-        """Deleted, and no job is left that would take away what it had."""
-        if (await self.states([account_id]))[account_id] != DELETED:
+    def checkable(self, members: Iterable[ScoredMember]) -> list[ScoredMember]:
+        """Return the members without archived posts whose bodies are lost."""
+        return [pair for pair in members if not pair[0].isdigit() or not self.is_body_lost(int(pair[0]))]
+
+    async def pages(self, key: Key) -> AsyncIterator[list[ScoredMember]]:
+        """Yield all members of a sorted set, a bounded number at once.
+
+        A member that moves meanwhile may come twice or not at all.
+        """
+        async for _, members in self.pages_of_many([key]):
+            yield members
+
+    async def pages_of_many(
+        self, keys: Sequence[Key], keys_per_read: int = COMMANDS_PER_ROUND
+    ) -> AsyncIterator[tuple[Key, list[ScoredMember]]]:
+        """Yield the pages of many sorted sets, `keys_per_read` first pages (mostly the only ones) in one round trip."""
+        for batch in batches(keys, keys_per_read):
+            first_pages = await self.gather(("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in batch)
+            for key, first_page in zip(batch, first_pages, strict=True):
+                page, start = first_page, 0
+                while page:
+                    yield key, list(zip(page[::2], page[1::2], strict=True))
+                    if len(page) < 2 * MEMBERS_PER_READ:
+                        break
+                    start += MEMBERS_PER_READ
+                    last = start + MEMBERS_PER_READ - 1
+                    (page,) = await self.gather([("ZRANGE", key, start, last, "WITHSCORES")])
+
+    async def pending_jobs(self) -> PendingJobs:
+        """Return the jobs of the outbox as they were at the first call."""
+        if self._jobs is None:
+            self._jobs = parse_jobs(await self._outbox.read_payloads(MAX_JOBS_READ + 1))
+        return self._jobs
+
+    async def is_unpurged(self, account_id: int) -> bool:
+        """Whether an account is deleted and no job is left that would delete what it left."""
+        if (await self.read_states([account_id]))[account_id] != DELETED:
             return False
-        owed = await self.owed()
-        return owed.is_whole and account_id not in owed.sweeps
+        jobs = await self.pending_jobs()
+        return jobs.is_complete and account_id not in jobs.purges
 
 
-def owed_of(payloads: Sequence[bytes]) -> Owed:
+def parse_jobs(payloads: Sequence[bytes]) -> PendingJobs:
     posts: set[PostId] = set()
-    sweeps: set[AccountId] = set()
-    for payload in payloads[:JOBS_READ]:
+    purges: set[AccountId] = set()
+    for payload in payloads[:MAX_JOBS_READ]:
         try:
             job = decode_job(payload)
         except msgspec.DecodeError:
             continue
         if isinstance(job, PurgeAccount):
-            sweeps.add(job.account_id)
+            purges.add(job.account_id)
         else:
             posts.add(job.post.id if isinstance(job, SyndicatePost) else job.post_id)
-    return Owed(frozenset(posts), frozenset(sweeps), len(payloads) <= JOBS_READ)
+    return PendingJobs(frozenset(posts), frozenset(purges), len(payloads) <= MAX_JOBS_READ)
+
+
+Check = Callable[[AuditReader, Sequence[Key]], Awaitable[list[Discrepancy]]]
+"""Find the discrepancies of some keys of one family, in a few round trips."""

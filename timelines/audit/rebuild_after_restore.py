@@ -1,34 +1,31 @@
-"""After a restore: the caches that no reader rebuilds, and what changed while the backup was made."""
+"""After a restore: rebuild the caches that no reader rebuilds, and repair what changed during the backup."""
 
-from accounts.accounts.repository import AccountRepository
 from socialsite.ids import AccountId
 from socialsite.maintenance.scanning import OnProgress, ignore_progress
 from timelines.audit import Audit, AuditReport
-from timelines.audit.repairs import Places
+from timelines.audit.context import AuditContext
 from timelines.fanout.rebuilding import RebuildService
 
-MOST_ROUNDS = 4
-QUIET_S = 0.05
-"""Between two looks: nobody else is at work."""
+MAX_AUDITS = 4
+SECOND_CHECK_AFTER_S = 0.05  # the site does not run during a restore
 
 
-class Recovering:
-    def __init__(self, *, accounts: AccountRepository, rebuilding: RebuildService, places: Places) -> None:
-        self._accounts = accounts
+class RebuildAfterRestore:
+    def __init__(self, *, context: AuditContext, rebuilding: RebuildService) -> None:
+        self._context = context
         self._rebuilding = rebuilding
-        self._places = places
 
-    async def recover(self, on_step: OnProgress = ignore_progress) -> AuditReport:
-        """The report of the last audit, which is clean unless something could not be mended."""
-        ids = [AccountId(n) for n in range(1, await self._accounts.last_id() + 1)]
+    async def run(self, on_progress: OnProgress = ignore_progress) -> AuditReport:
+        """Return the report of the last audit, which finds nothing unless a repair failed."""
+        ids = [AccountId(number) for number in range(1, await self._context.accounts.last_id() + 1)]
         await self._rebuilding.rebuild_public(ids)
         for account_id in ids:
             await self._rebuilding.rebuild_tags(account_id)
             await self._rebuilding.rebuild_search(account_id)
         report = AuditReport()
-        for _ in range(MOST_ROUNDS):
-            audit = Audit(self._places, second_look_after_s=QUIET_S)
-            report = await audit.run(repair=True, on_step=on_step)
-            if not report.findings:
+        for _ in range(MAX_AUDITS):
+            audit = Audit(self._context, second_check_after_s=SECOND_CHECK_AFTER_S)
+            report = await audit.run(repair=True, on_progress=on_progress)
+            if not report.discrepancies:
                 break
         return report

@@ -1,62 +1,78 @@
-"""The audit in the background: each worker looks at a little all the time and says what it finds.
+"""The audit in the background: each worker audits a small sample again and again and counts the damage.
 
-It repairs nothing: drift is a defect's trace, and an operator shall see it before it is gone.
+It repairs nothing: damage is the trace of a defect, which an operator must be able to see.
 """
 
 import asyncio
 import random
-from collections.abc import Callable
-from typing import Self
+from collections.abc import Callable, Mapping
 
 import structlog
 
-from socialsite.store import StoreError
+from socialsite.store import Store, StoreError
+from timelines import keys
 from timelines.audit.audit import Audit, AuditReport
-from timelines.audit.repair_log import AuditDrift
-from timelines.audit.repairs import Places
+from timelines.audit.context import AuditContext
 
-EVERY_S = 30.0
-KEYS_AT_ONCE = 40
-SECOND_LOOK_AFTER_S = 10.0
+INTERVAL_S = 30.0
+KEYS_PER_SAMPLE = 40
+SECOND_CHECK_AFTER_S = 10.0
 
 log = structlog.stdlib.get_logger("timelines.audit")
 
 
+class DamageCounts:
+    """`jobs:{audit}:drift`: how often samples found each kind of damage. The logs of the workers say where."""
+
+    def __init__(self, store: Store) -> None:
+        self._jobs = store.component("jobs")
+
+    async def add(self, damage: Mapping[str, int]) -> None:
+        key = keys.repair_log()
+        await self._jobs[key].pipeline([("HINCRBY", key, kind, count) for kind, count in damage.items()])
+
+    async def read(self) -> dict[str, int]:
+        reply = await self._jobs[keys.repair_log()].execute("HGETALL", keys.repair_log())
+        return {kind.decode(): int(count) for kind, count in zip(reply[::2], reply[1::2], strict=True)}
+
+
 class AuditSampler:
-    """A log line `repair_log` for each finding, and a count of each kind in the store."""
+    """Logs `audit_drift` for each damaged key, and counts each kind in the store."""
 
     def __init__(
         self,
-        audit: Callable[[], Audit],
-        drift: AuditDrift,
+        create_audit: Callable[[], Audit],
+        counts: DamageCounts,
         *,
-        every_s: float = EVERY_S,
-        keys: int = KEYS_AT_ONCE,
+        interval_s: float = INTERVAL_S,
+        keys: int = KEYS_PER_SAMPLE,
     ) -> None:
-        self._audit = audit
-        self._drift = drift
-        self._every_s = every_s
+        self._create_audit = create_audit
+        self._counts = counts
+        self._interval_s = interval_s
         self._keys = keys
 
     @classmethod
-    def over(cls, places: Places) -> Self:
-        return cls(lambda: Audit(places, second_look_after_s=SECOND_LOOK_AFTER_S), AuditDrift(places.store))
+    def over(cls, context: AuditContext) -> "AuditSampler":
+        return cls(
+            lambda: Audit(context, second_check_after_s=SECOND_CHECK_AFTER_S),
+            DamageCounts(context.store),
+        )
 
     async def run(self) -> None:
-        """For ever; whoever starts this owns and cancels it. Pauses vary, so that workers take turns."""
+        """Run until cancelled. The pauses vary, so that the workers do not sample at the same time."""
         while True:
-            await asyncio.sleep(self._every_s * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
+            await asyncio.sleep(self._interval_s * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
             try:
-                await self.look()
+                await self.audit_sample()
             except StoreError as error:
                 log.warning("audit_waits_for_store", error=str(error))
 
-    async def look(self) -> AuditReport:
-        """One sample."""
-        report = await self._audit().run(sample=self._keys)
-        for finding in report.findings:
-            if finding.is_damage:
-                log.error("audit_drift", kind=finding.kind, key=str(finding.key), detail=finding.detail)
+    async def audit_sample(self) -> AuditReport:
+        report = await self._create_audit().run(sample=self._keys)
+        for discrepancy in report.discrepancies:
+            if discrepancy.is_damage:
+                log.error("audit_drift", kind=discrepancy.kind, key=str(discrepancy.key), detail=discrepancy.detail)
         if report.damage:
-            await self._drift.note(report.damage)
+            await self._counts.add(report.damage)
         return report

@@ -1,23 +1,24 @@
-"""Keys on the site's servers that are none of the site's: told, and deleted only where that is asked for.
+"""Keys on the site's servers that do not belong to the site: reported, and deleted only on request.
 
-They may be anybody's: servers can be shared. Keys that are named as the site's are, but belong to no family
-of this release, are told as well and never deleted: another release may need them.
+Servers can be shared, so these keys may belong to somebody else. Keys that are named like the site's but belong to no
+family of this release are reported and never deleted: another release may need them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from socialsite.maintenance.families import FREE_NAME_COMPONENTS, KNOWN_FIRST_WORDS, is_known
+from socialsite.maintenance.key_families import is_known, is_of_site_component
 from socialsite.store import Key, Node
 
-NAMED_STRAYS = 20
-CACHED = b"cache:"
-"""How Django's cache names its keys (KEY_PREFIX of CACHES), where it stands beside the site's."""
+MAX_NAMES = 20
+DJANGO_CACHE_PREFIX = b"cache:"
+"""KEY_PREFIX of CACHES: Django's cache may be on the same servers."""
 
 
 @dataclass(slots=True)
-class Strays:
-    """`names` are the first of all; `unknown` of them are of no family that this release knows."""
+class ForeignKeys:
+    """`count` keys belong to somebody else, `unknown` keys to no family that this release knows; `names` are the first
+    of both."""
 
     drop: bool = False
     count: int = 0
@@ -25,35 +26,32 @@ class Strays:
     dropped: int = 0
     names: list[str] = field(default_factory=list)
 
-    async def parted(self, node: Node, found: Sequence[bytes]) -> list[Key]:
-        """The site's own keys of one step of a walk."""
+    async def filter(self, node: Node, raw_keys: Sequence[bytes]) -> list[Key]:
+        """Return the keys of the site, and count (with `drop` also delete) the foreign ones."""
         own: list[Key] = []
-        strays: list[bytes] = []
-        for raw in found:
-            if raw.startswith(CACHED):
+        foreign: list[bytes] = []
+        for raw_key in raw_keys:
+            if raw_key.startswith(DJANGO_CACHE_PREFIX):
                 continue
             try:
-                key = Key.parse(raw.decode())
-            except ValueError:  # UnicodeDecodeError is one
-                strays.append(raw)
+                key = Key.parse(raw_key.decode())
+            except ValueError:  # UnicodeDecodeError is a subclass
+                foreign.append(raw_key)
                 continue
             if is_known(key):
                 own.append(key)
-            elif key.component in KNOWN_FIRST_WORDS or key.component in FREE_NAME_COMPONENTS:
+            elif is_of_site_component(key):
                 self.unknown += 1
-                self._name(raw)
+                self._add_name(raw_key)
             else:
-                strays.append(raw)
-        await self._tell(node, strays)
+                foreign.append(raw_key)
+        self.count += len(foreign)
+        for raw_key in foreign:
+            self._add_name(raw_key)
+        if self.drop and foreign:
+            self.dropped += sum(await node.pipeline([("UNLINK", raw_key) for raw_key in foreign]))
         return own
 
-    def _name(self, raw: bytes) -> None:
-        if len(self.names) < NAMED_STRAYS:
-            self.names.append(raw.decode(errors="backslashreplace")[:100])
-
-    async def _tell(self, node: Node, strays: Sequence[bytes]) -> None:
-        self.count += len(strays)
-        for raw in strays:
-            self._name(raw)
-        if self.drop and strays:
-            self.dropped += sum(await node.pipeline([("UNLINK", raw) for raw in strays]))
+    def _add_name(self, raw_key: bytes) -> None:
+        if len(self.names) < MAX_NAMES:
+            self.names.append(raw_key.decode(errors="backslashreplace")[:100])

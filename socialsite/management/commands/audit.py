@@ -18,7 +18,7 @@ from socialsite.management.site_command import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from timelines.audit import Audit, AuditReport
-from timelines.audit.unknown_keys import Strays
+from timelines.audit.unknown_keys import ForeignKeys
 
 MAX_REPAIR_ROUNDS = 3  # one repair may bring to light what it hid
 
@@ -42,7 +42,7 @@ class Command(SiteCommand):
             raise CommandError("--sample takes 1 or more.")
         if options["drop_strays"] and options["sample"] is not None:
             raise CommandError("--drop-strays walks over everything: leave --sample out.")
-        self.drop_strays: bool = options["drop_strays"] and not options["dry_run"]
+        self.drop_foreign: bool = options["drop_strays"] and not options["dry_run"]
         self.verbosity: int = options["verbosity"]
         repair = options["repair"] and not options["dry_run"]
         try:
@@ -67,18 +67,18 @@ class Command(SiteCommand):
         quiet = self.verbosity == 0 or not console.is_terminal
         with Progress(console=console, disable=quiet) as progress:
             task = progress.add_task("Keys", total=sample or await count_keys(services.store))
-            return await Audit(services.audit_places).run(
+            return await Audit(services.audit_context).run(
                 sample=sample,
                 repair=repair,
-                drop_strays=self.drop_strays,
-                on_step=lambda count: progress.advance(task, count),
+                drop_foreign=self.drop_foreign,
+                on_progress=lambda count: progress.advance(task, count),
             )
 
     def _print_report(self, report: AuditReport, *, repair: bool) -> None:
         if self.verbosity == 0:
             return
-        for finding in report.findings if self.verbosity > 1 else report.findings[:100]:
-            self.stdout.write(str(finding))
+        for discrepancy in report.discrepancies if self.verbosity > 1 else report.discrepancies[:100]:
+            self.stdout.write(str(discrepancy))
         for kind, count in (report.damage + report.leftovers).most_common():
             self.stdout.write(f"{kind}: {count}{'' if report.damage[kind] else ' (leftover)'}")
         if repair and report.for_a_walk:
@@ -86,18 +86,18 @@ class Command(SiteCommand):
                 f"{report.for_a_walk} of them are built anew from what a sample does not come by: left to "
                 "`audit --repair` without --sample."
             )
-        self._print_unknown_keys(report.strays)
+        self._print_unknown_keys(report.foreign_keys)
         done = f", {report.repaired} repaired" if repair else ""
         self.stdout.write(
             f"Looked at {report.keys} keys: {report.damage.total()} damaged, "
             f"{report.leftovers.total()} leftovers{done}."
         )
 
-    def _print_unknown_keys(self, strays: Strays) -> None:
-        for name in strays.names:
+    def _print_unknown_keys(self, foreign: ForeignKeys) -> None:
+        for name in foreign.names:
             self.stdout.write(f"stray {name}")
-        if strays.count:
-            what = f"{strays.dropped} deleted" if strays.drop else "left alone; --drop-strays deletes them"
-            self.stdout.write(f"{strays.count} keys are none of the site's: {what}.")
-        if strays.unknown:
-            self.stdout.write(f"{strays.unknown} keys are of no family that this release knows: left alone.")
+        if foreign.count:
+            what = f"{foreign.dropped} deleted" if foreign.drop else "left alone; --drop-strays deletes them"
+            self.stdout.write(f"{foreign.count} keys are none of the site's: {what}.")
+        if foreign.unknown:
+            self.stdout.write(f"{foreign.unknown} keys are of no family that this release knows: left alone.")

@@ -83,8 +83,8 @@ class Command(OperatorCommand):
 
     async def _rebuild_and_audit(self, services: Services) -> None:
         with self.progress_bar("Rebuilding and checking", None) as step:
-            report = await services.recovering.recover(step)
-        for finding in report.findings:
+            report = await services.rebuild_after_restore.run(step)
+        for finding in report.discrepancies:
             self.print_line(str(finding))
         if report.damage:
             raise CommandError(f"Restored, but {report.damage.total()} places are damaged: run `audit --repair`.")

@@ -18,7 +18,7 @@ class Command(OperatorCommand):
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
-            done = await Trimming(services.audit_places).trim(step, dry_run=options["dry_run"])
+            done = await Trimming(services.audit_context).trim(step, dry_run=options["dry_run"])
         for kind, count in done.most_common():
             self.print_line(f"{kind}: {count}")
         verb = "Would take away" if options["dry_run"] else "Took away"

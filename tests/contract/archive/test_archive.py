@@ -74,7 +74,7 @@ async def test_pages_are_the_same_with_and_without_the_archive(town: SampleSite,
     assert await town.execute("GET", keys.post(town.first.id)) == b"%d" % town.bob.id
     assert await everything() == before
     assert (await archived(services)).posts == 0
-    assert not (await town.audit()).findings
+    assert not (await town.audit()).discrepancies
 
 
 async def test_only_old_posts_move(town: SampleSite, services: Services) -> None:
@@ -166,7 +166,7 @@ async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
             with pytest.raises(ArchiveUnavailable):
                 await blind.reading.post(town.first.id, viewer_id=None)
             with pytest.raises(ArchiveUnavailable):
-                await Audit(blind.audit_places, second_look_after_s=0.01).run(repair=True)
+                await Audit(blind.audit_context, second_check_after_s=0.01).run(repair=True)
 
 
 async def test_a_lost_body_is_damage_that_no_repair_touches(town: SampleSite, services: Services) -> None:
@@ -199,7 +199,7 @@ async def test_a_backup_brings_archived_posts_along(
     assert await town.alice.home_ids() == before
     left = [page async for page in services.repositories.archive.iterate_pages()]
     assert bool(left) is with_archive
-    assert not (await services.recovering.recover()).findings
+    assert not (await services.rebuild_after_restore.run()).discrepancies
 
 
 async def test_archived_posts_take_half_the_memory_and_their_page_stays_fast(world: World, services: Services) -> None:

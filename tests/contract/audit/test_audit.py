@@ -11,7 +11,7 @@ from django.core.management import CommandError
 
 from accounts import keys as account_keys
 from socialsite.container import Services
-from socialsite.maintenance.families import is_known
+from socialsite.maintenance.key_families import is_known
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, StoreUrls
@@ -22,7 +22,7 @@ from tests.support.town import SampleSite
 from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit import Audit
-from timelines.audit.members import was_pushed_out
+from timelines.audit.post_indexes import was_pushed_out
 
 KEYS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "keys.md"
 
@@ -42,13 +42,13 @@ async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Sam
         await node.execute("SET", "cache:1:a page", 1)
     report = await town.audit(repair=True)
     foreign = len(names) - 1  # "unheard" is named as one of ours
-    assert (report.strays.count, report.strays.unknown, report.strays.dropped) == (foreign, 1, 0)
-    assert sorted(report.strays.names) == sorted(names)
-    assert not report.findings
-    dropping = await town.audit(drop_strays=True)
-    assert (dropping.strays.count, dropping.strays.dropped) == (foreign, foreign)
+    assert (report.foreign_keys.count, report.foreign_keys.unknown, report.foreign_keys.dropped) == (foreign, 1, 0)
+    assert sorted(report.foreign_keys.names) == sorted(names)
+    assert not report.discrepancies
+    dropping = await town.audit(drop_foreign=True)
+    assert (dropping.foreign_keys.count, dropping.foreign_keys.dropped) == (foreign, foreign)
     after = await town.audit()
-    assert (after.strays.count, after.strays.unknown) == (0, 1), "another release may need it"
+    assert (after.foreign_keys.count, after.foreign_keys.unknown) == (0, 1), "another release may need it"
     assert after.keys == report.keys, "nothing else went"
 
 
@@ -70,7 +70,7 @@ def test_the_families_that_the_audit_calls_its_own_are_those_of_docs_keys() -> N
 
 async def test_a_healthy_site_has_no_damage(town: SampleSite) -> None:
     report = await town.audit()
-    assert [str(finding) for finding in report.findings] == []
+    assert [str(found) for found in report.discrepancies] == []
     assert report.keys > 30
 
 
@@ -78,7 +78,7 @@ async def test_a_healthy_site_has_no_damage(town: SampleSite) -> None:
 async def test_damage_is_found_and_repaired(town: SampleSite, kind: str) -> None:
     await DAMAGE_BY_NAME[kind](town)
     report = await town.audit(repair=True)
-    assert kind in report.damage, [str(finding) for finding in report.findings]
+    assert kind in report.damage, [str(found) for found in report.discrepancies]
     await town.world.deliver_all()
     await town.repair_until_clean()
 
@@ -95,7 +95,7 @@ async def test_everything_at_once_is_repaired(town: SampleSite) -> None:
 async def test_profiles_in_parts_are_held_against_their_places(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(profile_partitions=3)) as services:
         town = await SampleSite.build(World(services))
-        assert not (await town.audit()).findings
+        assert not (await town.audit()).discrepancies
         right = services.repositories.profiles.keys.of_post(town.bob.id, town.first.id)
         parts = services.repositories.profiles.keys.feed_keys(town.bob.id)
         wrong = next(part for part in parts if part != right)
@@ -158,8 +158,8 @@ async def test_an_audit_while_the_site_serves_finds_nothing(town: SampleSite) ->
     running.append(asyncio.create_task(works()))
     try:
         for _ in range(4):
-            report = await Audit(town.services.audit_places, second_look_after_s=1.0).run()
-            assert [str(finding) for finding in report.findings if finding.is_damage] == []
+            report = await Audit(town.services.audit_context, second_check_after_s=1.0).run()
+            assert [str(found) for found in report.discrepancies if found.is_damage] == []
     finally:
         stop.set()
         await asyncio.gather(*running)
@@ -192,7 +192,7 @@ async def test_the_room_that_a_deletion_makes_in_a_full_profile_is_no_damage(red
         await World(services).deliver_all()
         await alice.deletes(posts[-1])
         await World(services).deliver_all()
-        audit = Audit(services.audit_places, second_look_after_s=0.01)
+        audit = Audit(services.audit_context, second_check_after_s=0.01)
         assert not (await audit.run()).damage
         assert len(await alice.profile_ids()) == 5
 

@@ -10,17 +10,19 @@ import pytest
 from accounts import keys as account_keys
 from accounts.domain import StoredSession
 from accounts.sessions.repository import encode
-from socialsite.ids import AccountId
-from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
+from socialsite.ids import AccountId, PostId
+from socialsite.maintenance.key_families import QUARANTINE_DAYS, quarantine_key
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
-from timelines.audit.quarantine import Aside
-from timelines.audit.repair_log import AuditDrift
+from timelines.audit.accounts import AccountChecks
+from timelines.audit.sampler import DamageCounts
+from timelines.audit.wrong_types import TypeChecks
 from timelines.ids import ListId
+from timelines.posts.post import Post, encode_post
 
 ROOT = Path(__file__).resolve().parents[3]
 NOBODY = AccountId(900)
@@ -39,7 +41,14 @@ async def _list_of(town: SampleSite, **fields: object) -> None:
     await town.execute("HSET", keys.account_list(OTHER_LIST), *pairs)
 
 
+async def _post_of_nobody(town: SampleSite) -> None:
+    post = Post(PostId(town.third.id + 1), NOBODY, "whose is this?")
+    await town.execute("SET", keys.post(post.id), encode_post(post))
+
+
 DAMAGE: dict[str, Damage] = {
+    "post_without_author": _post_of_nobody,
+    "post_unswept": lambda town: town.execute("HSET", account_keys.account(town.carol.id), "state", "deleted"),
     "home_of_nobody": lambda town: town.execute("RPUSH", keys.home_timeline(NOBODY), town.first.id, "-0"),
     "list_of_nobody": lambda town: _list_of(town, owner=NOBODY, title="x", created_ms=5),
     "list_half": lambda town: town.execute("HDEL", keys.account_list(town.list.id), "title"),
@@ -65,7 +74,7 @@ HALF_DONE: dict[str, Damage] = {
 async def test_rare_damage_is_found_and_repaired(town: SampleSite, kind: str) -> None:
     await DAMAGE[kind](town)
     report = await town.audit(repair=True)
-    assert kind in report.damage, [str(finding) for finding in report.findings]
+    assert kind in report.damage, [str(found) for found in report.discrepancies]
     await town.repair_until_clean()
 
 
@@ -119,15 +128,16 @@ async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) 
 
 
 async def test_drift_is_added_up_kind_by_kind(town: SampleSite) -> None:
-    drift = AuditDrift(town.services.store)
-    assert await drift.counts() == {}
-    await drift.note({"home_incomplete": 2, "list_gone": 1, "tag_incomplete": 5})
-    await drift.note({"home_incomplete": 3})
-    assert await drift.counts() == {"home_incomplete": 5, "list_gone": 1, "tag_incomplete": 5}
+    counts = DamageCounts(town.services.store)
+    assert await counts.read() == {}
+    await counts.add({"home_incomplete": 2, "list_gone": 1, "tag_incomplete": 5})
+    await counts.add({"home_incomplete": 3})
+    assert await counts.read() == {"home_incomplete": 5, "list_gone": 1, "tag_incomplete": 5}
 
 
 async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> None:
-    key, put = keys.keyword_filters(town.bob.id), Aside(town.services.store).put
+    context = town.services.audit_context
+    key, put = keys.keyword_filters(town.bob.id), TypeChecks(context, AccountChecks(context)).quarantine
     assert await put(key, "hash") is False
     await town.execute("SET", key, "no hash")
     assert await put(key, "string") is False
@@ -138,10 +148,10 @@ async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> No
 
 
 def kinds() -> Iterator[str]:
-    """Every kind that stands as a word in the audit's code."""
-    for path in (ROOT / "timelines" / "services" / "auditing").glob("*.py"):
+    """Yield every kind that the code of the audit names as a constant."""
+    for path in (ROOT / "timelines" / "audit").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            is_finding = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+            is_finding = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Discrepancy"
             if is_finding and isinstance(node.args[0], ast.Constant):
                 yield node.args[0].value
 

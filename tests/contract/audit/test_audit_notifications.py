@@ -18,13 +18,13 @@ async def test_damage_is_found_and_mended(world: World, services: Services, kind
     town = await SampleSite.build(world)
     await services.store.gather([("ZADD", keys.notifications(town.alice.id), 5, DAMAGE[kind])])
     report = await town.audit()
-    assert [finding.kind for finding in report.findings] == [kind]
+    assert [found.kind for found in report.discrepancies] == [kind]
     await town.audit(repair=True)
-    assert list((await town.audit()).findings) == []
+    assert list((await town.audit()).discrepancies) == []
 
 
 async def test_a_cause_that_is_gone_is_no_damage(world: World, services: Services) -> None:
     town = await SampleSite.build(world)
     await town.carol.follows(town.alice)
     await town.carol.unfollows(town.alice)
-    assert list((await town.audit()).findings) == []
+    assert list((await town.audit()).discrepancies) == []

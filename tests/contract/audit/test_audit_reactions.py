@@ -66,7 +66,7 @@ DAMAGE: dict[str, Damage] = {
 
 
 async def test_a_healthy_site_has_no_damage(square: Square) -> None:
-    assert [str(finding) for finding in (await square.town.audit()).findings] == []
+    assert [str(found) for found in (await square.town.audit()).discrepancies] == []
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
@@ -74,7 +74,7 @@ async def test_damage_is_found_and_mended_as_it_was(square: Square, kind: str) -
     before = await _facts(square)
     await DAMAGE[kind](square)
     report = await square.town.audit(repair=True)
-    assert kind in report.damage, [str(finding) for finding in report.findings]
+    assert kind in report.damage, [str(found) for found in report.discrepancies]
     await square.town.repair_until_clean()
     assert await _facts(square) == before
 
@@ -95,7 +95,7 @@ async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
     await square.town.bob.deletes(square.post)
     await square.town.world.deliver_all()
     report = await square.town.audit(repair=True)
-    assert not report.damage, [str(finding) for finding in report.findings]
+    assert not report.damage, [str(found) for found in report.discrepancies]
     assert report.leftovers["like_gone"] == 2
     await square.town.repair_until_clean()
 
@@ -150,14 +150,14 @@ async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Squar
 
 async def test_an_account_of_an_earlier_release_is_whole(square: Square) -> None:
     await square.town.execute("HDEL", account_keys.account(square.town.bob.id), "private")
-    assert not (await square.town.audit()).findings
+    assert not (await square.town.audit()).discrepancies
 
 
 async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
     town = square.town
     await town.services.accounts.delete(account_id=town.alice.id, now_ms=town.services.clock.now_ms())
     await town.world.deliver_all()
-    assert [str(finding) for finding in (await town.audit()).findings if finding.is_damage] == []
+    assert [str(found) for found in (await town.audit()).discrepancies if found.is_damage] == []
     assert await town.execute("GET", keys.post_counts(square.post.id)) == b"1 0 1"
 
 
@@ -170,7 +170,7 @@ async def test_trimming_takes_reactions_to_deleted_posts_away_and_applies_the_ca
     for start in range(0, BOOKMARKS_CAP + 10, 2_000):
         ids = range(start + 1, min(BOOKMARKS_CAP + 10, start + 2_000) + 1)
         await town.execute("ZADD", key, *(part for number in ids for part in (number, number)))
-    done = await Trimming(town.services.audit_places, second_look_after_s=0.01).trim()
+    done = await Trimming(town.services.audit_context, second_check_after_s=0.01).trim()
     assert (done["like_gone"], done["boost_gone"], done["bookmarks"]) == (2, 1, 10)
     assert await town.execute("ZRANGE", key, 0, 0) == [b"11"], "the oldest went"
-    assert not await Trimming(town.services.audit_places, second_look_after_s=0.01).trim()
+    assert not await Trimming(town.services.audit_context, second_check_after_s=0.01).trim()

@@ -10,8 +10,7 @@ from tests.support.town import SampleSite
 from tests.support.world import World
 from timelines import keys
 from timelines.audit import Audit
-from timelines.audit.repair_log import AuditDrift
-from timelines.audit.sampler import AuditSampler
+from timelines.audit.sampler import AuditSampler, DamageCounts
 
 TEN: dict[str, Damage] = {
     kind: DAMAGE_BY_NAME[kind]
@@ -54,17 +53,17 @@ async def test_samples_come_by_damage_in_the_end(town: SampleSite) -> None:
 
 
 async def test_the_background_sampler_logs_and_counts_drift(town: SampleSite, caplog: pytest.LogCaptureFixture) -> None:
-    drift = AuditDrift(town.services.store)
+    counts = DamageCounts(town.services.store)
 
     def audit() -> Audit:
-        return Audit(town.services.audit_places, second_look_after_s=0.01)
+        return Audit(town.services.audit_context, second_check_after_s=0.01)
 
-    sampler = AuditSampler(audit, drift, keys=200)
-    assert not (await sampler.look()).damage
+    sampler = AuditSampler(audit, counts, keys=200)
+    assert not (await sampler.audit_sample()).damage
     await DAMAGE_BY_NAME["handle_without_account"](town)
-    await sampler.look()
-    await sampler.look()
-    assert await drift.counts() == {"handle_without_account": 2}
+    await sampler.audit_sample()
+    await sampler.audit_sample()
+    assert await counts.read() == {"handle_without_account": 2}
     assert "audit_drift" in caplog.text
 
 

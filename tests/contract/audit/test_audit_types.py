@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts import keys as account_keys
-from socialsite.maintenance.families import QUARANTINE_DAYS, quarantine_key
+from socialsite.maintenance.key_families import QUARANTINE_DAYS, quarantine_key
 from socialsite.store import Key
 from tests.support.town import SampleSite
 from timelines import keys
@@ -35,7 +35,7 @@ async def test_a_source_of_another_type_is_set_aside_and_built_anew(town: Sample
     await town.execute("DEL", key)
     await town.execute("RPUSH", key, "something", "else")
     report = await town.audit(repair=True)
-    assert report.damage["key_of_wrong_type"] == 1, [str(finding) for finding in report.findings]
+    assert report.damage["key_of_wrong_type"] == 1, [str(found) for found in report.discrepancies]
     assert await town.execute("LRANGE", quarantine_key(key), 0, -1) == [b"something", b"else"]
     assert 0 < await town.execute("TTL", quarantine_key(key)) <= QUARANTINE_DAYS * 86_400
     await town.repair_until_clean()
@@ -70,6 +70,6 @@ async def test_a_key_is_not_blamed_for_what_another_holds(town: SampleSite) -> N
     await town.execute("DEL", account)
     await town.execute("SET", account, "no hash")
     report = await town.audit(repair=True)
-    assert {str(f.key) for f in report.findings if f.kind == "key_of_wrong_type"} == {account}
+    assert {str(f.key) for f in report.discrepancies if f.kind == "key_of_wrong_type"} == {account}
     assert not [key for key in await town.all_keys() if ":aside:" in key and key != quarantine_key(account)]
     await town.repair_until_clean()

@@ -18,7 +18,7 @@ from timelines.audit.trimming import Trimming
 
 
 async def trim(town: SampleSite, **options: Any) -> dict[str, int]:
-    return dict(await Trimming(town.services.audit_places, second_look_after_s=0.01).trim(**options))
+    return dict(await Trimming(town.services.audit_context, second_check_after_s=0.01).trim(**options))
 
 
 async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: Deployment) -> None:
@@ -26,7 +26,7 @@ async def test_a_site_within_its_caps_loses_nothing(world: World, deployment: De
     before = deployment.all_keys()
     assert await trim(town) == {}
     assert deployment.all_keys() == before
-    assert not (await town.audit()).findings
+    assert not (await town.audit()).discrepancies
 
 
 async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, redis_urls: StoreUrls) -> None:
@@ -37,7 +37,7 @@ async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, red
     whole = await town.alice.home_ids()
     config = dataclasses.replace(world.services.config, home_cap=4, public_cap=5, profile_cap=6)
     async with open_services(redis_urls, config) as lower:
-        trimming = Trimming(lower.audit_places, second_look_after_s=0.01)
+        trimming = Trimming(lower.audit_context, second_check_after_s=0.01)
         would = await trimming.trim(dry_run=True)
         assert would == await trimming.trim()
         assert set(would) == {"home_entries", "public_entries", "profile_entries"}

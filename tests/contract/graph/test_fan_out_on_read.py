@@ -74,8 +74,8 @@ async def test_the_audit_knows_what_homes_need_not_hold(pulling: World, clock: F
     await author.publishes("hello")
     await pulling.deliver_all()
     clock.advance(60_000)
-    report = await Audit(pulling.services.audit_places, second_look_after_s=0).run()
-    assert not report.findings
+    report = await Audit(pulling.services.audit_context, second_check_after_s=0).run()
+    assert not report.discrepancies
 
 
 async def test_switched_off_again_nothing_that_was_pulled_is_missing(

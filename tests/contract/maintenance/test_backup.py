@@ -63,8 +63,8 @@ async def test_a_restored_site_is_the_same_on_another_topology(
     await write_backup(world.services, tmp_path / "site.backup")
     await restore_backup(restored, tmp_path / "site.backup")
     assert await read_records(restored.store) == before
-    report = await restored.recovering.recover()
-    assert not report.findings
+    report = await restored.rebuild_after_restore.run()
+    assert not report.discrepancies
     world_after = World(restored)
     await world.deliver_all()
     await world_after.deliver_all()
@@ -136,14 +136,14 @@ async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
         gone = list(deleted)
         await write_backup(world.services, tmp_path / "busy.backup")
     await restore_backup(restored, tmp_path / "busy.backup")
-    report = await restored.recovering.recover()
-    assert [str(finding) for finding in report.findings] == []
-    assert not (await Audit(restored.audit_places, second_look_after_s=0.01).run()).findings
+    report = await restored.rebuild_after_restore.run()
+    assert [str(finding) for finding in report.discrepancies] == []
+    assert not (await Audit(restored.audit_context, second_check_after_s=0.01).run()).discrepancies
     kept = await restored.repositories.posts.find_many(standing)
     assert sorted(kept) == standing
     assert await restored.repositories.posts.find_many(gone) == {}
     await World(restored).deliver_all()
-    assert not (await Audit(restored.audit_places, second_look_after_s=0.01).run()).damage
+    assert not (await Audit(restored.audit_context, second_check_after_s=0.01).run()).damage
 
 
 async def test_what_ends_while_it_is_restored_is_not_missed(world: World, restored: Services, tmp_path: Path) -> None:

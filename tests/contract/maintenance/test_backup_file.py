@@ -6,7 +6,7 @@ import pytest
 
 from socialsite.maintenance.backup_file import BackupHeader, BackupReader, BackupWriter, InvalidBackup
 from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_key_records
-from socialsite.maintenance.families import get_family
+from socialsite.maintenance.key_families import get_family
 from socialsite.store import Key, Store
 from tests.support.backups import write_backup
 from tests.support.topologies import Deployment

@@ -28,7 +28,7 @@ from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
-from timelines.audit.repair_log import AuditDrift
+from timelines.audit.sampler import DamageCounts
 from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
@@ -70,7 +70,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await hub.add_member("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
     await site.repositories.pulled.add(AccountId(1), site.clock.now_ms())
-    await AuditDrift(site.store).note({"kind": 1})
+    await DamageCounts(site.store).add({"kind": 1})
     await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):
         await use(site, world)

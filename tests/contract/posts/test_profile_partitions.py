@@ -78,7 +78,7 @@ async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(
     assert seen == ids_of(posts[::-1])
     await alice.deletes(posts[10])
     assert posts[10].id not in await alice.profile_ids(limit=100)
-    assert not (await Audit(services.audit_places, second_look_after_s=0.1).run()).damage
+    assert not (await Audit(services.audit_context, second_check_after_s=0.1).run()).damage
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
     assert deployment.all_keys("timelines:*:profile:*") == []

@@ -7,7 +7,7 @@ from socialsite.store import Script, Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
 from timelines.archive.service import TO_BODY, TO_MARKER
-from timelines.audit.quarantine import SET_ASIDE
+from timelines.audit.wrong_types import QUARANTINE
 from timelines.filters.repository import REPLACE
 from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
 from timelines.hashtags.followed import FOLLOW, FOLLOWED_HASHTAGS_CAP, FollowedHashtags
@@ -119,11 +119,11 @@ async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
 
 async def test_of_another_type_is_set_aside_and_what_fits_stays(store: Store) -> None:
     here, there = keys.keyword_filters(AccountId(1)), keys.blocks(AccountId(1))
-    assert await run_script(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
+    assert await run_script(store, QUARANTINE, [here, there], "hash", 5_000) == 0
     await run_command(store, "HSET", here, 1, "fits")
-    assert await run_script(store, SET_ASIDE, [here, there], "hash", 5_000) == 0
+    assert await run_script(store, QUARANTINE, [here, there], "hash", 5_000) == 0
     assert await run_command(store, "EXISTS", here, there) == 1
-    assert await run_script(store, SET_ASIDE, [here, there], "zset", 5_000) == 1
+    assert await run_script(store, QUARANTINE, [here, there], "zset", 5_000) == 1
     assert await run_command(store, "EXISTS", here) == 0
     assert 0 < await run_command(store, "PTTL", there) <= 5_000
 

@@ -40,14 +40,14 @@ async def site(redis_url: str, tmp_path: Path) -> AsyncIterator[Services]:
 
 
 async def test_the_audit_of_the_restored_site_finds_nothing(site: Services) -> None:
-    assert not (await site.recovering.recover()).findings
-    report = await Audit(site.audit_places, second_look_after_s=0.01).run()
-    assert [str(finding) for finding in report.findings] == []
-    assert report.strays.unknown == 0
+    assert not (await site.rebuild_after_restore.run()).discrepancies
+    report = await Audit(site.audit_context, second_check_after_s=0.01).run()
+    assert [str(finding) for finding in report.discrepancies] == []
+    assert report.foreign_keys.unknown == 0
 
 
 async def test_every_page_answers_as_it_did(site: Services) -> None:
-    await site.recovering.recover()
+    await site.rebuild_after_restore.run()
     for handle, pages in EXPECTED["pages"].items():
         async with HttpBrowser(application) as browser:
             if handle:

@@ -63,6 +63,11 @@ def is_known(key: Key) -> bool:
     )
 
 
+def is_of_site_component(key: Key) -> bool:
+    """Return whether a key is named like the keys of the site, also if its family is unknown."""
+    return key.component in KNOWN_FIRST_WORDS or key.component in FREE_NAME_COMPONENTS
+
+
 def is_disposable(key: Key) -> bool:
     """A cache, or what is true for a moment: it may be deleted at any time. What was set aside may not."""
     return not is_backed_up(key) and key.component != "map" and f":{QUARANTINE_WORD}:" not in key and "{map}" not in key

@@ -1,4 +1,4 @@
-"""What the checks are built with: the site's places, and the repairs several of them share."""
+"""The parts of the site that the checks read, and the repairs that several checks share."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +8,7 @@ from accounts.sessions.repository import SessionRepository
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.service_config import ServiceConfig
-from socialsite.store import Command, Store
+from socialsite.store import Command, Key, Store
 from timelines.audit.discrepancy import Repair
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
@@ -20,12 +20,11 @@ from timelines.lists.repository import ListMembers, Lists
 from timelines.posts.repository import PostRepository
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read_repository import FanOutOnReadAuthors
-from timelines.reading.service import ReadingService
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where things are, and how they are put right."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditContext:
+    """Repositories and settings of one site."""
 
     store: Store
     accounts: AccountRepository
@@ -41,27 +40,44 @@ class Places:
     members: ListMembers
     reactions: Reactions
     pulled: FanOutOnReadAuthors
-    reading: ReadingService
-    touched: AffectedTimelines
+    affected: AffectedTimelines
     outbox: JobQueue
     clock: TimeSource
     config: ServiceConfig
 
     def run(self, *commands: Command) -> Repair:
-        """A repair by commands on keys of one tag."""
+        """Return a repair that executes commands on keys of one tag."""
         return partial(self.store.gather, commands)
 
-    def sweep(self, account_id: int) -> Repair:
-        """Have the worker take away what the account left."""
+    def remove(self, key: Key, member: object) -> Repair:
+        """Return a repair that removes a member of a sorted set."""
+        return self.run(("ZREM", key, member))
+
+    def purge(self, account_id: int) -> Repair:
+        """Return a repair that has the worker delete everything that an account left."""
         return partial(self.outbox.add_when_full, encode_job(PurgeAccount(AccountId(account_id))))
 
-    def fade(self, post_id: PostId) -> Repair:
-        """Have the worker take along the boosts that a deleted post left."""
+    def delete_boosts(self, post_id: PostId) -> Repair:
+        """Return a repair that has the worker delete the boosts of a deleted post."""
         return partial(self.outbox.add_when_full, encode_job(DeleteBoostsOfPost(post_id)))
 
-    async def with_touched(self, author_id: AccountId, repair: Repair) -> None:
-        """A repair that changes an author's profile; timelines made of it are forgotten before and after."""
-        touched = await self.touched.of_authors([author_id])
-        await touched.invalidate()
-        await repair()
-        await touched.invalidate()
+    def changing_profile(self, author_id: AccountId, repair: Repair) -> Repair:
+        """Return a repair that invalidates the timelines with the author's posts before and after `repair`."""
+
+        async def repair_and_invalidate() -> None:
+            affected = await self.affected.of_authors([author_id])
+            await affected.invalidate()
+            await repair()
+            await affected.invalidate()
+
+        return repair_and_invalidate
+
+    def raise_counter(self, key: Key, highest: int) -> Repair:
+        """Return a repair that raises a counter of ids, by the difference: ids given out meanwhile stay valid."""
+
+        async def raise_counter() -> None:
+            (last,) = await self.store.gather([("GET", key)])
+            if int(last or 0) < highest:
+                await self.store.gather([("INCRBY", key, highest - int(last or 0))])
+
+        return raise_counter

@@ -1,0 +1,162 @@
+"""Home and list timelines against a rebuild.
+
+A post of a pending job may be missing, a deleted post may still be there, and ids below the floor are not promised. The
+repair invalidates the timeline: its next reader rebuilds it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from socialsite.ids import AccountId, PostId, id_at
+from socialsite.store import Key
+from timelines import keys
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy
+from timelines.audit.reader import AuditReader, PendingJobs, decode_post_or_none
+from timelines.author_feeds.merging import merge_nearest
+from timelines.cached_timelines.repository import MAX_DISORDER_MS, CachedTimelines
+from timelines.ids import ListId
+from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.posts.post import Post
+from timelines.posts.stored_values import PostState
+
+MAX_DISORDER_IDS = MAX_DISORDER_MS << 12
+IDS_IN_DETAIL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTimeline:
+    """The ids of a cached timeline, and the id down to which it is complete."""
+
+    ids: list[int]
+    floor: int
+
+
+class CachedTimelineChecks:
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context
+
+    async def homes(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        existing = await reader.existing_accounts(int(key.tag) for key in checked)
+        discrepancies: list[Discrepancy] = []
+        for key in checked:
+            owner = AccountId(int(key.tag))
+            if owner not in existing:
+                invalidate = partial(self._context.homes.invalidate, owner)
+                discrepancies.append(Discrepancy("home_of_nobody", key, repair=invalidate))
+            else:
+                discrepancies += await self._check(reader, key, owner, self._context.homes)
+        return discrepancies
+
+    async def list_timelines(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        ids = [ListId(int(key.tag[1:])) for key in checked]
+        ttls = await reader.gather(("PTTL", keys.account_list(list_id)) for list_id in ids)
+        discrepancies: list[Discrepancy] = []
+        for key, list_id, ttl_ms in zip(checked, ids, ttls, strict=True):
+            if ttl_ms != -1:  # the list does not exist; the trace of a deleted list has a lifetime
+                invalidate = partial(self._context.list_timelines.invalidate, list_id)
+                discrepancies.append(Discrepancy("list_timeline_of_nobody", key, repair=invalidate))
+            else:
+                discrepancies += await self._check(reader, key, list_id, self._context.list_timelines)
+        return discrepancies
+
+    async def _check(self, reader: AuditReader, key: Key, owner: int, timelines: CachedTimelines) -> list[Discrepancy]:
+        jobs = await reader.pending_jobs()  # before the timeline: what was delivered since is in it
+        limit = 3 * timelines.cap + 100
+        elements, size, ttl_ms = await reader.gather([("LRANGE", key, 0, limit - 1), ("LLEN", key), ("PTTL", key)])
+        if not elements:
+            return []
+        name = "home" if timelines is self._context.homes else "list_timeline"
+        invalidate = partial(timelines.invalidate, owner)
+        if ttl_ms == -1:
+            return [Discrepancy(f"{name}_eternal", key, repair=invalidate)]
+        if elements[-1].startswith(b"building:"):
+            return []
+        if size > limit:
+            return [Discrepancy(f"{name}_over_cap", key, repair=invalidate)]
+        stored = parse_timeline(elements)
+        if stored is None:
+            return [Discrepancy(f"{name}_without_floor", key, repair=invalidate)]
+        if not is_ordered(stored.ids):
+            return [Discrepancy(f"{name}_out_of_order", key, repair=invalidate)]
+        missing, foreign = await self._compare_with_rebuild(reader, key, owner, stored, jobs)
+        return [
+            Discrepancy(f"{name}_{kind}", key, detail_of_ids(ids), invalidate)
+            for kind, ids in (("incomplete", missing), ("of_strangers", foreign))
+            if ids
+        ]
+
+    async def _compare_with_rebuild(
+        self, reader: AuditReader, key: Key, owner: int, stored: StoredTimeline, jobs: PendingJobs
+    ) -> tuple[list[PostId], list[int]]:
+        """Return the ids that are missing, and those that do not belong there."""
+        is_home = key.endswith(":home")
+        authors = await self._read_authors(owner, is_home=is_home)
+        limit = len(stored.ids) + 200
+        nearest = await merge_nearest(self._context.profiles, authors, ABOVE_ALL_IDS, limit)
+        expected = [post_id for post_id in nearest if post_id > stored.floor]
+        ids = {post_id for post_id in stored.ids if post_id > stored.floor}
+        missing = [i for i in expected if i not in ids and i not in jobs.posts] if jobs.is_complete else []
+        if missing and is_home:
+            missing = await self._without_fan_out_on_read(reader, missing)
+        unexpected = ids.difference(expected)
+        return missing, await self._find_foreign(reader, list(unexpected), set(authors), jobs)
+
+    async def _without_fan_out_on_read(self, reader: AuditReader, ids: Sequence[PostId]) -> list[PostId]:
+        """Return the ids without those that readers merge in from authors with very many followers."""
+        since_ms = await self._context.pulled.read_all()
+        if not since_ms:
+            return list(ids)
+        values = await reader.gather(("GET", keys.post(post_id)) for post_id in ids)
+        posts = zip(ids, map(decode_post_or_none, values), strict=True)
+        return [i for i, post in posts if not (isinstance(post, Post) and i >= first_read_id(since_ms, post))]
+
+    async def _find_foreign(
+        self, reader: AuditReader, ids: Sequence[int], authors: set[AccountId], jobs: PendingJobs
+    ) -> list[int]:
+        """Return the ids that were never a post, or are posts of other authors. Deleted posts keep their ids."""
+        values = await reader.gather(("GET", keys.post(post_id)) for post_id in ids)
+        foreign: list[int] = []
+        for post_id, value in zip(ids, values, strict=True):
+            post = decode_post_or_none(value)
+            is_other = isinstance(post, Post) and post.author_id not in authors and post_id not in jobs.posts
+            if post is PostState.ABSENT or post is None or is_other:
+                foreign.append(post_id)
+        return foreign
+
+    async def _read_authors(self, owner: int, *, is_home: bool) -> list[AccountId]:
+        if is_home:
+            viewer = AccountId(owner)
+            return [*await self._context.follows.following_ids(viewer), viewer]
+        return await self._context.members.member_ids(ListId(owner))
+
+
+def first_read_id(since_ms: Mapping[AccountId, int], post: Post) -> int:
+    """Return the id from which on posts of this author need not be in home timelines."""
+    return id_at(since_ms[post.author_id]) if post.author_id in since_ms else ABOVE_ALL_IDS
+
+
+def parse_timeline(elements: Sequence[bytes]) -> StoredTimeline | None:
+    """Return the ids and the floor; None if the last element is no floor, or another element is no id."""
+    last = elements[-1]
+    if not last.startswith(b"-") or not last[1:].isdigit():
+        return None
+    if not all(element.isdigit() for element in elements[:-1]):
+        return None
+    return StoredTimeline([int(element) for element in elements[:-1]], int(last[1:]))
+
+
+def is_ordered(ids: Sequence[int]) -> bool:
+    """Return whether the newest ids come first, up to the disorder that readers sort."""
+    lowest = ABOVE_ALL_IDS
+    for post_id in ids:
+        if post_id - lowest > MAX_DISORDER_IDS:
+            return False
+        lowest = min(lowest, post_id)
+    return True
+
+
+def detail_of_ids(ids: Sequence[int]) -> str:
+    """Return the oldest ids: ids that were added since the first read do not change the detail."""
+    return ",".join(map(str, sorted(ids)[:IDS_IN_DETAIL]))

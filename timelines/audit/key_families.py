@@ -1,0 +1,118 @@
+"""The table of all key families: their patterns, their Redis types, and what each value must agree with."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from socialsite.store import Key
+from timelines.audit.accounts import AccountChecks
+from timelines.audit.cached_timelines import CachedTimelineChecks
+from timelines.audit.context import AuditContext
+from timelines.audit.lists import ListChecks
+from timelines.audit.mirrors import MirrorChecks
+from timelines.audit.post_indexes import PostIndexChecks
+from timelines.audit.posts import PostChecks
+from timelines.audit.reactions import ReactionChecks
+from timelines.audit.reader import Check
+from timelines.audit.wrong_types import TypeChecks
+from timelines.hashtags.repository import HASHTAG_CAP
+from timelines.notifications.repository import NOTIFICATIONS_CAP
+from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyFamily:
+    """`check` finds the discrepancies of some keys, each with its repair.
+
+    `cap` (with the name of its entries in the output of `manage.py trim`) is what trimming cuts to;
+    `leaves_leftovers` is True if trimming removes what `check` finds and what is no damage.
+    """
+
+    pattern: re.Pattern[str]
+    redis_type: str
+    check: Check
+    cap: tuple[str, int] | None = None
+    leaves_leftovers: bool = False
+
+
+class KeyFamilies:
+    def __init__(self, context: AuditContext) -> None:
+        config = context.config
+        indexes, reactions = PostIndexChecks(context), ReactionChecks(context)
+        posts, mirrors = PostChecks(context, indexes), MirrorChecks(context)
+        accounts, lists, cached = AccountChecks(context), ListChecks(context), CachedTimelineChecks(context)
+        self.types = TypeChecks(context, accounts)
+        self.add_met_posts = indexes.add_met
+
+        def family(
+            pattern: str, redis_type: str, check: Check, cap: tuple[str, int] | None = None, *, leftovers: bool = False
+        ) -> KeyFamily:
+            return KeyFamily(re.compile(pattern), redis_type, check, cap, leftovers)
+
+        def type_only(pattern: str, redis_type: str, cap: tuple[str, int] | None = None) -> KeyFamily:
+            """Nothing else says what these keys must contain."""
+            return family(pattern, redis_type, self.types.has_type(redis_type), cap)
+
+        self.all = (
+            # posts: authors, author feeds, parents, originals, tags; their sets: posts, accounts, counts
+            family(r"posts:\{\d+\}:post", "string", posts.posts),
+            family(r"posts:\{\d+\}:replies", "zset", indexes.replies),
+            family(r"posts:\{a\d+\}:idempotency:[0-9a-f]+", "string", posts.idempotency),
+            family(r"posts:\{\d+\}:counts", "string", reactions.counts),
+            family(r"posts:\{\d+\}:likes", "zset", reactions.likes),
+            family(r"posts:\{\d+\}:boosts", "zset", reactions.boosts),
+            family(r"posts:\{\d+\}:fading", "zset", reactions.boosts_to_delete),
+            family(r"timelines:\{\d+\}:liked", "zset", reactions.liked, leftovers=True),
+            family(r"timelines:\{\d+\}:boosted", "zset", reactions.boosted, leftovers=True),
+            family(
+                r"timelines:\{\d+\}:notifications", "zset", accounts.notifications,
+                ("notifications", NOTIFICATIONS_CAP),
+            ),
+            # relations: the other side
+            family(r"follows:\{p\d+\}:following:\d+", "zset", mirrors.following),
+            family(r"follows:\{p\d+\}:followers:\d+", "zset", mirrors.followers),
+            family(r"follows:\{p\d+\}:members:\d+", "zset", mirrors.members),
+            family(r"follows:\{p\d+\}:listed:\d+", "zset", mirrors.listed),
+            family(r"timelines:\{\d+\}:blocks", "zset", mirrors.blocks),
+            family(r"timelines:\{\d+\}:blockers", "zset", mirrors.blocked_by),
+            family(r"timelines:\{\d+\}:requests", "zset", mirrors.received_requests),
+            family(r"timelines:\{\d+\}:requested", "zset", mirrors.sent_requests),
+            # accounts: handles; handles and sessions: accounts; sessions: the index, and the other way round
+            family(r"accounts:\{\d+\}:account", "hash", accounts.accounts),
+            family(r"accounts:\{[0-9a-f]{32}\}:handle", "string", accounts.handles),
+            family(r"sessions:\{\d+\}:session:[0-9a-f]{64}", "string", accounts.sessions, leftovers=True),
+            family(r"sessions:\{\d+\}:index", "zset", accounts.session_indexes, leftovers=True),
+            # timelines: posts; cached timelines: a rebuild from author feeds
+            family(
+                r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)", "zset", indexes.profiles,
+                ("profile_entries", config.profile_cap),
+            ),
+            family(r"public:\{public\}:posts", "zset", indexes.public, ("public_entries", config.public_cap)),
+            family(r"timelines:\{[0-9a-f]{32}\}:tag", "zset", indexes.tags, ("tag_entries", HASHTAG_CAP)),
+            family(r"timelines:\{\d+\}:home", "list", cached.homes, ("home_entries", config.home_cap)),
+            family(r"timelines:\{l\d+\}:posts", "list", cached.list_timelines, ("list_entries", config.list_cap)),
+            # lists: owners, and the index of each owner
+            family(r"timelines:\{l\d+\}:list", "hash", lists.lists, leftovers=True),
+            family(r"timelines:\{\d+\}:lists", "zset", lists.indexes, leftovers=True),
+            # nothing but the type
+            type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
+            type_only(r"timelines:\{\d+\}:(mutes|quieted|tags)|series:\{trends\}:.*", "zset"),
+            type_only(r"posts:\{\d+\}:gone|timelines:\{pulled\}:authors", "zset"),
+            type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
+            type_only(r"accounts:\{ids\}:accounts|timelines:\{ids\}:lists", "string"),
+            type_only(r"posts:\{[0-9a-f]+\}:source|limits:.*|timelines:\{\d+\}:notified", "string"),
+            type_only(r"(posts|accounts):\{\d+\}:totals|series:\{s\d+\}:.*", "hash"),
+            type_only(r"jobs:\{audit\}:drift|series:\{b\d+\}:(buffer|batch):.*", "hash"),
+            type_only(r"timelines:\{\d+\}:(filters|position|preferences)", "hash"),
+            type_only(r"timelines:\{\d+\}:exclusive", "set"),
+            type_only(r"jobs:\{outbox\}:(stream|dead)|jobs:\{audit\}:trail", "stream"),
+        )  # fmt: skip
+
+    def group(self, keys: Iterable[Key]) -> Mapping[KeyFamily, list[Key]]:
+        """Return the keys by family, without keys that are not audited."""
+        groups: dict[KeyFamily, list[Key]] = {}
+        for key in dict.fromkeys(keys):
+            family = next((family for family in self.all if family.pattern.fullmatch(key)), None)
+            if family is not None:
+                groups.setdefault(family, []).append(key)
+        return groups

@@ -1,0 +1,227 @@
+"""Sorted sets of post ids: author feeds, replies, tag timelines and the public timeline.
+
+Each entry must be a post that belongs there, under its id as score; each post must be in all its sets, unless newer
+posts pushed it out of a capped one.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from accounts.domain import DELETED
+from socialsite.ids import AccountId, PostId
+from socialsite.store import Key
+from timelines import keys
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy, Repair, detail_of
+from timelines.audit.reactions import ReactionChecks
+from timelines.audit.reader import ABSENT, AuditReader, decode_post_or_none
+from timelines.hashtags.repository import HASHTAG_CAP, hashtag_key
+from timelines.posts.post import Post
+from timelines.posts.stored_values import PostState
+from timelines.reactions.repository import PostGone, ReactionKind
+from timelines.text.linkify import hashtags
+
+KEYS_PER_READ = 20  # sets with up to 1,000 posts each
+
+
+@dataclass(frozen=True, slots=True)
+class PostIndex:
+    """How the entries of one kind of set are checked."""
+
+    name: str
+    is_member: Callable[[Key, Post], bool]
+    foreign: str
+    """Kind of an entry whose post does not belong there; "of_nothing" is the kind if there is no post."""
+    place: Callable[[Key, Post], Key] = lambda key, _: key
+    cap: int | None = None
+
+
+class IndexEntry(NamedTuple):
+    """`member`, the id of the post of `key` by default, must be in the set `index_key`."""
+
+    key: Key
+    post: Post
+    index_key: Key
+    repair: Repair
+    detail: str = ""
+    member: int | None = None
+
+
+class PostIndexChecks:
+    def __init__(self, context: AuditContext) -> None:
+        self._context = context
+        self._reactions = ReactionChecks(context)
+        feeds = context.profiles.keys
+        self._profiles = PostIndex(
+            "profile", lambda key, post: post.author_id == keys.author_feed_owner(key), "of_another",
+            place=lambda _, post: feeds.of_post(post.author_id, post.id), cap=context.config.profile_cap,
+        )  # fmt: skip
+        self._replies = PostIndex("reply", lambda key, post: str(post.in_reply_to) == key.tag, "of_nothing")
+        self._tags = PostIndex(
+            "tag", lambda key, post: post.is_discoverable and key in map(hashtag_key, hashtags(post.text)), "of_nothing"
+        )
+        self._public = PostIndex(
+            "public", lambda _, post: post.is_discoverable, "of_unlisted", cap=context.config.public_cap
+        )
+        self._newest: list[PostId] = []  # a heap: of the posts that the audit met, the newest `public_cap`
+
+    async def profiles(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        owners = {key: keys.author_feed_owner(key) for key in checked}
+        states = await reader.read_states(owners.values())
+        discrepancies = [
+            Discrepancy("profile_without_account", key, repair=self._context.purge(owners[key]))
+            for key in checked
+            if states[owners[key]] == ABSENT
+        ]
+        existing = [key for key in checked if states[owners[key]] not in (ABSENT, DELETED)]
+        return discrepancies + await self._check(reader, existing, self._profiles)
+
+    async def replies(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        counts = await self._reactions.counts(reader, checked)
+        return counts + await self._check(reader, checked, self._replies)
+
+    async def tags(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        return await self._check(reader, checked, self._tags)
+
+    async def public(self, reader: AuditReader, _: Sequence[Key]) -> list[Discrepancy]:
+        key, cap = keys.public_timeline(), self._context.config.public_cap
+        discrepancies = await self._check(reader, [key], self._public)
+        ids = {int(member) async for page in reader.pages(key) for member, _ in page if member.isdigit()}
+        lowest = min(ids) if len(ids) >= cap else 0
+        missing = [post_id for post_id in self._newest if post_id > lowest and post_id not in ids]
+        return discrepancies + await self._missing_in_public(reader, missing)
+
+    def add_met(self, post_ids: Iterable[PostId]) -> None:
+        """Remember posts that the audit met: the newest of them must be in the public timeline."""
+        for post_id in post_ids:
+            if len(self._newest) < self._context.config.public_cap:
+                heapq.heappush(self._newest, post_id)
+            else:
+                heapq.heappushpop(self._newest, post_id)
+
+    async def _check(self, reader: AuditReader, checked: Sequence[Key], index: PostIndex) -> list[Discrepancy]:
+        discrepancies: list[Discrepancy] = []
+        sizes: dict[Key, int] = {}
+        async for key, members in reader.pages_of_many(checked, KEYS_PER_READ):
+            sizes[key] = sizes.get(key, 0) + len(members)
+            posts = await reader.read_post_members(members)
+            for member, score in reader.checkable(members):
+                post = posts.get(int(member)) if member.isdigit() else None
+                if post is None or not index.is_member(key, post):
+                    kind = f"{index.name}_of_nothing" if post is None else f"{index.name}_{index.foreign}"
+                    repair = self._changing(index, key, self._context.remove(key, member))
+                elif int(float(score)) != post.id or index.place(key, post) != key:
+                    kind = f"{index.name}_misplaced"
+                    repair = self._changing(index, key, partial(self._move, key, index.place(key, post), post.id))
+                else:
+                    continue
+                discrepancies.append(Discrepancy(kind, key, detail_of(member), repair))
+        for key, size in sizes.items():
+            if index.cap is not None and size > index.cap:
+                trim = self._context.run(("ZREMRANGEBYRANK", key, 0, -index.cap - 1))
+                discrepancies.append(Discrepancy(f"{index.name}_over_cap", key, repair=trim))
+        return discrepancies
+
+    def _changing(self, index: PostIndex, key: Key, repair: Repair) -> Repair:
+        if index is not self._profiles:
+            return repair
+        return self._context.changing_profile(AccountId(keys.author_feed_owner(key)), repair)
+
+    async def _move(self, key: Key, right: Key, post_id: PostId) -> None:
+        """Add the entry under its id before the wrong one is removed: a crash between the two loses nothing."""
+        await self._context.store.gather([("ZADD", right, post_id, post_id)])
+        if right != key:
+            await self._context.store.gather([("ZREM", key, post_id)])
+
+    async def _missing_in_public(self, reader: AuditReader, ids: Sequence[PostId]) -> list[Discrepancy]:
+        if not ids:
+            return []
+        jobs, posts = await reader.pending_jobs(), await reader.read_posts(ids)
+        listed = [posts[i] for i in ids if i in posts and posts[i].is_discoverable and i not in jobs.posts]
+        states = await reader.read_states(post.author_id for post in listed)
+        feeds = self._context.profiles.keys
+        scores = await reader.gather(("ZSCORE", feeds.of_post(post.author_id, post.id), post.id) for post in listed)
+        missing = [
+            post.id
+            for post, score in zip(listed, scores, strict=True)
+            if score and states[post.author_id] not in (ABSENT, DELETED)
+        ]
+        repair = partial(self._context.public.add_many, missing)
+        return [Discrepancy("public_incomplete", keys.public_timeline(), repair=repair)] if missing else []
+
+    async def find_unindexed(self, reader: AuditReader, posts: Mapping[Key, Post]) -> list[Discrepancy]:
+        """Find the posts that are missing in their author's feed, their parent's replies, their original's boosts or
+        their tags."""
+        context = self._context
+        profiles = [
+            IndexEntry(key, post, context.profiles.keys.of_post(post.author_id, post.id),
+                       context.changing_profile(post.author_id, partial(context.profiles.add, post.author_id, post.id)))
+            for key, post in posts.items()
+        ]  # fmt: skip
+        replies = [
+            IndexEntry(key, post, keys.replies(post.in_reply_to),
+                       partial(context.posts.add_reply, post.in_reply_to, post.id), str(post.in_reply_to))
+            for key, post in posts.items() if post.in_reply_to
+        ]  # fmt: skip
+        parents = await reader.gather(("GET", keys.post(entry.post.in_reply_to or 0)) for entry in replies)
+        replies = [entry for entry, value in zip(replies, parents, strict=True) if _is_post(value)]
+        originals = await reader.read_posts(post.boost_of for post in posts.values() if post.boost_of is not None)
+        boosts = [
+            IndexEntry(key, post, keys.boosts(post.boost_of), partial(self._list_boost, post, post.boost_of),
+                       str(post.boost_of), member=post.author_id)
+            for key, post in posts.items() if post.boost_of is not None and post.boost_of in originals
+        ]  # fmt: skip
+        tags = [
+            IndexEntry(key, post, hashtag_key(tag), partial(context.tags.add, [post]), str(hashtag_key(tag)))
+            for key, post in posts.items() if post.is_discoverable for tag in hashtags(post.text)
+        ]  # fmt: skip
+        return [
+            *(Discrepancy("post_unprofiled", e.key, e.detail, e.repair)
+              for e in await self._missing(reader, profiles, context.config.profile_cap)),
+            *(Discrepancy("reply_unlinked", e.key, e.detail, e.repair) for e in await self._missing(reader, replies)),
+            *(Discrepancy("boost_unlisted", e.key, e.detail, e.repair) for e in await self._missing(reader, boosts)),
+            *(Discrepancy("tag_incomplete", e.key, e.detail, e.repair)
+              for e in await self._missing(reader, tags, HASHTAG_CAP)),
+        ]  # fmt: skip
+
+    async def _missing(
+        self, reader: AuditReader, entries: Sequence[IndexEntry], cap: int | None = None
+    ) -> list[IndexEntry]:
+        """Return the entries that are absent although nothing pushed them out and no job is about to add them."""
+        scores = await reader.gather(
+            ("ZSCORE", e.index_key, e.post.id if e.member is None else e.member) for e in entries
+        )
+        absent = [entry for entry, score in zip(entries, scores, strict=True) if score is None]
+        if absent and cap is not None:
+            sizes = await reader.gather(("ZCARD", entry.index_key) for entry in absent)
+            oldest = await reader.gather(("ZRANGE", entry.index_key, 0, 0) for entry in absent)
+            absent = [
+                entry
+                for entry, size, lowest in zip(absent, sizes, oldest, strict=True)
+                if not was_pushed_out(entry.post.id, size, lowest, cap)
+            ]
+        jobs = await reader.pending_jobs() if absent else None
+        return [entry for entry in absent if jobs is not None and entry.post.id not in jobs.posts]
+
+    async def _list_boost(self, boost: Post, original: PostId) -> None:
+        try:
+            await self._context.reactions.add(ReactionKind.BOOST, original, boost.author_id, boost.id)
+        except PostGone:
+            return
+        await self._context.reactions.sync_index(ReactionKind.BOOST, original, boost.author_id)
+
+
+def was_pushed_out(post_id: int, size: int, oldest: Sequence[bytes], cap: int) -> bool:
+    """Return whether newer posts pushed a post out of a capped set of `size` entries.
+
+    Deletions make room that nothing fills, so a set of at least half its cap counts as once full.
+    """
+    return bool(oldest) and 2 * size >= cap and post_id < int(oldest[0])
+
+
+def _is_post(value: bytes | None) -> bool:
+    state = decode_post_or_none(value)
+    return isinstance(state, Post) or state is PostState.ARCHIVED

@@ -1,0 +1,71 @@
+"""Keys that hold a value of another Redis type: nothing can read them, and every write to them fails.
+
+Repair: a value that is rebuilt or forgotten anyway is deleted. A source is moved to quarantine, so that the next check
+finds it missing and rebuilds it: relations from their other sides, author feeds and replies from posts, handles and
+indexes from accounts and lists. A post becomes a tombstone and an account a suspended one. A sample of keys does not
+meet everything that refers to a key, so it repairs only what needs none of that.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from socialsite.maintenance.key_families import QUARANTINE_DAYS, is_disposable, quarantine_key
+from socialsite.store import Key
+from socialsite.store.commands import load_script
+from timelines.audit.accounts import AccountChecks
+from timelines.audit.context import AuditContext
+from timelines.audit.discrepancy import Discrepancy
+from timelines.audit.reader import AuditReader, Check
+from timelines.posts.stored_values import DELETED as TOMBSTONE
+
+QUARANTINE = load_script("quarantine.lua", __package__)
+DAY_MS = 86_400_000
+NO_TYPE = "none"
+"""Reply of TYPE for a key that does not exist."""
+
+
+class TypeChecks:
+    def __init__(self, context: AuditContext, accounts: AccountChecks) -> None:
+        self._store = context.store
+        self._accounts = accounts
+
+    def has_type(self, redis_type: str) -> Check:
+        """Return the check of families of which nothing but the type can be checked."""
+        return partial(self._check, redis_type)
+
+    async def _check(self, right_type: str, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+        return [
+            self.discrepancy(key, right_type, redis_type.decode())
+            for key, (redis_type,) in await reader.read_each(checked, ("TYPE",))
+            if redis_type.decode() not in (right_type, NO_TYPE)
+        ]
+
+    async def read_type(self, key: Key) -> str:
+        (redis_type,) = await self._store.gather([("TYPE", key)])
+        return str(redis_type.decode())
+
+    def discrepancy(self, key: Key, right_type: str, wrong_type: str) -> Discrepancy:
+        repair = partial(self._repair, key, right_type)
+        return Discrepancy("key_of_wrong_type", key, wrong_type, repair, needs_walk=not can_repair_alone(key))
+
+    async def _repair(self, key: Key, right_type: str) -> None:
+        if is_disposable(key):
+            await self._store.gather([("UNLINK", key)])
+        elif await self.quarantine(key, right_type):
+            if key.component == "posts" and key.endswith("}:post"):
+                await self._store.gather([("SET", key, TOMBSTONE, "NX")])
+            elif key.component == "accounts" and key.endswith("}:account"):
+                await self._accounts.fill(key)
+
+    async def quarantine(self, key: Key, right_type: str) -> bool:
+        """Move a value of the wrong type to quarantine for QUARANTINE_DAYS. Return whether it was there."""
+        args = (right_type, QUARANTINE_DAYS * DAY_MS)
+        return bool(await self._store.node(key).run(QUARANTINE, (key, quarantine_key(key)), args))
+
+
+def can_repair_alone(key: Key) -> bool:
+    """Return whether no other key is needed to rebuild the value, or to replace it."""
+    word = key.rpartition("}:")[2]
+    if (key.component, word) in (("posts", "post"), ("accounts", "account")):
+        return True
+    return is_disposable(key) and (key.component, word) not in (("public", "posts"), ("timelines", "tag"))
