@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
+from socialsite import __version__
 from socialsite.web.health import check_readiness
 from socialsite.web.middleware.errors import DEFAULT_MESSAGES, error_response
 from socialsite.web.requests import SiteRequest, json_response
@@ -32,7 +33,13 @@ async def readyz(request: SiteRequest) -> HttpResponse:
     status = HTTPStatus.OK if ready.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
     headers = {} if ready.is_ready else {"Retry-After": "2"}
     state = "ok" if ready.is_ready else "down"
-    return json_response({"status": state, "components": ready.components, "outbox": ready.outbox}, status, headers)
+    report = {
+        "status": state,
+        "version": __version__,
+        "components": ready.components,
+        "outbox": ready.outbox,
+    }
+    return json_response(report, status, headers)
 
 
 async def robots_txt(request: SiteRequest) -> HttpResponse:

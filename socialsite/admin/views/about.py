@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
+from socialsite import __version__
 from socialsite.admin.access import get_services
 from socialsite.analytics.metrics import POSTS
 from socialsite.container import Services
@@ -35,10 +36,11 @@ async def about(request: SiteRequest) -> HttpResponse:
         "ops/about.html",
         page=lambda: {
             **{name: Placeholder(number(count)) for name, count in figures.items()},
+            "version": __version__,
             "page_title": _("About this site"),
             "canonical_url": request.build_absolute_uri("/about/"),
         },
-        data=lambda: figures,
+        data=lambda: {**figures, "version": __version__},
     )
 
 

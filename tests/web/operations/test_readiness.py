@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import tomllib
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -16,6 +17,7 @@ from socialsite.web.health import COMPONENTS, check_readiness, state_from_info
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.redis_server import RedisServer
+from tests.support.site import ROOT
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import PASSWORD
 
@@ -49,6 +51,14 @@ async def asked(visitor: HttpBrowser) -> tuple[int, dict[str, str]]:
 
 async def test_all_is_well(visitor):
     assert await asked(visitor) == (200, dict.fromkeys(COMPONENTS, "ok"))
+
+
+async def test_the_version_is_that_of_the_package_and_of_the_changelog(visitor):
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"## {packaged} " in (ROOT / "CHANGELOG.md").read_text()
+    assert (await visitor.get("/readyz")).json()["version"] == packaged
+    assert (await visitor.get_json("/about/")).json()["version"] == packaged
+    assert packaged in (await visitor.get("/about/")).text
 
 
 async def test_components_that_are_down_are_named_and_the_others_are_not(visitor, other):
