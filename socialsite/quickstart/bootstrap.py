@@ -1,6 +1,6 @@
-"""What must stand before the settings are read: the data directory, its secret key, the environment.
+"""Prepare a quickstart before Django's settings are read: data directory, secret key, environment.
 
-manage.py calls this first; the children inherit the result.
+manage.py calls `prepare_environment` first; the child processes inherit the environment.
 """
 
 import argparse
@@ -17,11 +17,11 @@ from socialsite.settings_parsers import COMPONENTS
 DEFAULT_DATA_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
 SECRET_KEY_FILE = "secret_key"  # noqa: S105  (a file's name)
 OPEN_FILE_LIMITS = (65536, 10240, 4096)
-"""Soft limits to try, highest first: every websocket is one; macOS refuses above 10,240."""
+"""Soft limits to try, highest first. Every websocket needs one file; macOS refuses more than 10,240."""
 
 
 def prepare_environment(arguments: Sequence[str]) -> None:
-    """Set the environment of a quickstart with these command-line arguments."""
+    """Set the environment of a quickstart from its arguments; exit if the directory cannot be used."""
     if {"-h", "--help"} & set(arguments):
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
         return
@@ -34,7 +34,7 @@ def prepare_environment(arguments: Sequence[str]) -> None:
     os.environ.setdefault("SECRET_KEY", key)
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
     os.environ.setdefault("LOG_LEVEL", "WARNING")
-    # One machine and one server: what places the data elsewhere is for production, and `.env` may say so.
+    # A quickstart uses one embedded server, also if `.env` places the data elsewhere for production.
     os.environ |= {
         "REDIS_URL": f"embedded://{directory}",
         "STATIC_ROOT": str(directory / "static"),
@@ -47,30 +47,30 @@ def prepare_environment(arguments: Sequence[str]) -> None:
 def parse_data_directory(arguments: Sequence[str]) -> Path:
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA_DIRECTORY)
-    with contextlib.suppress(argparse.ArgumentError):  # the command's own parser says what is wrong
+    with contextlib.suppress(argparse.ArgumentError):  # the command's own parser reports the error
         return Path(parser.parse_known_args(arguments)[0].data).expanduser().resolve()
     return DEFAULT_DATA_DIRECTORY
 
 
 def load_secret_key(directory: Path) -> str:
-    """The directory's key, made at its first use; sessions stay valid from one start to the next."""
+    """Return the secret key of the directory; create it at the first start, so that sessions survive restarts."""
     file = directory / SECRET_KEY_FILE
     try:
-        with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as fresh:
-            fresh.write(secrets.token_urlsafe(50))
+        with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as new_file:
+            new_file.write(secrets.token_urlsafe(50))
     except FileExistsError:
         pass
     return file.read_text().strip()
 
 
 def raise_file_limit() -> None:
-    """Raise the soft limit of open files as far as the system lets us."""
+    """Raise the soft limit of open files as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for wanted in OPEN_FILE_LIMITS:
-        if hard != resource.RLIM_INFINITY and wanted > hard:
-            wanted = hard
-        if soft == resource.RLIM_INFINITY or wanted <= soft:
+    for limit in OPEN_FILE_LIMITS:
+        if hard != resource.RLIM_INFINITY and limit > hard:
+            limit = hard
+        if soft == resource.RLIM_INFINITY or limit <= soft:
             return
         with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
             return

@@ -1,7 +1,7 @@
-"""A child process of quickstart: `python -m socialsite.quickstart.child_process FD web|worker ARGUMENT...`.
+"""Entry point of a child process: `python -m socialsite.quickstart.child_process FD web|worker ARGUMENT...`.
 
-FD is the reading end of a pipe whose writing end only the supervisor holds. When the supervisor is gone,
-however it went, the pipe closes and the child ends.
+FD is the reading end of a pipe. Only the supervisor has the writing end, so the pipe closes when the supervisor
+ends for any reason, and then the child ends.
 """
 
 import os
@@ -11,11 +11,11 @@ import threading
 import time
 
 TERMINATION_GRACE_S = 3.0
-"""To end by SIGTERM, before the process is cut short."""
+"""Time to end after SIGTERM before the process is killed."""
 
 
 def exit_with_supervisor(fd: int) -> None:
-    """End this process when the pipe closes."""
+    """Start a thread that ends this process when the pipe closes."""
 
     def wait() -> None:
         os.read(fd, 1)

@@ -1,24 +1,113 @@
-"""Keeps the parts of a quickstart running: starts them in order, revives the dead, stops them in reverse."""
+"""Start the processes of a quickstart in order, restart those that ended, and stop them in reverse order."""
 
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
-from socialsite.quickstart.processes import SiteProcess
 from socialsite.store.embedded.binaries import EmbeddedServerError
+from socialsite.store.embedded.server import EmbeddedServer
 
+BASE_DIR = Path(__file__).resolve().parents[2]
+STOP_TIMEOUT_S = 15.0
+"""Time for a child process to finish its work before it is killed."""
 INITIAL_BACKOFF_S = 0.5
 MAX_BACKOFF_S = 5.0
 STABLE_AFTER_S = 30.0
-"""A part that ran this long starts with the shortest pause again."""
+"""A process that ran this long is restarted after the initial backoff again."""
 POLL_INTERVAL_S = 0.1
 
 PrintLine = Callable[[str], None]
 
 
+class SiteProcess(Protocol):
+    name: str
+
+    def start(self) -> None: ...
+    def is_alive(self) -> bool: ...
+    def stop(self) -> None: ...
+
+
+class RedisProcess:
+    """The embedded Redis server of a data directory."""
+
+    name = "redis"
+
+    def __init__(self, server: EmbeddedServer) -> None:
+        self._server = server
+
+    def start(self) -> None:
+        self._server.start()
+
+    def is_alive(self) -> bool:
+        return self._server.is_running()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+
+class ChildProcess:
+    """A child process in its own session, so that Ctrl-C reaches only the supervisor, which stops the child.
+
+    The child ends when the writing end of `pipe` is closed.
+    """
+
+    def __init__(self, name: str, arguments: Sequence[str], pipe: int, *, inherited_fds: Sequence[int] = ()) -> None:
+        self.name = name
+        self._arguments = arguments
+        self._pipe = pipe
+        self._inherited_fds = inherited_fds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
+            [sys.executable, "-m", "socialsite.quickstart.child_process", str(self._pipe), *self._arguments],
+            cwd=BASE_DIR,
+            stdin=subprocess.DEVNULL,
+            pass_fds=[self._pipe, *self._inherited_fds],
+            start_new_session=True,
+        )
+
+    def is_alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def stop(self) -> None:
+        if self._process is None or not self.is_alive():
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def make_web_process(pipe: int, listening: int) -> ChildProcess:
+    """Return daphne on the supervisor's listening socket: while it restarts, browsers wait and are not refused."""
+    arguments = [
+        "web",
+        "--fd", str(listening),
+        "--verbosity", "0",
+        "--no-server-name",
+        "--http-timeout", "60",
+        "--websocket-max-message-size", "4096",
+        "--websocket-max-frame-size", "4096",
+        "socialsite.asgi:application",
+    ]  # fmt: skip
+    return ChildProcess("web", arguments, pipe, inherited_fds=[listening])
+
+
+def make_worker_process(pipe: int) -> ChildProcess:
+    return ChildProcess("worker", ["worker", "syndicate", "--verbosity", "0"], pipe)
+
+
 @dataclass(slots=True)
 class ManagedProcess:
-    """A part and when to start it again."""
+    """A process and the time of its next restart."""
 
     process: SiteProcess
     print_line: PrintLine
@@ -32,7 +121,7 @@ class ManagedProcess:
         self.process.start()
 
     def poll(self, now_s: float) -> None:
-        """Look after the part once."""
+        """Restart the process if it is due; schedule a restart if the process has ended."""
         if self.restart_at_s is not None:
             if now_s >= self.restart_at_s:
                 self._restart(now_s)
@@ -55,23 +144,23 @@ class ManagedProcess:
 
 
 class Supervisor:
-    """Parts in the order of their need: each after those it stands on."""
+    """Runs processes; each may depend on those that were started before it."""
 
-    def __init__(self, say: PrintLine) -> None:
-        self._print_line = say
+    def __init__(self, print_line: PrintLine) -> None:
+        self._print_line = print_line
         self._processes: list[ManagedProcess] = []
 
-    def start(self, parts: Sequence[SiteProcess]) -> None:
-        for part in parts:
-            kept = ManagedProcess(part, self._print_line)
-            self._processes.append(kept)  # before it starts: a start that is interrupted is stopped too
-            kept.start(time.monotonic())
+    def start(self, processes: Sequence[SiteProcess]) -> None:
+        for process in processes:
+            managed = ManagedProcess(process, self._print_line)
+            self._processes.append(managed)  # before it starts, so that `stop` also stops an interrupted start
+            managed.start(time.monotonic())
 
     def run(self, after_poll: Callable[[], None]) -> None:
-        """Tend the parts until an exception (KeyboardInterrupt) ends it."""
+        """Poll the processes until an exception (KeyboardInterrupt)."""
         while True:
-            for kept in self._processes:
-                kept.poll(time.monotonic())
+            for managed in self._processes:
+                managed.poll(time.monotonic())
             after_poll()
             time.sleep(POLL_INTERVAL_S)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from socialsite.quickstart import processes as parts
+from socialsite.quickstart.supervisor import make_web_process
 from tests.deploy.support import DEPLOY, nginx_files, program, users_file
 from tests.support.fleet import BASE_DIR
 from tests.support.ports import free_ports
@@ -52,7 +52,7 @@ def test_a_broken_process_can_do_little_harm(units, name):
 
 def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
     text = (DEPLOY / "systemd/socialsite-web@.service").read_text()
-    quickstart = parts.make_web_process(0, 3)._arguments[1:]
+    quickstart = make_web_process(0, 3)._arguments[1:]
     assert " ".join(quickstart) in text
 
 

@@ -1,7 +1,6 @@
-"""manage.py deadletters [list | retry ID…|--all | drop ID…|--all]: jobs that were given up.
+"""manage.py deadletters [list | retry ID…|--all | drop ID…|--all]: jobs that failed in every try.
 
-A dead letter is work still owed: look at its reason, mend the cause, then let it be tried again. Retrying is
-safe: jobs may run any number of times.
+Read the reason of a dead letter, correct the cause, then retry the job. Retrying is safe, because jobs are idempotent.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -49,30 +48,30 @@ class Command(OperatorCommand):
             await self._apply_to_each(services, options, services.outbox.delete_dead_letter, "dropped")
 
     async def _list(self, services: Services, limit: int) -> None:
-        shown = 0
+        count = 0
         async for letter in iterate_dead_letters(services):
-            if shown == limit:
+            if count == limit:
                 self.print_line("There are more: --limit.")
                 return
-            shown += 1
+            count += 1
             self.print_line(f"{letter.id} {describe_job(letter)}, {letter.tries} tries: {letter.reason}")
-        self.print_line(f"{shown} dead letters.")
+        self.print_line(f"{count} dead letters.")
 
     async def _apply_to_each(
-        self, services: Services, options: dict[str, Any], act: Callable[[str], Awaitable[bool]], done: str
+        self, services: Services, options: dict[str, Any], apply: Callable[[str], Awaitable[bool]], participle: str
     ) -> None:
         ids = options["ids"] or [letter.id async for letter in iterate_dead_letters(services)]
         if options["dry_run"]:
-            self.print_line(f"{len(ids)} dead letters would be {done}.")
+            self.print_line(f"{len(ids)} dead letters would be {participle}.")
             return
-        absent = [each for each in ids if not await act(each)]
-        self.print_line(f"{len(ids) - len(absent)} dead letters {done}.")
+        absent = [each for each in ids if not await apply(each)]
+        self.print_line(f"{len(ids) - len(absent)} dead letters {participle}.")
         if absent and options["ids"]:
             raise CommandError(f"There is no dead letter {', '.join(absent)}.")
 
 
 async def iterate_dead_letters(services: Services) -> AsyncIterator[DeadLetter]:
-    """All of them, newest first."""
+    """Yield all dead letters, newest first."""
     cursor: str | None = None
     while page := await services.outbox.read_dead_letters(DEAD_LETTERS_PER_PAGE, cursor):
         for letter in page:
@@ -81,7 +80,7 @@ async def iterate_dead_letters(services: Services) -> AsyncIterator[DeadLetter]:
 
 
 def describe_job(letter: DeadLetter) -> str:
-    """What the job was about; the text of a post is nobody's business here."""
+    """Describe the job without the text of the post, which operators need not see."""
     try:
         job = decode_job(letter.payload)
     except msgspec.DecodeError:

@@ -1,7 +1,7 @@
 """manage.py flush_buffers [--dry-run]: write all buffered counts to their totals now.
 
-The worker does it every 10 s; this is for a site without one, and before a shutdown. Safe beside it, and to
-repeat: a count is added once, however many flush.
+The worker does this every 10 s. The command is for sites without a worker, and before a shutdown. It may run beside
+the worker and may be repeated: each count is added exactly once.
 """
 
 import asyncio
@@ -40,9 +40,9 @@ class Command(SiteCommand):
 
 async def _flush_buffers(services: Services) -> str:
     statistics, waiting = services.statistics, await services.statistics.buffers.count_waiting()
-    flushed = await statistics.flusher.flush(services.clock.now_ms(), limit=max(1, 2 * waiting))
-    if flushed.error is not None:
-        raise flushed.error
-    left = await statistics.buffers.count_waiting()
-    later = f" {left} are in another flusher's hand for at most {BATCH_LEASE_MS // 1000} s." if left else ""
-    return f"{flushed.applied} buffers flushed.{later}"
+    result = await statistics.flusher.flush(services.clock.now_ms(), limit=max(1, 2 * waiting))
+    if result.error is not None:
+        raise result.error
+    remaining = await statistics.buffers.count_waiting()
+    later = f" {remaining} are in another flusher's hand for at most {BATCH_LEASE_MS // 1000} s." if remaining else ""
+    return f"{result.applied} buffers flushed.{later}"

@@ -1,7 +1,7 @@
-"""manage.py limits show [@HANDLE | ADDRESS] | limits reset @HANDLE | ADDRESS: rate limits for operators.
+"""manage.py limits show [@HANDLE | ADDRESS] | limits reset @HANDLE | ADDRESS: show or reset rate limits.
 
-Without a subject `show` lists the rules of the settings and the most active accounts. An account is counted
-by its id, and log-ins besides by the handle that was tried; an IPv6 address by its /64.
+Without a handle or address, `show` lists the configured rules and the most active accounts. Accounts are counted by
+id, log-ins also by the handle that the client tried, and IPv6 addresses by their /64 network.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from socialsite.web.limits import ACCOUNTS_PER_ADDRESS
 
-ACTIVE_ACCOUNTS_SHOWN = 10  # accounts
+MAX_ACTIVE_ACCOUNTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class LimitTarget:
-    """A subject of limits, as an operator names it, and the rules that count it."""
+    """A limited account, handle or address: its name for the operator and the rules that apply to it."""
 
     name: str
     identifier: Identifier
@@ -51,26 +51,26 @@ class Command(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            found = asyncio.run(self._run(options))
+            output = asyncio.run(self._run(options))
         except StoreError as error:
             raise CommandError(f"The store cannot be used: {error}") from error
         if options.get("json"):
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(output))
         elif options["verbosity"] > 0:
-            self.stdout.write("\n".join(format_text(found)))
+            self.stdout.write("\n".join(format_text(output)))
 
     async def _run(self, options: dict[str, Any]) -> dict[str, Any]:
         async with open_services() as services:
             if options["subject"] is None:
                 return await read_overview(services, options["minutes"])
-            counted = await find_targets(services, options["subject"])
+            targets = await find_targets(services, options["subject"])
             if options["action"] == "reset":
-                return await reset_limits(services, counted, options["rule"], dry_run=options["dry_run"])
-            return {"usage": await read_usage(services, counted)}
+                return await reset_limits(services, targets, options["rule"], dry_run=options["dry_run"])
+            return {"usage": await read_usage(services, targets)}
 
 
 async def find_targets(services: Services, text: str) -> list[LimitTarget]:
-    """What counts for a handle or an address. Raises CommandError for what is neither."""
+    """Return the limits of a handle or an address. Raises CommandError if the text is neither."""
     rules = [rule for rule in services.rules.values() if rule.limit is not None]
     logins = [rule for rule in rules if rule.name == "login"]
     try:
@@ -83,63 +83,63 @@ async def find_targets(services: Services, text: str) -> list[LimitTarget]:
         handle = normalize_handle(text.removeprefix("@"))
     except InvalidHandle as error:
         raise CommandError(f"{text!r} is neither a handle nor an address.") from error
-    tried = LimitTarget(f"log-ins as @{handle}", Identifier.handle(handle), logins)
+    login_target = LimitTarget(f"log-ins as @{handle}", Identifier.handle(handle), logins)
     account = await services.accounts.find_by_handle(handle)
     if account is None:
-        return [tried]
-    own = [rule for rule in rules if rule.name not in ("address", "signup")]
-    return [LimitTarget(f"@{handle}", Identifier.account(account.id), own), tried]
+        return [login_target]
+    account_rules = [rule for rule in rules if rule.name not in ("address", "signup")]
+    return [LimitTarget(f"@{handle}", Identifier.account(account.id), account_rules), login_target]
 
 
 def address_rule(rule: Rule) -> Rule:
-    """What members do is counted for their address, too, which many may share."""
+    """Return the rule for an address: many accounts may share it, so some limits are higher."""
     is_shared = rule.name in ("post", "follow", "search", "complete")
     return Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) if is_shared else rule
 
 
-async def read_usage(services: Services, counted: Sequence[LimitTarget]) -> list[dict[str, Any]]:
+async def read_usage(services: Services, targets: Sequence[LimitTarget]) -> list[dict[str, Any]]:
     now_ms = services.clock.now_ms()
     return [
-        usage_row(each.name, used)
-        for each in counted
-        for used in await services.limits.read_stats(each.identifier, each.rules, now_ms)
+        usage_row(target.name, stats)
+        for target in targets
+        for stats in await services.limits.read_stats(target.identifier, target.rules, now_ms)
     ]
 
 
-def usage_row(name: str, used: WindowStats) -> dict[str, Any]:
-    """`used` is the weighted minute that is held against the limit."""
+def usage_row(name: str, stats: WindowStats) -> dict[str, Any]:
+    """`used` is the weighted minute that is compared with the limit."""
     return {
         "subject": name,
-        "rule": used.rule,
-        "limit": used.limit,
-        "this_minute": used.current,
-        "minute_before": used.previous,
-        "used": used.used_milli / 1000,
+        "rule": stats.rule,
+        "limit": stats.limit,
+        "this_minute": stats.current,
+        "minute_before": stats.previous,
+        "used": stats.used_milli / 1000,
     }
 
 
 async def reset_limits(
-    services: Services, counted: Sequence[LimitTarget], rule_name: str | None, *, dry_run: bool
+    services: Services, targets: Sequence[LimitTarget], rule_name: str | None, *, dry_run: bool
 ) -> dict[str, Any]:
-    """The subjects that had something to forget."""
+    """Delete the counters; return the names of the targets that had any."""
     if rule_name is not None and rule_name not in services.rules:
         raise CommandError(f"There is no rule {rule_name!r}: use {', '.join(sorted(services.rules))}.")
     now_ms, forgotten = services.clock.now_ms(), []
-    for each in counted:
-        rules = [rule for rule in each.rules if rule_name in (None, rule.name)]
-        found = await services.limits.read_stats(each.identifier, rules, now_ms)
-        had = any(used.current or used.previous for used in found)
-        if had and (dry_run or await services.limits.clear(each.identifier, rules, now_ms)):
-            forgotten.append(each.name)
+    for target in targets:
+        rules = [rule for rule in target.rules if rule_name in (None, rule.name)]
+        usage = await services.limits.read_stats(target.identifier, rules, now_ms)
+        has_hits = any(stats.current or stats.previous for stats in usage)
+        if has_hits and (dry_run or await services.limits.clear(target.identifier, rules, now_ms)):
+            forgotten.append(target.name)
     return {"would_forget" if dry_run else "forgot": forgotten}
 
 
 async def read_overview(services: Services, minutes: int) -> dict[str, Any]:
-    """The rules of the settings, and who asked most in the last minutes."""
+    """Return the configured rules and the accounts with the most requests in the last minutes."""
     if not 1 <= minutes <= 120:
         raise CommandError("--minutes takes 1 to 120.")
     now_ms, figures = services.clock.now_ms(), services.statistics.stats
-    best = await figures.most_active(now_ms - (minutes - 1) * MINUTE_MS, now_ms, ACTIVE_ACCOUNTS_SHOWN, now_ms=now_ms)
+    best = await figures.most_active(now_ms - (minutes - 1) * MINUTE_MS, now_ms, MAX_ACTIVE_ACCOUNTS, now_ms=now_ms)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
     named = [(authors[AccountId(id)].handle, count) for id, count in best if AccountId(id) in authors]
     return {
@@ -149,19 +149,19 @@ async def read_overview(services: Services, minutes: int) -> dict[str, Any]:
     }
 
 
-def format_text(found: dict[str, Any]) -> list[str]:
-    """For people."""
-    if "usage" in found:
+def format_text(output: dict[str, Any]) -> list[str]:
+    """Format the output for people, in lines."""
+    if "usage" in output:
         head = f"{'subject':<28} {'rule':<8} {'limit':>6} {'now':>6} {'before':>6} {'used':>8}"
         return [head] + [
             f"{r['subject']:<28} {r['rule']:<8} {r['limit']:>6} {r['this_minute']:>6} "
             f"{r['minute_before']:>6} {r['used']:>8.1f}"
-            for r in found["usage"]
+            for r in output["usage"]
         ]
-    if "rules" not in found:
-        verb, names = next(iter(found.items()))
+    if "rules" not in output:
+        verb, names = next(iter(output.items()))
         verb = verb.replace("_", " ").capitalize()
         return [f"{verb} what was counted for {', '.join(names)}." if names else "Nothing was counted."]
-    rules = [f"{name:<8} {'off' if limit is None else f'{limit} a minute'}" for name, limit in found["rules"].items()]
-    busy = [f"@{each['account']:<20} {each['requests']:>7}" for each in found["most_active"]]
-    return [*rules, "", f"Requests in the last {found['minutes']} minutes:", *(busy or ["none"])]
+    rules = [f"{name:<8} {'off' if limit is None else f'{limit} a minute'}" for name, limit in output["rules"].items()]
+    busy = [f"@{each['account']:<20} {each['requests']:>7}" for each in output["most_active"]]
+    return [*rules, "", f"Requests in the last {output['minutes']} minutes:", *(busy or ["none"])]

@@ -1,8 +1,10 @@
 """Run the whole site on this machine: Redis, worker, web server, and demo data on the first start."""
 
+import asyncio
 import errno
 import fcntl
 import http.client
+import json
 import os
 import signal
 import socket
@@ -15,16 +17,19 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from socialsite.management.site_command import SiteCommand
-from socialsite.quickstart import processes as parts
 from socialsite.quickstart.bootstrap import DEFAULT_DATA_DIRECTORY, parse_data_directory, raise_file_limit
 from socialsite.quickstart.child_process import TERMINATION_GRACE_S
-from socialsite.quickstart.supervisor import Supervisor
+from socialsite.quickstart.supervisor import RedisProcess, Supervisor, make_web_process, make_worker_process
+from socialsite.startup import open_services
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 
 HOST = "127.0.0.1"
 WAIT_NOTICE_INTERVAL_S = 15.0
-"""Before the terminal says what the site waits for, and between such lines."""
+"""Time before the first message about what the site waits for, and between such messages."""
+
+DemoLogin = tuple[str, str]
+"""Handle and password. Demo accounts exist only on the loopback address, so their passwords are not secret."""
 
 
 class Command(SiteCommand):
@@ -61,23 +66,21 @@ class Command(SiteCommand):
         self.print_line("Stopped; the data is kept.")
 
     def run_processes(self, supervisor: Supervisor, directory: Path, listening: socket.socket, *, demo: bool) -> None:
-        reading, _writing = parts.open_pipe()  # the writing end closes when we are gone
-        supervisor.start([parts.RedisProcess(EmbeddedServer(directory))])
+        reading, _writing = os.pipe()  # the kernel closes the writing end when this process ends
+        supervisor.start([RedisProcess(EmbeddedServer(directory))])
         call_command("collectstatic", interactive=False, verbosity=0)
         self.print_demo_logins(directory, demo=demo)
-        supervisor.start([parts.make_worker_process(reading), parts.make_web_process(reading, listening.fileno())])
+        supervisor.start([make_worker_process(reading), make_web_process(reading, listening.fileno())])
         supervisor.run(self.announce_readiness)
 
     def print_demo_logins(self, directory: Path, *, demo: bool) -> None:
-        from socialsite.management.demo import load_demo_logins
-
         if demo and not (directory / "demo.json").exists():
             self.print_line("Putting demo accounts and posts into the empty site…")
-        for handle, password in load_demo_logins(directory, is_wanted=demo):
+        for handle, password in load_demo_logins(directory, create=demo):
             self.stdout.write(f"login: {handle} {password}")
 
     def announce_readiness(self) -> None:
-        """Say once that the site answers, and meanwhile now and then what it waits for."""
+        """Print once that the site is ready; until then, print from time to time what it waits for."""
         if self.is_announced:
             return
         reason = get_unready_reason(self.address)
@@ -95,8 +98,28 @@ class Command(SiteCommand):
             self.stdout.flush()
 
 
+def load_demo_logins(directory: Path, *, create: bool) -> list[DemoLogin]:
+    """Return the demo logins of a directory; if `create`, load the demo at the first start.
+
+    The demo is never loaded into a site that was started before. An interrupted load is repeated by the next start.
+    """
+    file = directory / "demo.json"
+    if not file.exists():
+        logins = asyncio.run(_load_demo()) if create else []
+        file.write_text(json.dumps({"logins": logins}))
+    return [(handle, password) for handle, password in json.loads(file.read_text())["logins"]]
+
+
+async def _load_demo() -> list[DemoLogin]:
+    async with open_services() as services:
+        return await services.demo.load(services.clock.now_ms())
+
+
 def lock_directory(directory: Path) -> IO[bytes]:
-    """Keep a second quickstart off this directory; the kernel lets go of the lock whatever becomes of us."""
+    """Lock the directory against a second quickstart; the kernel releases the lock when this process ends.
+
+    Raises CommandError if another quickstart uses the directory.
+    """
     lock = (directory / "quickstart.lock").open("ab")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,20 +130,21 @@ def lock_directory(directory: Path) -> IO[bytes]:
 
 
 def open_listener(port: int) -> socket.socket:
-    """The site's socket; it outlives every web process."""
-    until = time.monotonic() + TERMINATION_GRACE_S + 1  # a web process whose supervisor was killed may still be ending
+    """Open the site's listening socket, which outlives every web process. Raises CommandError."""
+    # If the last supervisor was killed, its web process may use the port for a few more seconds.
+    deadline = time.monotonic() + TERMINATION_GRACE_S + 1
     while True:
         try:
             return socket.create_server((HOST, port), backlog=512)
         except OSError as error:
-            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
                 reason = os.strerror(error.errno or 0)
                 raise CommandError(f"Port {port} cannot be used ({reason}); choose one by --port.") from error
         time.sleep(0.1)
 
 
 def get_unready_reason(address: tuple[str, int]) -> str | None:
-    """None when /readyz says ok, else its answer or why there is none."""
+    """Return None if /readyz answers 200, otherwise its answer or the reason why there is none."""
     connection = http.client.HTTPConnection(*address, timeout=2)
     try:
         connection.request("GET", "/readyz")

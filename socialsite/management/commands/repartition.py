@@ -1,4 +1,7 @@
-"""manage.py repartition --to URL: move the data of a running site to another store (docs/reference/migration.md)."""
+"""manage.py repartition: migrate a running site to another store, or repartition its follow edges.
+
+See docs/reference/migration.md.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -31,11 +34,11 @@ class Command(SiteCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--to", metavar="URL", help="the store that the data moves to")
-        what.add_argument("--follow-partitions", type=int, metavar="N", help="cut follow edges into N partitions")
-        what.add_argument("--resume", action="store_true", help="go on with a move that was interrupted")
-        what.add_argument("--back", action="store_true", help="bring back what an interrupted move has moved")
+        action = parser.add_mutually_exclusive_group(required=True)
+        action.add_argument("--to", metavar="URL", help="the store that the data moves to")
+        action.add_argument("--follow-partitions", type=int, metavar="N", help="cut follow edges into N partitions")
+        action.add_argument("--resume", action="store_true", help="go on with a move that was interrupted")
+        action.add_argument("--back", action="store_true", help="bring back what an interrupted move has moved")
         parser.add_argument("--component", choices=COMPONENTS, help="with --to: move this component only")
         parser.add_argument("--dry-run", action="store_true", help="count what would move, change nothing")
 
@@ -55,19 +58,19 @@ class Command(SiteCommand):
             settings.REDIS_URL, component_urls(), COMPONENTS, create_topology, settings.REQUIRE_REPLICAS
         )
         if options["to"]:
-            to = absolute_url(options["to"])
+            target_url = absolute_url(options["to"])
             if options["dry_run"]:
-                return self._print_estimate(await operation.estimate_migration(site, to, options["component"]))
+                return self._print_estimate(await operation.estimate_migration(site, target_url, options["component"]))
             return await self._run_migration(
-                lambda on_step: operation.migrate(site, to, options["component"], on_progress=on_step)
+                lambda report: operation.migrate(site, target_url, options["component"], on_progress=report)
             )
         if options["follow_partitions"] is not None:
             return await self._repartition_edges(site, options["follow_partitions"], dry=options["dry_run"])
         if options["dry_run"]:
             raise CommandError("--dry-run goes with --to or --follow-partitions.")
         if options["resume"]:
-            return await self._run_migration(lambda on_step: operation.resume_migration(site, on_progress=on_step))
-        return await self._run_migration(lambda on_step: operation.revert_migration(site, on_progress=on_step))
+            return await self._run_migration(lambda report: operation.resume_migration(site, on_progress=report))
+        return await self._run_migration(lambda report: operation.revert_migration(site, on_progress=report))
 
     async def _repartition_edges(self, site: MigrationSite, count: int, *, dry: bool) -> None:
         if not 1 <= count <= MAX_PARTITIONS:
@@ -76,32 +79,34 @@ class Command(SiteCommand):
             edges = _format_edges(await operation.count_edges(site, FOLLOW_EDGES, count))
             self._print_line(f"Dry run: {edges} would be cut into {count} partitions; nothing was changed.")
             return
-        self._print_line("This takes two minutes more than the copying: the last readers are waited for.", at=2)
-        done = await operation.repartition_edges(site, FOLLOW_EDGES, count, grace_s=OLD_PARTITIONS_GRACE_S)
-        edges = _format_edges(done.edges)
+        self._print_line("This takes two minutes more than the copying: the last readers are waited for.", verbosity=2)
+        report = await operation.repartition_edges(site, FOLLOW_EDGES, count, grace_s=OLD_PARTITIONS_GRACE_S)
+        edges = _format_edges(report.edges)
         self._print_line(f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}.")
 
-    async def _run_migration(self, begin: Callable[[OnProgress], Any]) -> None:
+    async def _run_migration(self, run: Callable[[OnProgress], Any]) -> None:
         console = Console(stderr=True)
-        quiet = self.verbosity == 0 or not console.is_terminal
-        with Progress(console=console, disable=quiet, transient=True) as progress:
+        is_quiet = self.verbosity == 0 or not console.is_terminal
+        with Progress(console=console, disable=is_quiet, transient=True) as progress:
             task = progress.add_task("Slices", total=None)
 
-            def on_step(step: MigrationProgress) -> None:
+            def on_progress(step: MigrationProgress) -> None:
                 if step.total_slices:
                     progress.update(task, completed=step.done_slices, total=step.total_slices)
 
-            report: MigrationReport = await begin(on_step)
+            report: MigrationReport = await run(on_progress)
         self._print_report(report)
 
     def _print_report(self, report: MigrationReport) -> None:
-        tally = report.statistics
-        for family in sorted(tally.keys):
-            size, checksum = tally.bytes[family], tally.checksums[family]
-            self._print_line(f"{family}: {tally.keys[family]} keys, {size} bytes, checksum {checksum:08x}", at=2)
+        copied = report.statistics
+        for family in sorted(copied.keys):
+            size, checksum = copied.bytes[family], copied.checksums[family]
+            self._print_line(
+                f"{family}: {copied.keys[family]} keys, {size} bytes, checksum {checksum:08x}", verbosity=2
+            )
         again = f", {report.retries} tries repeated" if report.retries else ""
         self._print_line(
-            f"Moved {tally.keys.total()} keys ({tally.bytes.total() / BYTES_PER_MB:.1f} MB) "
+            f"Moved {copied.keys.total()} keys ({copied.bytes.total() / BYTES_PER_MB:.1f} MB) "
             f"in {report.migrated_slices} slices, each compared with its source{again}."
         )
         if report.unreported_keys:
@@ -110,28 +115,31 @@ class Command(SiteCommand):
                 f"the first is {report.unreported_keys[0]}: look at them"
             )
 
-    def _print_estimate(self, survey: Estimate) -> None:
-        for family in sorted(survey.keys):
+    def _print_estimate(self, estimate: Estimate) -> None:
+        for family in sorted(estimate.keys):
             self._print_line(
-                f"{family}: {survey.keys[family]} keys, about {survey.bytes[family] / BYTES_PER_MB:.1f} MB"
+                f"{family}: {estimate.keys[family]} keys, about {estimate.bytes[family] / BYTES_PER_MB:.1f} MB"
             )
         self._print_line(
-            f"Dry run: {survey.keys.total()} keys, about {survey.bytes.total() / BYTES_PER_MB:.1f} MB would move in "
-            f"{survey.slices} slices, in about {survey.seconds:.0f} s; nothing was changed."
+            f"Dry run: {estimate.keys.total()} keys, about {estimate.bytes.total() / BYTES_PER_MB:.1f} MB would move "
+            f"in {estimate.slices} slices, in about {estimate.seconds:.0f} s; nothing was changed."
         )
 
-    def _print_line(self, text: str, *, at: int = 1) -> None:
-        if self.verbosity >= at:
+    def _print_line(self, text: str, *, verbosity: int = 1) -> None:
+        if self.verbosity >= verbosity:
             self.stdout.write(text)
 
 
 def _format_edges(edges: Mapping[str, int]) -> str:
-    """Edges by the name of their outgoing side."""
+    """Format the numbers of edges by the name of their outgoing side."""
     return ", ".join(f"{number} of {name}" for name, number in sorted(edges.items()))
 
 
 def absolute_url(url: str) -> str:
-    """As every process of the site can use it. An embedded server has to live longer than this command."""
+    """Return a URL that is valid in every process. Raises CommandError if an embedded server does not run.
+
+    An embedded server must run longer than this command, so the command does not start one.
+    """
     scheme, _, rest = url.partition("://")
     if scheme != "embedded":
         return url

@@ -1,8 +1,8 @@
 """manage.py syndicate [--once] [--concurrency N] [--dry-run]: the worker.
 
-Brings published posts to home and list timelines, and flushes buffers every 10 s. Any number may run, on any
-machines; what one that died had in hand, the others take over. SIGTERM or Ctrl-C: finish what is in hand,
-leave the rest, exit 0.
+Adds published posts to home and list timelines, and flushes buffers every 10 s. Any number of workers may run on any
+machines; if one dies, the others perform its jobs. On SIGTERM or Ctrl-C the worker finishes the jobs in progress,
+leaves the other jobs in the queue, and exits with status 0.
 """
 
 import asyncio
@@ -56,9 +56,9 @@ class Command(SiteCommand):
             return await self._run_worker(services, worker, once=options["once"])
 
     async def _run_worker(self, services: Services, worker: Worker, *, once: bool) -> bool:
-        """True unless `--once` was cut short."""
+        """Run until stopped, or with `once` until the queue is empty; False if it was stopped before it was empty."""
         self._print_line(f"Worker {worker.name} syndicates.")
-        telling = asyncio.create_task(self._print_progress(services, at_verbosity=1 if once else 2))
+        progress = asyncio.create_task(self._print_progress(services, min_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
         if not once:
             upkeep.start(services.audit_sampler.run)
@@ -68,14 +68,14 @@ class Command(SiteCommand):
         finally:
             await schedule.close()
             await upkeep.close()
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            progress.cancel()
+            await asyncio.gather(progress, return_exceptions=True)
         self._print_line(f"Worker {worker.name} stops after {worker.performed_jobs} jobs.")
         return is_done
 
-    async def _print_progress(self, services: Services, at_verbosity: int) -> None:
-        """One line every few seconds while something is owed."""
-        while self.verbosity >= at_verbosity:
+    async def _print_progress(self, services: Services, min_verbosity: int) -> None:
+        """Print the backlog every few seconds."""
+        while self.verbosity >= min_verbosity:
             await asyncio.sleep(PROGRESS_INTERVAL_S)
             try:
                 self._print_line(await _describe_backlog(services))
@@ -89,7 +89,7 @@ class Command(SiteCommand):
 
 
 def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
-    """The regular work of every worker."""
+    """Return the periodic tasks of every worker."""
     return (
         *services.statistics.periodic_tasks,
         *services.indexing.periodic_tasks,
