@@ -76,7 +76,7 @@ async def estimate_migration(site: MigrationSite, target_url: str, component: st
 
 
 async def resume_migration(site: MigrationSite, *, on_progress: OnProgress | None = None) -> MigrationReport:
-    """Continue a migration whose migrator died or gave up. Raises MigrationRefused, StoreError."""
+    """Continue a migration after its migrator died or gave up. Raises MigrationRefused, StoreError."""
     async with _open_session(site) as session:
         if session.placement_map.arriving_from and session.placement_map.migration is None:
             return await session.finish_handover()
@@ -167,7 +167,7 @@ async def plan_repartition(
 
 @dataclass(slots=True)
 class _MigrationSession:
-    """A held lock with the stores and the map that it protects."""
+    """The migrator's lock, and the stores and the map that it protects."""
 
     stores: StorePool
     registry: PlacementRegistry
@@ -196,7 +196,7 @@ class _MigrationSession:
         return repartitioner.report
 
     async def finish_handover(self) -> MigrationReport:
-        """Finish a migration whose map arrived here: wait until all processes of the old store follow it."""
+        """Finish a migration after the handover: wait until all processes of the old store follow the new map."""
         await self.stores.open(self.placement_map.arriving_from)
         old_registry = self.stores.registry(self.placement_map.arriving_from)
         old_map = await old_registry.read_map()
@@ -215,7 +215,7 @@ class _MigrationSession:
 
 @contextlib.asynccontextmanager
 async def _open_session(site: MigrationSite) -> AsyncIterator[_MigrationSession]:
-    """Hold the lock of the registry in use. Raises MigrationRefused if another migrator holds it."""
+    """Acquire the lock of the registry in use. Raises MigrationRefused if another migrator is alive."""
     ungated = StorePool(site.home_url, site.create_topology)
     token = secrets.token_hex(8)
     try:

@@ -1,10 +1,10 @@
-"""Errors of a migration. Each message is one sentence that tells the operator what to do."""
+"""Errors of a migration. Each message is one sentence with the operator's next step."""
 
 from socialsite.store.errors import StoreError
 
 
 class MigrationRefused(StoreError):
-    """The migration did not start, or stopped in a safe state; the message tells how to continue."""
+    """The migration did not start, or stopped in a safe state; the message explains how to continue."""
 
 
 class MigratorReplaced(MigrationRefused):

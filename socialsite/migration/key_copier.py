@@ -33,7 +33,7 @@ class KeyCopier:
         self.statistics = CopyStatistics()
 
     async def copy(self, keys: Collection[Key]) -> list[Key]:
-        """Copy keys and return those that exist. Raises MigrationRefused if a copy differs from its source."""
+        """Copy keys; return the keys that exist. Raises MigrationRefused if a copy differs from its source."""
         copied: list[Key] = []
         for source, target, batch in self._batches(keys):
             copied += await self._copy(self._stores.store(source), self._stores.store(target), batch)

@@ -88,7 +88,7 @@ class MigrationFollower:
                 await self._wait_for_change()
 
     async def _apply_map(self) -> None:
-        """Apply the known map; roll back a slice whose migrator died."""
+        """Apply the known map; roll back an unfinished slice if the migrator died."""
         lease = self.lease
         migration = lease.known_map.migration
         has_blocked_slice = migration is not None and {WRITES_BLOCKED, READS_SWITCHED} & set(migration.slice_states)

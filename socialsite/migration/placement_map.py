@@ -1,6 +1,6 @@
 """The placement map of a store: which URL each component has, and the migration in progress. Stored with the data.
 
-A store without a map is placed as the environment says. URLs are stored as the operator gave them. "" means the
+A store without a map uses the URLs of the environment. URLs are stored as the operator gave them. "" means the
 store that contains the map, so the map is valid for processes that reach that store by different URLs.
 """
 

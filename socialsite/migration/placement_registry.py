@@ -38,7 +38,7 @@ class HasNodes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeaseRenewal:
-    """The reply to a renewal. `placement_map` is None if the process knows this epoch already."""
+    """The reply to a renewal. `placement_map`: None if the process knows this epoch already."""
 
     epoch: int
     placement_map: PlacementMap | None
@@ -47,7 +47,7 @@ class LeaseRenewal:
 
 
 class PlacementRegistry:
-    """The placement map and leases of one store. Every method takes one round trip, unless it says otherwise.
+    """The placement map and leases of one store. A method takes one round trip unless its docstring has another number.
 
     `required_replicas`: replicas that must confirm a new map before it is used (REQUIRE_REPLICAS).
     """
@@ -107,7 +107,7 @@ class PlacementRegistry:
         return bool(await self.node.run(ACQUIRE_LOCK, [migrator_lock_key()], [token, LOCK_MS]))
 
     async def lock_ttl_ms(self) -> int:
-        """Return the remaining TTL of the migrator's lock, whoever owns it; 0 if it is free."""
+        """Return the remaining TTL of any migrator's lock; 0 if the lock is free."""
         return max(0, int(await self.node.execute("PTTL", migrator_lock_key())))
 
     async def release_lock(self, token: str) -> None:

@@ -1,4 +1,4 @@
-"""Start the processes of a quickstart in order, restart those that ended, and stop them in reverse order."""
+"""Start the processes of a quickstart in order, restart them when they end, and stop them in reverse order."""
 
 import signal
 import subprocess
@@ -144,7 +144,7 @@ class ManagedProcess:
 
 
 class Supervisor:
-    """Runs processes; each may depend on those that were started before it."""
+    """Runs processes; each process may depend on the earlier ones."""
 
     def __init__(self, print_line: PrintLine) -> None:
         self._print_line = print_line

@@ -200,7 +200,7 @@ class JobQueue:
         return [Job(id.decode(), parse_payload(fields), 1) for id, fields in reply[0][1]] if reply else []
 
     async def finish(self, job: Job, following: Sequence[bytes] = ()) -> bool:
-        """Delete `job` and add the following jobs; False, and nothing is added, if it was deleted before."""
+        """Delete `job` and add the following jobs; if `job` was deleted before, add nothing and return False."""
         return bool(await self._run(FINISH, [self.stream_key], [CONSUMER_GROUP, job.id, *following]))
 
     async def fail(self, job: Job, reason: str) -> int | None:
@@ -311,7 +311,7 @@ class JobQueue:
         return True
 
     async def _find_dead_workers(self, worker: str) -> list[str]:
-        """Return other workers whose heartbeat has expired, or whose process on this machine has ended."""
+        """Return other workers with an expired heartbeat or with an ended process on this machine."""
         rows = await self._with_group(lambda: self.node.execute("XINFO", "CONSUMERS", self.stream_key, CONSUMER_GROUP))
         names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         others = [name for name in names if name != worker and CONSUMER_NAME.fullmatch(name)]

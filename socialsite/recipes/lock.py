@@ -28,7 +28,7 @@ NAME_PATTERN = re.compile(r"[a-z]+")
 
 
 class LockNotAcquired(Exception):
-    """Another owner holds the lock."""
+    """Another owner has the lock."""
 
 
 class LockLost(Exception):

@@ -1,7 +1,7 @@
 """Detect that a process of this machine has ended, without waiting until its heartbeat expires.
 
 An identity names a process: its host (kernel boot id and pid namespace), its pid and its start time. Only a
-process of the same host can be recognised as dead; nothing is known about other hosts.
+process of the same host can be recognised as dead; the state of processes of other hosts is unknown.
 """
 
 import hashlib

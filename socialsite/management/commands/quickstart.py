@@ -80,7 +80,7 @@ class Command(SiteCommand):
             self.stdout.write(f"login: {handle} {password}")
 
     def announce_readiness(self) -> None:
-        """Print once that the site is ready; until then, print from time to time what it waits for."""
+        """Print once that the site is ready; until then, print the reason from time to time."""
         if self.is_announced:
             return
         reason = get_unready_reason(self.address)
@@ -144,7 +144,7 @@ def open_listener(port: int) -> socket.socket:
 
 
 def get_unready_reason(address: tuple[str, int]) -> str | None:
-    """Return None if /readyz answers 200, otherwise its answer or the reason why there is none."""
+    """Return None if /readyz answers 200, otherwise its answer or the connection error."""
     connection = http.client.HTTPConnection(*address, timeout=2)
     try:
         connection.request("GET", "/readyz")
