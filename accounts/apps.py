@@ -1,4 +1,4 @@
-"""The accounts app: who you are, by which credentials, in which sessions."""
+"""The accounts app: accounts, credentials and sessions."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

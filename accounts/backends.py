@@ -1,6 +1,6 @@
-"""Django's authentication backend: handle and password, natively async.
+"""Django's authentication backend by handle and password, natively async.
 
-The synchronous half exists because Django reads its signature; it refuses, as it could only block the loop.
+The synchronous methods exist because Django reads their signatures. They raise, since they would block the loop.
 """
 
 from typing import NoReturn
@@ -9,7 +9,8 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import current
+from accounts.accounts.service import AccountService
+from accounts.current import get_current_services
 from accounts.models import Account
 from socialsite.ids import AccountId
 
@@ -23,10 +24,10 @@ class HandleBackend:
     ) -> Account | None:
         if username is None or password is None:
             return None
-        return await current.get_account_service().authenticate(username, password)
+        return await get_current_services()[AccountService].authenticate(username, password)
 
     async def aget_user(self, user_id: int) -> Account | None:
-        account = await current.get_account_service().find(AccountId(user_id))
+        account = await get_current_services()[AccountService].find(AccountId(user_id))
         return account if account and account.is_active else None
 
     def authenticate(

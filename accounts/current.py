@@ -1,36 +1,33 @@
-"""The services of the running event loop, for the places that Django's contracts call without a request.
+"""The services of the running event loop, for code that Django calls without a request.
 
-Those are the session engine (`SessionStore(key)`) and the backend (`aget_user(id)`). Everything else takes
-its services from `request.services`. The composition root binds them, once a loop.
+This is the session engine (`SessionStore(key)`) and the backend (`aget_user(id)`). All other code takes its services
+from `request.services`. socialsite/startup.py binds the services of each loop.
 """
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from accounts.accounts.service import AccountService
-    from accounts.sessions.service import SessionService
-
-_services_by_loop: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[AccountService, SessionService]]"
-_services_by_loop = WeakKeyDictionary()
+S = TypeVar("S")
 
 
-def bind_services(accounts: "AccountService", sessions: "SessionService") -> None:
-    """Make these the services of the running loop."""
-    _services_by_loop[asyncio.get_running_loop()] = (accounts, sessions)
+class ServiceRegistry(Protocol):
+    """Finds a service by its class."""
+
+    def __getitem__(self, service_class: type[S], /) -> S: ...
 
 
-def get_account_service() -> "AccountService":
-    return _get_services()[0]
+_registry_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, ServiceRegistry] = WeakKeyDictionary()
 
 
-def get_session_service() -> "SessionService":
-    return _get_services()[1]
+def bind_services(registry: ServiceRegistry) -> None:
+    """Make `registry` the services of the running loop."""
+    _registry_by_loop[asyncio.get_running_loop()] = registry
 
 
-def _get_services() -> "tuple[AccountService, SessionService]":
+def get_current_services() -> ServiceRegistry:
+    """Return the services of the running loop. Raises RuntimeError if none are bound."""
     try:
-        return _services_by_loop[asyncio.get_running_loop()]
+        return _registry_by_loop[asyncio.get_running_loop()]
     except KeyError:
         raise RuntimeError("no services are bound to this event loop: open_services() does that") from None

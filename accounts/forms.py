@@ -1,19 +1,29 @@
-"""The forms of the account pages. They read inputs and check passwords' rules; services check the rest."""
+"""The forms of the account pages, and how views show them. Forms check passwords; services check other rules."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import forms
 from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
 from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.middleware.csrf import get_token
 from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.errors import FieldErrors
-from accounts.handles import RAW_HANDLE_MAX_LENGTH
+from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
+from accounts.accounts.validation import RAW_HANDLE_MAX_LENGTH, validate_handle
+from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials
 from accounts.models import Account
-from accounts.passwords import PASSWORD_MAX_LENGTH
-from accounts.settings.profile_validation import validate_handle
+from socialsite.errors import ApiError
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import (
+    SiteRequest,
+    page_response,
+    respond,
+    wants_json,
+)
 
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
@@ -23,7 +33,7 @@ def _password_help() -> str:
 
 
 def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
-    """Passwords are taken as typed; browsers know by `autocomplete` which one is meant."""
+    """Return a field that keeps spaces. `autocomplete` is for password managers."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(label=label, strip=False, max_length=PASSWORD_MAX_LENGTH, widget=widget, **more)
 
@@ -33,12 +43,12 @@ def make_new_password_field(label: Any) -> forms.CharField:
 
 
 class NewPasswordForm(forms.Form):
-    """Base of the forms in which a password is chosen, twice."""
+    """Base of the forms in which a new password is entered twice."""
 
     new_password_name, repeat_password_name = "password1", "password2"
 
     def get_account(self) -> Account:
-        """Whose password it will be: it must not resemble their names."""
+        """Return the account of the password, which must not resemble its names."""
         raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
@@ -71,7 +81,7 @@ class SignUpForm(NewPasswordForm):
     password2 = make_password_field(_("Password again"), "new-password")
 
     def clean_handle(self) -> str:
-        """As typed. Its rules are asked here too, so that all that is wrong is said at once."""
+        """Check the handle here, too, so that the page shows all errors. Returns the handle as typed."""
         handle: str = self.cleaned_data["handle"]
         try:
             validate_handle(handle)
@@ -138,3 +148,35 @@ class DeleteAccountForm(forms.Form):
 
 class EndSessionForm(forms.Form):
     session = forms.RegexField(r"^(all|[0-9a-f]{64})\Z", label=_("Session"), widget=forms.HiddenInput)
+
+
+# The forms in views
+
+FORM_ERRORS = (FieldErrors, HandleTaken, InvalidCredentials)
+"""Errors that the viewer can correct in the form."""
+
+
+def validate_form(form: forms.Form) -> dict[str, Any]:
+    """Return the values of the form. Raises FieldErrors with one text a field."""
+    if form.is_valid():
+        return form.cleaned_data
+    raise FieldErrors({name: " ".join(map(str, texts)) for name, texts in form.errors.items()})
+
+
+def render_form(
+    request: SiteRequest, template: str, form: forms.Form, data: Callable[[], object] = dict
+) -> HttpResponse:
+    """Return a page with the form, or `data` as JSON. Both set the CSRF cookie."""
+    get_token(request)
+    return respond(request, template, page=lambda: {"form": form}, data=data)
+
+
+def redisplay_form(request: SiteRequest, template: str, form: forms.Form, error: ApiError) -> HttpResponse:
+    """Return the submitted form with its errors. A JSON client gets the error itself."""
+    if wants_json(request):
+        raise error
+    messages: Mapping[str, Any] = error.fields or {"": error.message}
+    for name, message in messages.items():
+        if name not in form.errors:
+            form.add_error(name if name in form.fields else None, str(message))
+    return page_response(request, template, {"form": form}, get_error_status(error))

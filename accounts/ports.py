@@ -1,11 +1,12 @@
-"""What the rest of the site may want to know of accounts; accounts itself never imports the rest.
+"""Callbacks from accounts to the rest of the site, which accounts never imports.
 
-A port must be safe to repeat. `SessionsEnded` is a hint (the live layer checks open sessions anyway), so
-trouble with the store in it does not undo what was done.
+Each may be called again with the same arguments. OnSessionsEnded is a hint, since the live layer checks its sessions
+anyway: an error of the store in it does not undo the end of the sessions.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
@@ -15,13 +16,21 @@ from socialsite.store.errors import StoreError
 from socialsite.web.requests import Badge
 
 OnAccountCreated = Callable[[], None]
-"""Somebody signed up, or an operator made an account: to count it."""
+"""Called after a sign-up or `manage.py create_account`, to count it."""
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
-"""What these accounts are called changed, or whether they are shown at all: search may keep up."""
+"""Called after a change of names or states, to update the search index."""
 OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
-"""(account, session id), or None for every session of the account."""
+"""(account id, session id; None: all sessions of the account)."""
+
+
+class EndSessions(Protocol):
+    """SessionService.end_all."""
+
+    async def __call__(self, account_id: AccountId, except_id: str | None = None) -> None: ...
+
+
 OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
-"""The account's state is "deleted" by now: sweep what it leaves."""
+"""Called after the state became "deleted", to remove what the account leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +46,23 @@ log = structlog.get_logger("accounts.security")
 
 
 def ignore_account_created() -> None:
-    """Nobody counts."""
+    """Do nothing."""
 
 
 async def ignore_names_changed(account_ids: Sequence[AccountId]) -> None:
-    """Nobody keeps names."""
+    """Do nothing."""
 
 
 async def ignore_sessions_ended(account_id: AccountId, session_id: str | None) -> None:
-    """Nobody listens."""
+    """Do nothing."""
 
 
 async def ignore_account_deleted(account_id: AccountId) -> None:
-    """Nobody listens."""
+    """Do nothing."""
 
 
 async def notify_sessions_ended(port: OnSessionsEnded, account_id: AccountId, session_id: str | None) -> None:
-    """Call the port; store trouble is logged, the sessions are over anyway."""
+    """Call the port. An error of the store is logged: the sessions have ended anyway."""
     log.info("session_ended" if session_id else "sessions_ended", account=account_id)
     try:
         await port(account_id, session_id)

@@ -2,16 +2,16 @@
 
 from django.urls import path
 
-from accounts.sessions import views as entering
-from accounts.settings import views as own
+from accounts.sessions import views as session_views
+from accounts.settings import views as settings_views
 
 app_name = "accounts"
 urlpatterns = [
-    path("signup/", entering.signup, name="signup"),
-    path("login/", entering.login, name="login"),
-    path("logout/", entering.logout, name="logout"),
-    path("settings/", own.settings, name="settings"),
-    path("password/", own.password, name="password"),
-    path("sessions/", own.sessions, name="sessions"),
-    path("delete/", own.delete, name="delete"),
+    path("signup/", session_views.signup, name="signup"),
+    path("login/", session_views.login, name="login"),
+    path("logout/", session_views.logout, name="logout"),
+    path("settings/", settings_views.settings, name="settings"),
+    path("password/", settings_views.password, name="password"),
+    path("sessions/", settings_views.sessions, name="sessions"),
+    path("delete/", settings_views.delete, name="delete"),
 ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 
-from accounts.sessions.django_store import SessionStore
+from accounts.sessions.service import SessionStore
 from socialsite.container import Services
 from socialsite.ids import AccountId
 

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+DAY_MS = 24 * 3600 * 1000
 REFRESH_INTERVAL_S = 5.0
 
 

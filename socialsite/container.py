@@ -185,17 +185,15 @@ class Services:
     @cached_property
     def accounts(self) -> AccountService:
         return AccountService(
-            self.repositories.accounts,
-            self.repositories.sessions,
-            self.clock,
-            on_sessions_ended=self.live.session_ended,
+            accounts=self.repositories.accounts,
+            end_sessions=self.sessions.end_all,
             on_account_deleted=self._purge_account,
             on_account_created=self.statistics.meter.count_signup,
             on_names_changed=self.indexing.update_names_if_available,
         )
 
     async def _purge_account(self, account_id: AccountId) -> None:
-        """Remove what a deleted account leaves: at once from view, by a worker from the store."""
+        """Have a worker remove what a deleted account leaves, and close its sockets."""
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id)))
         await self.live.account_closed(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
@@ -203,7 +201,12 @@ class Services:
     @cached_property
     def sessions(self) -> SessionService:
         at = self.repositories
-        return SessionService(at.sessions, at.accounts, self.clock, on_sessions_ended=self.live.session_ended)
+        return SessionService(
+            sessions=at.sessions,
+            accounts=at.accounts,
+            clock=self.clock,
+            on_sessions_ended=self.live.session_ended,
+        )
 
     @cached_property
     def badge_port(self) -> BadgePort:

@@ -5,7 +5,8 @@ from typing import Self
 
 from django.conf import settings
 
-DAY_MS = 86_400_000
+from socialsite.clock import DAY_MS
+
 PULL_GRACE_MS = 15_000
 
 

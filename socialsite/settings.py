@@ -134,7 +134,7 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 4
 # Accounts and sessions
 AUTH_USER_MODEL = "accounts.Account"
 AUTHENTICATION_BACKENDS = ["accounts.backends.HandleBackend"]
-SESSION_ENGINE = "accounts.sessions.django_store"
+SESSION_ENGINE = "accounts.sessions.service"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"

@@ -1,7 +1,7 @@
 """Opens the services of one event loop over a store: checks the servers, starts the background tasks, closes all.
 
-A server without an answer raises StoreUnavailable: the web process answers 503 until it comes back, and a worker ends.
-Any other StoreError is a mistake that waiting does not correct, and the process does not start.
+A server without an answer raises StoreUnavailable: the web process answers 503 until the server is back, and a worker
+ends. Any other StoreError is a mistake that waiting does not correct: the process does not start.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from accounts import current
+from accounts.current import bind_services
 from socialsite.analytics import prometheus as metrics
 from socialsite.clock import Clock
 from socialsite.container import Services
@@ -91,7 +91,7 @@ async def open_services(
         tasks.start(clock.refresh_forever)
         tasks.start(meter.flush_forever)
         tasks.start(metrics.sample_forever)
-        current.bind_services(services.accounts, services.sessions)
+        bind_services(services)
         try:
             yield services
         finally:

@@ -1,34 +1,49 @@
-"""Accounts and their handles. An account changes only by scripts on its own key, a handle is claimed once."""
+"""Stores accounts as hashes of texts, and claims handles.
+
+An account changes only by scripts on its own key. A handle is claimed once and never again. Decoded accounts and
+authors are cached by their stored bytes, so a cached value is never outdated.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from functools import lru_cache
+from typing import Final, cast
 
 from accounts import keys
-from accounts.accounts.stored_values import (
-    create_account_command,
-    decode_account,
-    decode_author,
-    encode_author_command,
-    flatten_fields,
-    read_account_command,
-    read_author_command,
-)
-from accounts.domain import AccountState, Author
+from accounts.domain import ACTIVE, AccountState, Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import AccountId
-from socialsite.store.commands import Command, Reply, Script, load_script
-from socialsite.store.encoding import EncodedPipeline
+from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
+from socialsite.store.encoding import EncodedPipeline, encoded_cache
 from socialsite.store.read import Read
 from socialsite.store.store import Store
 
+CREATE_ACCOUNT_SCRIPT = load_script("create_account.lua", __package__)
 EDIT_PROFILE_SCRIPT = load_script("edit_profile.lua", __package__)
 CHANGE_STATE_SCRIPT = load_script("change_state.lua", __package__)
 SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
 
 NO_ACCOUNT_ID = AccountId(0)
-"""Never given out: INCR starts at 1."""
-CACHED_HANDLES_MAX = 50_000  # handles whose accounts a process remembers: about 7 MB when full
+"""Not the id of any account: INCR starts at 1."""
+CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
+ACCOUNT_FIELDS: Final = (
+    "handle",
+    "display_name",
+    "bio",
+    "link",
+    "password",
+    "created_ms",
+    "state",
+    "staff",
+    "version",
+    "private",
+)
+AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private")
+STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
+    b"active": "active",
+    b"suspended": "suspended",
+    b"deleted": "deleted",
+}
 
 
 class AccountRepository:
@@ -37,10 +52,10 @@ class AccountRepository:
         self._ids_by_handle: dict[str, AccountId] = {}
 
     async def create(self, account: Account) -> Account | None:
-        """Store a new account and claim its handle; None when the handle is somebody's.
+        """Store a new account and claim its handle. Returns None if the handle is taken.
 
-        The account is whole before its handle leads to it. Without an answer to the claim nothing is taken
-        back: it may have succeeded, and an account without a handle is out of everybody's reach.
+        The account is complete before its handle leads to it. If the reply to the claim is lost, the account stays:
+        the claim may have succeeded, and an account without a handle cannot be reached.
         """
         await self._write_with_new_ids([account])
         handle = keys.handle(account.handle)
@@ -51,7 +66,7 @@ class AccountRepository:
         return None
 
     async def create_many(self, accounts: Sequence[Account]) -> dict[str, AccountId]:
-        """Whose each handle is afterwards. As `create`, for many at once: four round trips a node in all."""
+        """Create many accounts in four round trips a node. Returns the account id of each handle afterwards."""
         handles = [keys.handle(account.handle) for account in accounts]
         await self._write_with_new_ids(accounts)
         claims = zip(handles, accounts, strict=True)
@@ -61,11 +76,11 @@ class AccountRepository:
         return await self.find_ids_by_handle([account.handle for account in accounts])
 
     async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
-        """The ids of the accounts that have or had these handles; free ones are left out."""
-        asked = list(handles)
-        replies = await self.gather([("GET", keys.handle(handle)) for handle in asked])
-        found = zip(asked, replies, strict=True)
-        return {handle: AccountId(int(reply)) for handle, reply in found if reply is not None}
+        """Return the ids of the accounts that have or had these handles, without free handles."""
+        names = list(handles)
+        replies = await self.gather([("GET", keys.handle(handle)) for handle in names])
+        pairs = zip(names, replies, strict=True)
+        return {handle: AccountId(int(reply)) for handle, reply in pairs if reply is not None}
 
     async def is_handle_claimed(self, handle: str) -> bool:
         """Whether an account has or had this handle."""
@@ -73,27 +88,26 @@ class AccountRepository:
         return bool(await self._accounts[key].execute("EXISTS", key))
 
     async def find_by_handle(self, handle: str) -> Account | None:
-        """Two round trips whether or not the handle is anybody's, so that the time tells nothing."""
+        """Take two round trips for free handles, too, so that the time reveals nothing."""
         key = keys.handle(handle)
-        found = await self._accounts[key].execute("GET", key)
-        return await self.find(AccountId(int(found)) if found is not None else NO_ACCOUNT_ID)
+        reply = await self._accounts[key].execute("GET", key)
+        return await self.find(AccountId(int(reply)) if reply is not None else NO_ACCOUNT_ID)
 
     async def find_by_cached_handle(self, handle: str) -> Account | None:
-        """As `find_by_handle`, in one round trip where this process knows the handle: none is given twice.
+        """As `find_by_handle`, in one round trip if this process has cached the handle's account id.
 
-        The account is read each time. Not for checking passwords: the time tells whether anybody looked for
-        the handle here before.
+        Not for passwords: the time reveals whether this process has looked for the handle before.
         """
-        known = self._ids_by_handle.get(handle)
-        account = None if known is None else await self.find(known)
-        if account is None or account.handle != handle:  # another site was restored here meanwhile
+        cached_id = self._ids_by_handle.get(handle)
+        account = None if cached_id is None else await self.find(cached_id)
+        if account is None or account.handle != handle:  # not cached, or another backup was restored meanwhile
             account = await self.find_by_handle(handle)
             if account is not None:
                 self._cache_id(handle, AccountId(account.id))
         return account
 
     def cached_id(self, handle: str) -> AccountId | None:
-        """Whose this process knows the handle to be: nearly sure, and not asked."""
+        """Return the cached account id of the handle. It is wrong only after a restore of another backup."""
         return self._ids_by_handle.get(handle)
 
     async def find(self, account_id: AccountId) -> Account | None:
@@ -101,23 +115,23 @@ class AccountRepository:
         return question.parse(await self._accounts.gather(question.commands))
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
-        """`find`, for a round trip that asks other things too."""
+        """The read of `find`."""
         return Read([read_account_command(account_id)], lambda replies: self.parse_account(account_id, replies[0]))
 
     async def find_many(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Account]:
-        """Accounts by id, in one round trip a node; absent ones are left out."""
+        """Return accounts by id, without absent accounts, in one round trip a node."""
         ids = list(dict.fromkeys(account_ids))
         replies = await self._accounts.gather([self.read_account_command(account_id) for account_id in ids])
-        found = ((i, self.parse_account(i, reply)) for i, reply in zip(ids, replies, strict=True))
-        return {account_id: account for account_id, account in found if account is not None}
+        accounts = ((i, self.parse_account(i, reply)) for i, reply in zip(ids, replies, strict=True))
+        return {account_id: account for account_id, account in accounts if account is not None}
 
     async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
-        """What pages show of these accounts, in one round trip a node; absent ones are left out."""
+        """Return authors by account id, without absent accounts, in one round trip a node."""
         question = self.read_authors(account_ids)
         return question.parse(await self._accounts.gather(question.commands))
 
     def read_authors(self, account_ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
-        """`authors`, for a round trip that asks other things too."""
+        """The read of `find_authors`."""
         ids = list(account_ids)
 
         def understand(replies: Sequence[Reply]) -> dict[AccountId, Author]:
@@ -131,31 +145,31 @@ class AccountRepository:
         return Read(EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids))), understand)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
-        """Whether any of the fields changed. Raises AccountNotFound, also for a deleted account."""
+        """Return whether any field changed. Raises AccountNotFound if the account is absent or deleted."""
         return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
 
     async def change_state(self, account_id: AccountId, state: AccountState, fields: Mapping[str, str]) -> bool:
-        """Whether the state changed, `fields` with it. Raises AccountNotFound, also for leaving "deleted"."""
+        """Set the state, with `fields` if it changes. Returns whether it did. Raises AccountNotFound if deleted."""
         key = keys.account(account_id)
         command = CHANGE_STATE_SCRIPT.command([key], [state, *flatten_fields(fields)])
-        (reply,) = await self._accounts.write(key, command)  # a replica must not bring back who was suspended
+        (reply,) = await self._accounts.write(key, command)  # waits for replicas: a failover must not undo a suspension
         return _parse_changed(reply)
 
     async def set_password(self, account_id: AccountId, encoded: str, *, expected_hash: str = "") -> bool:
-        """Whether the hash was stored: not when `expected_hash` is given and another stands there by now."""
+        """Store the hash, unless the stored hash differs from `expected_hash`. Returns whether it was stored."""
         return _parse_changed(await self._run_script(SET_PASSWORD_SCRIPT, account_id, encoded, expected_hash))
 
     async def gather(self, commands: Sequence[Command]) -> list[Reply]:
-        """Commands of the repositories on any keys, one round trip a node."""
+        """Execute commands on any keys in one round trip a node."""
         return await self._accounts.gather(commands)
 
     async def last_id(self) -> int:
-        """The highest id given out; walks over all accounts end there."""
+        """Return the highest account id."""
         key = keys.account_ids()
         return int(await self._accounts[key].execute("GET", key) or 0)
 
     def read_account_command(self, account_id: AccountId) -> Command:
-        """For a pipeline; `account_of` reads its reply."""
+        """Return a command for a pipeline. `parse_account` takes its reply."""
         return read_account_command(account_id)
 
     def parse_account(self, account_id: AccountId, reply: Reply) -> Account | None:
@@ -185,3 +199,90 @@ def _parse_changed(reply: int) -> bool:
     if reply < 0:
         raise AccountNotFound
     return reply == 1
+
+
+def create_account_command(account: Account) -> Command:
+    """Return a command for a pipeline. Its reply is whether the id was free."""
+    return CREATE_ACCOUNT_SCRIPT.command([keys.account(AccountId(account.id))], flatten_fields(encode_account(account)))
+
+
+def encode_account(account: Account) -> dict[str, str]:
+    """Return the stored fields of an account."""
+    return {
+        "handle": account.handle,
+        "display_name": account.display_name,
+        "bio": account.bio,
+        "link": account.link,
+        "password": account.password,
+        "created_ms": str(account.created_ms),
+        "state": account.state or ACTIVE,
+        "staff": "1" if account.is_staff else "0",
+        "version": str(account.version),
+        "private": "1" if account.is_private else "0",
+    }
+
+
+def flatten_fields(fields: Mapping[str, str]) -> list[str]:
+    """Return field, value, field, value, ... as the scripts take them."""
+    return [part for pair in fields.items() for part in pair]
+
+
+@lru_cache(maxsize=20_000)
+def read_account_command(account_id: AccountId) -> PreparedCommand:
+    """Read ACCOUNT_FIELDS. `decode_account` takes the reply."""
+    return prepare_command("HMGET", keys.account(account_id), *ACCOUNT_FIELDS)
+
+
+@lru_cache(maxsize=4_096)
+def decode_account(
+    account_id: AccountId,
+    handle: bytes,
+    display_name: bytes,
+    bio: bytes,
+    link: bytes,
+    password: bytes,
+    created_ms: bytes,
+    state: bytes,
+    staff: bytes,
+    version: bytes,
+    private: bytes | None,
+) -> Account:
+    """Return the account of a reply. The caller copies it, since Django models can be changed."""
+    return Account(
+        id=account_id,
+        handle=handle.decode(),
+        display_name=display_name.decode(),
+        bio=bio.decode(),
+        link=link.decode(),
+        password=password.decode(),
+        created_ms=int(created_ms),
+        state=state.decode(),
+        is_staff=staff == b"1",
+        version=int(version),
+        is_private=private == b"1",
+    )
+
+
+@lru_cache(maxsize=20_000)
+def read_author_command(account_id: AccountId) -> PreparedCommand:
+    """Read AUTHOR_FIELDS. `decode_author` takes the reply."""
+    return prepare_command("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
+
+
+encode_author_command = encoded_cache(read_author_command)
+
+
+@lru_cache(maxsize=20_000)
+def decode_author(
+    account_id: AccountId,
+    handle: bytes | None,
+    display_name: bytes,
+    state: bytes,
+    version: bytes,
+    private: bytes | None,
+) -> Author | None:
+    """Return the author of a reply, or None if there is no such account."""
+    if handle is None:
+        return None
+    is_private = private == b"1"
+    return Author(account_id, handle.decode(), display_name.decode(), STATE_BY_BYTES[state], int(version), is_private)

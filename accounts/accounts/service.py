@@ -1,59 +1,98 @@
-"""Accounts: signing up, their credentials, what they tell of themselves, and how they end."""
+"""Accounts: finding them, sign-up, credentials, profiles, suspension and deletion."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn
 
 import structlog
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import passwords
-from accounts.accounts.directory import AccountDirectory
+from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import ACTIVE, DELETED, SUSPENDED
-from accounts.errors import FieldErrors, HandleTaken
+from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
+from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author
+from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
 from accounts.models import Account
 from accounts.ports import (
+    EndSessions,
     OnAccountCreated,
     OnAccountDeleted,
     OnNamesChanged,
-    OnSessionsEnded,
     ignore_account_created,
     ignore_account_deleted,
     ignore_names_changed,
-    ignore_sessions_ended,
-    notify_sessions_ended,
 )
-from accounts.sessions.repository import SessionRepository
-from accounts.settings.profile_validation import validate_handle, validate_profile_texts
-from socialsite.clock import Clock, FixedClock
 from socialsite.ids import AccountId
+from socialsite.store.read import Read
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
 
 log = structlog.get_logger("accounts.security")
 
 
-class AccountService(AccountDirectory):
-    """The directory, and all that changes an account."""
+@dataclass(kw_only=True, slots=True)
+class AccountService:
+    """Reads and changes accounts. `end_sessions` is SessionService.end_all."""
 
-    def __init__(
-        self,
-        accounts: AccountRepository,
-        sessions: SessionRepository,
-        clock: Clock | FixedClock,
-        on_sessions_ended: OnSessionsEnded = ignore_sessions_ended,
-        on_account_deleted: OnAccountDeleted = ignore_account_deleted,
-        on_account_created: OnAccountCreated = ignore_account_created,
-        on_names_changed: OnNamesChanged = ignore_names_changed,
-    ) -> None:
-        super().__init__(accounts)
-        self._sessions = sessions
-        self._clock = clock
-        self._on_sessions_ended = on_sessions_ended
-        self._on_account_deleted = on_account_deleted
-        self._on_account_created = on_account_created
-        self._on_names_changed = on_names_changed
+    accounts: AccountRepository
+    end_sessions: EndSessions
+    on_account_deleted: OnAccountDeleted = ignore_account_deleted
+    on_account_created: OnAccountCreated = ignore_account_created
+    on_names_changed: OnNamesChanged = ignore_names_changed
+
+    # Finding accounts
+
+    async def find(self, account_id: AccountId) -> Account | None:
+        """Return the account in any state."""
+        return await self.accounts.find(account_id)
+
+    async def get(self, account_id: AccountId) -> Account:
+        """Return the account in any state. Raises AccountNotFound."""
+        account = await self.accounts.find(account_id)
+        if account is None:
+            raise AccountNotFound
+        return account
+
+    async def find_by_handle(self, handle: str) -> Account | None:
+        """Return the account in any state. Slower than `get_by_handle`: its time does not depend on the handle."""
+        return await _find_normalized(self.accounts.find_by_handle, handle)
+
+    async def get_by_handle(self, handle: str) -> Account:
+        """Raises AccountNotFound if the account is absent, suspended or deleted."""
+        account = await _find_normalized(self.accounts.find_by_cached_handle, handle)
+        if account is None or not account.is_active:
+            raise AccountNotFound
+        return account
+
+    def cached_id(self, handle: str) -> AccountId | None:
+        """Return the account id that this process last read for the handle, without a read. Rarely outdated."""
+        return self.accounts.cached_id(handle)
+
+    async def get_undeleted_by_handle(self, handle: str) -> Account:
+        """Return an active or suspended account, e.g. to unfollow it. Raises AccountNotFound."""
+        account = await _find_normalized(self.accounts.find_by_cached_handle, handle)
+        if account is None or account.state == DELETED:
+            raise AccountNotFound
+        return account
+
+    async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
+        """Return the accounts in any state by id, without absent accounts."""
+        return await self.accounts.find_many(ids)
+
+    async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        """Return the authors in any state by id, without absent accounts."""
+        return await self.accounts.find_authors(ids)
+
+    def read_account(self, account_id: AccountId) -> Read[Account | None]:
+        """The read of `find`."""
+        return self.accounts.read_account(account_id)
+
+    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
+        """The read of `find_authors`."""
+        return self.accounts.read_authors(ids)
+
+    # Creating accounts
 
     @sensitive_variables("password")
     async def sign_up(
@@ -66,13 +105,13 @@ class AccountService(AccountDirectory):
         staff: bool = False,
         allow_reserved: bool = False,
     ) -> Account:
-        """A new account; without a password nobody can sign in to it. Raises FieldErrors, HandleTaken.
+        """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken.
 
-        Reserved handles bind sign-up, not the operator's commands. Password rules are the form's.
+        The form has already checked the rules for passwords.
         """
         handle = validate_handle(handle, allow_reserved=allow_reserved)
         texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
-        if await self._accounts.is_handle_claimed(handle):  # before a hash is paid for; the claim itself decides
+        if await self.accounts.is_handle_claimed(handle):  # saves the slow hash; only the claim itself is certain
             raise HandleTaken
         account = Account(
             handle=handle,
@@ -81,66 +120,66 @@ class AccountService(AccountDirectory):
             is_staff=staff,
             **texts,
         )
-        if await self._accounts.create(account) is None:
+        if await self.accounts.create(account) is None:
             raise HandleTaken
-        self._on_account_created()
-        await self._on_names_changed([AccountId(account.id)])
+        self.on_account_created()
+        await self.on_names_changed([AccountId(account.id)])
         log.info("signed_up", account=account.id)
         return account
 
     async def import_accounts(self, *, handles: Sequence[str], now_ms: int) -> dict[str, AccountId]:
-        """The ids of these handles' accounts; new ones where there were none, that nobody can sign in to.
+        """Return the account ids of the handles; create absent accounts without a password. Raises FieldErrors.
 
-        For imports and demonstrations: any handle, no hash to pay for, safe to repeat. Raises FieldErrors.
+        For imports and demonstrations: reserved handles are allowed, and a repetition changes nothing.
         """
-        wanted = list(dict.fromkeys(validate_handle(handle, allow_reserved=True) for handle in handles))
-        owners: dict[str, AccountId] = {}
-        for start in range(0, len(wanted), ACCOUNTS_PER_IMPORT_BATCH):
-            some = wanted[start : start + ACCOUNTS_PER_IMPORT_BATCH]
-            owners |= await self._accounts.find_ids_by_handle(some)
-            new = [await _account_without_password(handle, now_ms) for handle in some if handle not in owners]
-            owners |= await self._accounts.create_many(new)
-            await self._on_names_changed([owners[account.handle] for account in new])
-        return owners
+        names = list(dict.fromkeys(validate_handle(handle, allow_reserved=True) for handle in handles))
+        ids_by_handle: dict[str, AccountId] = {}
+        for start in range(0, len(names), ACCOUNTS_PER_IMPORT_BATCH):
+            batch = names[start : start + ACCOUNTS_PER_IMPORT_BATCH]
+            ids_by_handle |= await self.accounts.find_ids_by_handle(batch)
+            new = [await _account_without_password(handle, now_ms) for handle in batch if handle not in ids_by_handle]
+            ids_by_handle |= await self.accounts.create_many(new)
+            await self.on_names_changed([ids_by_handle[account.handle] for account in new])
+        return ids_by_handle
 
     # Credentials
 
     @sensitive_variables("password")
     async def authenticate(self, handle: str, password: str) -> Account | None:
-        """The active account of this handle and password. None takes the same time whatever was wrong."""
+        """Return the active account of this handle and password. A failure takes the same time for any reason."""
         account = await self.find_by_handle(handle)
-        right = await self.check_password(account, password)
-        if account is None or not right or not account.is_active:
+        is_right = await self.check_password(account, password)
+        if account is None or not is_right or not account.is_active:
             log.info("sign_in_refused", account=account.id if account else None)
             return None
         return account
 
     @sensitive_variables("raw")
     async def check_password(self, account: Account | None, raw: str) -> bool:
-        """Whether this is the account's password; a hash by older rules is renewed on the way."""
+        """Return whether this is the account's password. Replaces an outdated hash."""
         stored = account.password if account else None
-        right, outdated = await passwords.check_password(raw, stored)
-        if account and right and outdated:
+        is_right, is_outdated = await passwords.check_password(raw, stored)
+        if account and is_right and is_outdated:
             renewed = await passwords.hash_password(raw)
-            if await self._accounts.set_password(AccountId(account.id), renewed, expected_hash=account.password):
+            if await self.accounts.set_password(AccountId(account.id), renewed, expected_hash=account.password):
                 account.password = renewed
-        return right
+        return is_right
 
     @sensitive_variables("old", "new")
     async def change_password(
         self, *, account: Account, old: str, new: str, keep_session_id: str | None = None
     ) -> Account:
-        """The account with its new password; its sessions end, all but the one with the id `keep`."""
+        """Return the account with its new password. Ends its sessions except `keep_session_id`. Raises FieldErrors."""
         if not await self.check_password(account, old):
             _raise_wrong_password("old_password")
         return await self._replace_password(account, new, keep_session_id, expected_hash=account.password)
 
     @sensitive_variables("new")
     async def set_password(self, *, account: Account, new: str, keep_session_id: str | None = None) -> Account:
-        """As change_password, by an operator: without the old one."""
+        """Change the password as an operator, without the old password."""
         return await self._replace_password(account, new, keep_session_id, expected_hash="")
 
-    # What an account tells of itself, and its end
+    # Profile and state
 
     async def edit_profile(
         self,
@@ -151,45 +190,44 @@ class AccountService(AccountDirectory):
         link: str,
         private: bool | None = None,
     ) -> Account:
-        """The account as it is then. `private` None: as it was.
+        """Return the edited account. `private` None: unchanged. Raises FieldErrors, AccountNotFound if it is deleted.
 
-        Its followers stay, either way; of those who wait to be let in, none is when it opens to everybody.
-        Raises FieldErrors, AccountNotFound (also for a deleted account).
+        Followers stay in both cases. Pending follow requests are not accepted if the account becomes public.
         """
         texts = validate_profile_texts({"display_name": display_name, "bio": bio, "link": link})
         if private is not None:
             texts["private"] = "1" if private else "0"
-        await self._accounts.edit(account_id, texts)
-        await self._on_names_changed([account_id])
+        await self.accounts.edit(account_id, texts)
+        await self.on_names_changed([account_id])
         return await self.get(account_id)
 
     async def suspend(self, *, account_id: AccountId) -> bool:
-        """Hide the account and sign it out everywhere, until it is reinstated. Whether that is new."""
-        changed = await self._accounts.change_state(account_id, SUSPENDED, {})
-        await self._end_sessions(account_id)
-        await self._on_names_changed([account_id])
+        """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed."""
+        changed = await self.accounts.change_state(account_id, SUSPENDED, {})
+        await self.end_sessions(account_id)
+        await self.on_names_changed([account_id])
         log.info("suspended", account=account_id)
         return changed
 
     async def reinstate(self, *, account_id: AccountId) -> bool:
-        """Undo a suspension. Whether there was one."""
-        changed = await self._accounts.change_state(account_id, ACTIVE, {})
-        await self._on_names_changed([account_id])
+        """Undo a suspension. Returns whether the account was suspended."""
+        changed = await self.accounts.change_state(account_id, ACTIVE, {})
+        await self.on_names_changed([account_id])
         log.info("reinstated", account=account_id)
         return changed
 
     async def delete(self, *, account_id: AccountId, now_ms: int) -> bool:
-        """End the account for good; its handle is never given out again. Whether that is new.
+        """Delete the account for good; its handle is never assigned again. Returns whether the state changed.
 
-        The state goes first: from then on every reader hides it. What follows only tidies up and may be
-        repeated, so a repeated delete does all of it again.
+        The state changes first, and every reader then hides the account. The other steps may be repeated, so a
+        repeated deletion does all of them again.
         """
-        nothing = {"display_name": "", "bio": "", "link": "", "staff": "0"}
+        empty_profile = {"display_name": "", "bio": "", "link": "", "staff": "0"}
         unusable = await passwords.hash_password(None)
-        changed = await self._accounts.change_state(account_id, DELETED, {**nothing, "password": unusable})
-        await self._end_sessions(account_id)
-        await self._on_account_deleted(account_id)
-        await self._on_names_changed([account_id])
+        changed = await self.accounts.change_state(account_id, DELETED, {**empty_profile, "password": unusable})
+        await self.end_sessions(account_id)
+        await self.on_account_deleted(account_id)
+        await self.on_names_changed([account_id])
         log.info("deleted", account=account_id, at_ms=now_ms)
         return changed
 
@@ -197,16 +235,19 @@ class AccountService(AccountDirectory):
         self, account: Account, new: str, keep_session_id: str | None, *, expected_hash: str
     ) -> Account:
         account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
-        if not await self._accounts.set_password(account_id, encoded, expected_hash=expected_hash):
-            _raise_wrong_password("old_password")  # another change came first: this one is no longer the password
-        await self._end_sessions(account_id, keep_session_id=keep_session_id)
+        if not await self.accounts.set_password(account_id, encoded, expected_hash=expected_hash):
+            _raise_wrong_password("old_password")  # another request changed the password meanwhile
+        await self.end_sessions(account_id, keep_session_id)
         log.info("password_changed", account=account_id)
         return await self.get(account_id)
 
-    async def _end_sessions(self, account_id: AccountId, keep_session_id: str | None = None) -> None:
-        ended = await self._sessions.end_all(account_id, except_id=keep_session_id)
-        for session_id in ended if keep_session_id else (None,):
-            await notify_sessions_ended(self._on_sessions_ended, account_id, session_id)
+
+async def _find_normalized(find: Callable[[str], Awaitable[Account | None]], handle: str) -> Account | None:
+    """Call `find` with the normalized handle. Returns None if the text is not a handle."""
+    try:
+        return await find(normalize_handle(handle))
+    except InvalidHandle:
+        return None
 
 
 async def _account_without_password(handle: str, now_ms: int) -> Account:

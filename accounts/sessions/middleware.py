@@ -1,8 +1,8 @@
-"""Who asks: session, account and the address's rate limit, in ONE round trip.
+"""Reads the session, the account and the rate limit of the address in one round trip.
 
-Sets request.session, request.account (Account or None), request.user and request.auser, so that Django's
-alogin and alogout work. Afterwards it does what Django's SessionMiddleware does, without a thread: saves what
-was changed, sets or takes away the cookie.
+Sets request.session, request.account (Account or None), request.user and request.auser, which Django's alogin and
+alogout need. After the view it saves a changed session and sets or deletes the cookie, as Django's
+SessionMiddleware does, but without a thread.
 """
 
 import time
@@ -17,9 +17,8 @@ from django.utils.http import http_date
 
 from accounts.models import Account
 from accounts.ports import BadgePort
-from accounts.sessions.django_store import SessionStore
-from accounts.sessions.service import SessionService
-from accounts.sessions.tokens import SessionToken
+from accounts.sessions.service import SessionService, SessionStore
+from accounts.sessions.values import SessionToken
 from socialsite.errors import RateLimited
 from socialsite.recipes.rate_limit import hit_command, parse_decision
 from socialsite.store.commands import Command
@@ -31,7 +30,7 @@ from socialsite.web.requests import SAFE_METHODS, SiteRequest, require_viewer_id
 
 
 class SessionMiddleware(Middleware):
-    """A session or account that cannot be read is 503: never taken for "signed out"."""
+    """Answers 503 if the session or the account cannot be read; an error never means "signed out"."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         if request.path_info in PROBE_PATHS:
@@ -50,7 +49,7 @@ class SessionMiddleware(Middleware):
 
 
 async def load_session(request: SiteRequest) -> None:
-    """Read who asks and count the request for its address. Raises RateLimited, StoreUnavailable."""
+    """Read the viewer, and count the request for its address. Raises RateLimited, StoreUnavailable."""
     services, now_ms = request.services, request.services.clock.now_ms()
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     reads = services[SessionService].read_session_commands(cookie)
@@ -62,14 +61,14 @@ async def load_session(request: SiteRequest) -> None:
             raise
         replies = await services.store.gather(
             reads
-        )  # the limits and the badge may stand elsewhere: reading goes on without
+        )  # limits and badge may be on other servers: a page is read without them
         hits, badge = [], []
     account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
     _set_account(request, account, session)
     for reply in replies[len(reads) : len(reads) + len(hits)]:
-        verdict = parse_decision(reply)
-        if not verdict.granted:
-            raise RateLimited(verdict.rule, verdict.retry_after_s)
+        decision = parse_decision(reply)
+        if not decision.granted:
+            raise RateLimited(decision.rule, decision.retry_after_s)
     if badge and account is not None:
         await _set_badge(request, replies[-1])
     try:
@@ -77,7 +76,7 @@ async def load_session(request: SiteRequest) -> None:
     except StoreUnavailable:
         if request.method not in SAFE_METHODS:
             raise
-        # a store that refuses writes is still read; the use is noted another time
+        # reading continues if the store rejects writes; a later request writes the last use
 
 
 def _rate_limit_commands(request: SiteRequest, now_ms: int) -> list[Command]:
@@ -86,7 +85,7 @@ def _rate_limit_commands(request: SiteRequest, now_ms: int) -> list[Command]:
 
 
 def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
-    """The look at unread notifications, for pages: most often all that the badge costs."""
+    """Read the newest notification, for pages only. Often no second read follows."""
     token = SessionToken.parse(cookie)
     if token is None or request.method not in SAFE_METHODS or wants_json(request):
         return []
@@ -94,11 +93,11 @@ def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
 
 
 async def _set_badge(request: SiteRequest, reply: Any) -> None:
-    """`reply`: to the last of the commands."""
+    """Set request.badge from the reply to `_badge_commands`."""
     try:
         request.badge = await request.services[BadgePort].parse_reply(require_viewer_id(request), reply)
     except StoreUnavailable:
-        return  # the page goes without; what it is about may be in reach
+        return  # the page is shown without a badge
 
 
 def _set_account(request: SiteRequest, account: Account | None, session: SessionStore) -> None:
@@ -113,7 +112,7 @@ def _set_account(request: SiteRequest, account: Account | None, session: Session
 
 
 async def save_session(request: SiteRequest, response: HttpResponseBase) -> None:
-    """Save a changed session and give its cookie; take the cookie away where no session stands behind it."""
+    """Save a changed session and set its cookie. Delete the cookie of an empty session."""
     session = request.session
     if session.is_empty():
         if settings.SESSION_COOKIE_NAME in request.COOKIES:

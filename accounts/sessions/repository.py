@@ -1,17 +1,15 @@
-"""Sessions: a value under the digest of its token, and a place in its account's index.
+"""Stores sessions: a value under the digest of the token, and an entry in the account's index.
 
-Both must be there for a session to count (the Retwis article's double check), so taking ids out of the index
-ends sessions in one step, and a value left behind by a crash opens nothing.
+A session is valid only if both exist (the double check of the Retwis article, "Design and implementation of a simple
+Twitter clone"). So removing ids from the index ends sessions in one step, and a value that a crash left is useless.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from accounts import keys
-from accounts.domain import SessionLimits, StoredSession
-from accounts.sessions.tokens import SessionToken
+from accounts.sessions.values import SessionLimits, SessionRecord, SessionToken, StoredSession
 from socialsite.ids import AccountId
 from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
@@ -26,21 +24,13 @@ _decoder = msgspec.msgpack.Decoder(StoredSession)
 encode = msgspec.msgpack.encode
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRecord:
-    """A session that is in its account's index and has a value."""
-
-    stored: StoredSession
-    last_used_ms: int
-
-
 class SessionRepository:
     def __init__(self, store: Store, limits: SessionLimits | None = None) -> None:
         self._sessions = store.component("sessions")
         self.limits = limits or SessionLimits()
 
     async def open(self, token: SessionToken, stored: StoredSession, now_ms: int) -> None:
-        """Store a new session; an account at its cap loses the one unused for longest."""
+        """Store a new session. An account with `max_sessions` sessions loses the least recently used."""
         session, index = self._keys(token.account_id, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
         args = (
@@ -54,13 +44,13 @@ class SessionRepository:
         await self._sessions[index].run(OPEN_SESSION_SCRIPT, [session, index], args)
 
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
-        """Replace the value of a session; False when it has ended."""
+        """Replace the value of a session. Returns False if the session has ended."""
         session, index = self._keys(token.account_id, token.session_id)
         args = (token.session_id, encode(stored))
         return bool(await self._sessions[index].run(SAVE_SESSION_SCRIPT, [session, index], args))
 
     async def touch(self, account_id: AccountId, session_id: str, created_ms: int, now_ms: int) -> bool:
-        """Note a use; False when the session has ended."""
+        """Store the time of the last use. Returns False if the session has ended."""
         session, index = self._keys(account_id, session_id)
         args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_timeout_ms)
         return bool(await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args))
@@ -70,25 +60,25 @@ class SessionRepository:
         return self.parse_session(*await self._sessions.gather(commands))
 
     async def list_sessions(self, account_id: AccountId) -> list[tuple[str, SessionRecord]]:
-        """(id, session) of every stored session, last used first."""
+        """Return (id, session) of each stored session, last used first."""
         ids = await self._read_session_ids(account_id)
         commands = [command for i in ids for command in self.read_commands(account_id, i)]
         replies = await self._sessions.gather(commands)
-        found = ((i, self.parse_session(*replies[2 * n : 2 * n + 2])) for n, i in enumerate(ids))
-        return [(session_id, session) for session_id, session in found if session is not None]
+        sessions = ((i, self.parse_session(*replies[2 * n : 2 * n + 2])) for n, i in enumerate(ids))
+        return [(session_id, session) for session_id, session in sessions if session is not None]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
-        """Whether the session was open."""
+        """Return whether the session was open."""
         return bool(await self._end(account_id, [session_id]))
 
     async def end_all(self, account_id: AccountId, *, except_id: str | None = None) -> Sequence[str]:
-        """End every session but one; the ids of those that ended, but for one opened this very moment."""
+        """End all sessions except `except_id`. Returns their ids, without sessions that were opened meanwhile."""
         ids = [session_id for session_id in await self._read_session_ids(account_id) if session_id != except_id]
         await self._end(account_id, ids, except_id=except_id or "")
         return ids
 
     def read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:
-        """Two commands for a pipeline; `session_of` reads their replies."""
+        """Return two commands for a pipeline. `parse_session` takes their replies."""
         session, index = self._keys(account_id, session_id)
         return [("ZSCORE", index, session_id), ("GET", session)]
 
@@ -97,7 +87,7 @@ class SessionRepository:
             return None
         try:
             return SessionRecord(_decoder.decode(value), int(float(score)))
-        except msgspec.MsgspecError:  # written by a later or damaged version of the site: sign in again
+        except msgspec.MsgspecError:  # another release wrote it, or it is damaged: the account signs in again
             return None
 
     async def _read_session_ids(self, account_id: AccountId) -> Sequence[str]:
@@ -109,7 +99,7 @@ class SessionRepository:
         index = keys.session_index(account_id)
         sessions = [keys.session(account_id, session_id) for session_id in ids]
         args = ("these" if except_id is None else "all", except_id or "", *ids)
-        # Confirmed where replicas are required: one that takes over must not bring back who signed out.
+        # `write` waits for replicas if they are required: after a failover the session must stay ended.
         (ended,) = await self._sessions.write(index, END_SESSIONS_SCRIPT.command([index, *sessions], args))
         return int(ended)
 

@@ -1,156 +1,164 @@
-"""Sessions: which account a cookie stands for, the open ones of an account, and how they end."""
+"""The sessions of accounts, and the session engine of Django (SESSION_ENGINE) over them.
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+Only a signed-in account has a stored session. Its token is created when the session is first saved, and replaced by
+`acycle_key`. Django's synchronous session methods raise, except on data that is already in memory; so the
+middleware loads the session first.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.base import SessionBase, UpdateError
+from django.core.exceptions import SynchronousOnlyOperation
 from django.utils.crypto import constant_time_compare
 
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import ActiveSession, SessionLimits, StoredSession
+from accounts.current import get_current_services
 from accounts.models import Account
 from accounts.ports import OnSessionsEnded, ignore_sessions_ended, notify_sessions_ended
-from accounts.sessions.repository import SessionRecord, SessionRepository
-from accounts.sessions.tokens import SESSION_ID_PATTERN, SessionToken
+from accounts.sessions.repository import SessionRepository
+from accounts.sessions.values import (
+    SESSION_ID_PATTERN,
+    SESSION_SCHEMA_VERSION,
+    ActiveSession,
+    SessionLimits,
+    SessionRecord,
+    SessionToken,
+    StoredSession,
+)
 from socialsite.clock import Clock, FixedClock
 from socialsite.ids import AccountId
 from socialsite.store.commands import Command, Reply
 
-if TYPE_CHECKING:
-    from accounts.sessions.django_store import SessionStore
-
 SESSIONS_PER_CHECK = 500  # sessions checked in one pipeline
+ASYNC_ONLY_MESSAGE = "Sessions are async: use the method of this name with an `a` in front."
 
 
+@dataclass(kw_only=True, slots=True)
 class SessionService:
-    def __init__(
-        self,
-        sessions: SessionRepository,
-        accounts: AccountRepository,
-        clock: Clock | FixedClock,
-        on_sessions_ended: OnSessionsEnded = ignore_sessions_ended,
-    ) -> None:
-        self._sessions = sessions
-        self._accounts = accounts
-        self._clock = clock
-        self._on_sessions_ended = on_sessions_ended
+    """Opens, reads, lists and ends sessions."""
+
+    sessions: SessionRepository
+    accounts: AccountRepository
+    clock: Clock | FixedClock
+    on_sessions_ended: OnSessionsEnded = ignore_sessions_ended
 
     @property
     def limits(self) -> SessionLimits:
-        return self._sessions.limits
+        return self.sessions.limits
 
     def now_ms(self) -> int:
-        return self._clock.now_ms()
+        return self.clock.now_ms()
 
-    # A request's session. `read_session_commands` and `loaded` are for a pipeline that reads other things too.
+    # The session of a request
 
     async def load(self, cookie: str | None, now_ms: int) -> "tuple[Account | None, SessionStore]":
-        """The account a cookie stands for, and its session; (None, an empty one) for any other cookie."""
+        """Return the account and the session of a cookie, or (None, an empty session). Write the last use."""
         commands = self.read_session_commands(cookie)
-        replies = await self._accounts.gather(commands) if commands else []
+        replies = await self.accounts.gather(commands) if commands else []
         account, session = self.parse_session_replies(cookie, replies, now_ms)
         await self.touch(session, now_ms)
         return account, session
 
     def read_session_commands(self, cookie: str | None) -> list[Command]:
-        """What to read for a cookie; nothing for one that this site never gave out."""
+        """Return three commands for a pipeline, or none if this site cannot have issued the cookie."""
         token = SessionToken.parse(cookie)
         return self._read_commands(token.account_id, token.session_id) if token else []
 
     def parse_session_replies(
         self, cookie: str | None, replies: Sequence[Reply], now_ms: int
     ) -> "tuple[Account | None, SessionStore]":
-        """The replies to `read_session_commands`, understood."""
-        from accounts.sessions.django_store import SessionStore
-
+        """Return the account and the session from the replies to `read_session_commands`."""
         token = SessionToken.parse(cookie)
-        if token is not None and (live := self._parse_active(token.account_id, replies, now_ms)):
-            account, found = live
+        if token is not None and (active := self._parse_active(token.account_id, replies, now_ms)):
+            account, record = active
             session = SessionStore(cookie, sessions=self)
-            session.populate(found.stored, found.last_used_ms)
+            session.populate(record)
             return account, session
         session = SessionStore(None, sessions=self)
         session.make_anonymous()
         return None, session
 
     async def touch(self, session: "SessionStore", now_ms: int) -> None:
-        """Note that the session was used, at most once a minute."""
+        """Write that the session was used, at most once in `touch_interval_ms`."""
         token = session.token
         if token is None or session.created_ms is None:
             return
         if now_ms - session.last_used_ms < self.limits.touch_interval_ms:
             return
-        await self._sessions.touch(token.account_id, token.session_id, session.created_ms, now_ms)
+        await self.sessions.touch(token.account_id, token.session_id, session.created_ms, now_ms)
         session.last_used_ms = now_ms
 
     async def are_sessions_active(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
-        """For each (account, session id): would a request with it still be signed in?"""
-        alive: list[bool] = []
+        """For each (account, session id): whether a request with it would still be signed in."""
+        active: list[bool] = []
         for start in range(0, len(pairs), SESSIONS_PER_CHECK):
-            alive += await self._check_batch(pairs[start : start + SESSIONS_PER_CHECK])
-        return alive
+            active += await self._check_batch(pairs[start : start + SESSIONS_PER_CHECK])
+        return active
 
-    # Sessions of an account
+    # The sessions of an account
 
     async def list_sessions(self, account_id: AccountId, current: str | None = None) -> list[ActiveSession]:
-        """Where the account is signed in, last used first; `current` is the id of the one asking."""
+        """Return the active sessions, last used first. `current` is the id of the viewer's session."""
         now_ms = self.now_ms()
         return [
             ActiveSession(i, s.stored.device, s.stored.created_ms, s.last_used_ms, current=i == current)
-            for i, s in await self._sessions.list_sessions(account_id)
+            for i, s in await self.sessions.list_sessions(account_id)
             if not self.limits.is_expired(s.stored.created_ms, s.last_used_ms, now_ms)
         ]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
-        """Sign one session out; whether it was open. Anything but a session id is none."""
+        """Sign one session out. Returns whether it was open; False for a text that is not a session id."""
         if not SESSION_ID_PATTERN.fullmatch(session_id):
             return False
-        ended = await self._sessions.end(account_id, session_id)
+        ended = await self.sessions.end(account_id, session_id)
         if ended:
-            await notify_sessions_ended(self._on_sessions_ended, account_id, session_id)
+            await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
         return ended
 
     async def end_all(self, account_id: AccountId, except_id: str | None = None) -> None:
-        """Sign every session out, except the one with the id `but`."""
-        ended = await self._sessions.end_all(account_id, except_id=except_id)
+        """Sign every session out, except the session with the id `except_id`."""
+        ended = await self.sessions.end_all(account_id, except_id=except_id)
         for session_id in ended if except_id else (None,):
-            await notify_sessions_ended(self._on_sessions_ended, account_id, session_id)
+            await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
-    # For the session engine
+    # For SessionStore
 
     async def find(self, token: SessionToken) -> SessionRecord | None:
-        """A session whose token counts, as a request would see it."""
+        """Return the session of a token if a request with it would be signed in."""
         commands = self._read_commands(token.account_id, token.session_id)
-        live = self._parse_active(token.account_id, await self._accounts.gather(commands), self.now_ms())
-        return live[1] if live else None
+        active = self._parse_active(token.account_id, await self.accounts.gather(commands), self.now_ms())
+        return active[1] if active else None
 
     async def open(self, token: SessionToken, stored: StoredSession) -> None:
-        await self._sessions.open(token, stored, self.now_ms())
+        await self.sessions.open(token, stored, self.now_ms())
 
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
-        """False when the session has ended."""
-        return await self._sessions.save(token, stored)
+        """Replace the stored value. Returns False if the session has ended."""
+        return await self.sessions.save(token, stored)
 
     def _read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:
-        session = self._sessions.read_commands(account_id, session_id)
-        return [*session, self._accounts.read_account_command(account_id)]
+        session = self.sessions.read_commands(account_id, session_id)
+        return [*session, self.accounts.read_account_command(account_id)]
 
     def _parse_active(
         self, account_id: AccountId, replies: Sequence[Reply], now_ms: int
     ) -> tuple[Account, SessionRecord] | None:
-        """The double check of Retwis, and more: indexed, stored, in time, of an account as it is now."""
-        score, value, facts = replies
-        found = self._sessions.parse_session(score, value)
-        account = self._accounts.parse_account(account_id, facts)
-        if found is None or account is None or not account.is_active:
+        """Return the session if it is in the index, stored, not expired, and its account's password is unchanged."""
+        score, value, account_reply = replies
+        record = self.sessions.parse_session(score, value)
+        account = self.accounts.parse_account(account_id, account_reply)
+        if record is None or account is None or not account.is_active:
             return None
-        if self.limits.is_expired(found.stored.created_ms, found.last_used_ms, now_ms):
+        if self.limits.is_expired(record.stored.created_ms, record.last_used_ms, now_ms):
             return None
-        return (account, found) if _matches_account(found.stored, account) else None
+        return (account, record) if _matches_account(record.stored, account) else None
 
     async def _check_batch(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
         commands = [command for account_id, i in pairs for command in self._read_commands(account_id, i)]
-        replies, now_ms = await self._accounts.gather(commands), self.now_ms()
+        replies, now_ms = await self.accounts.gather(commands), self.now_ms()
         return [
             self._parse_active(account_id, replies[3 * n : 3 * n + 3], now_ms) is not None
             for n, (account_id, _) in enumerate(pairs)
@@ -158,10 +166,152 @@ class SessionService:
 
 
 def _matches_account(stored: StoredSession, account: Account) -> bool:
-    """Whether the session was opened with the account's present password (and a key of this site)."""
+    """Whether the session was opened with the account's present password and a present key of this site."""
     if stored.data.get(SESSION_KEY) != str(account.id):
         return False
-    seen = str(stored.data.get(HASH_SESSION_KEY) or "")
-    if constant_time_compare(seen, account.get_session_auth_hash()):
+    stored_hash = str(stored.data.get(HASH_SESSION_KEY) or "")
+    if constant_time_compare(stored_hash, account.get_session_auth_hash()):
         return True
-    return any(constant_time_compare(seen, older) for older in account.get_session_auth_fallback_hash())
+    return any(constant_time_compare(stored_hash, older) for older in account.get_session_auth_fallback_hash())
+
+
+class SessionStore(SessionBase):
+    """The session of one request, as Django uses it. `session_key` is the value of the cookie, a secret."""
+
+    def __init__(self, session_key: str | None = None, *, sessions: SessionService | None = None) -> None:
+        super().__init__(session_key)
+        self._explicit_service = sessions
+        self.created_ms: int | None = None
+        self.last_used_ms = 0
+        self.device = ""
+
+    @property
+    def token(self) -> SessionToken | None:
+        return SessionToken.parse(self.session_key)
+
+    @property
+    def session_id(self) -> str | None:
+        """The digest that names this session in lists and messages, or None if the session is not stored."""
+        token = self.token
+        return token.session_id if token else None
+
+    def populate(self, record: SessionRecord) -> None:
+        """Take over a session that was read from the store."""
+        stored = record.stored
+        self._session_cache: dict[str, Any] = dict(stored.data)
+        self.created_ms, self.device, self.last_used_ms = stored.created_ms, stored.device, record.last_used_ms
+
+    def make_anonymous(self) -> None:
+        """Become an empty anonymous session. The middleware then deletes the cookie."""
+        self._session_key = None
+        self._session_cache = {}
+        self.created_ms = None
+
+    # Methods that Django calls
+
+    def is_empty(self) -> bool:
+        """Whether there is neither a stored session nor an account to store a session for."""
+        return self._session_key is None and _account_id_of(getattr(self, "_session_cache", {})) is None
+
+    def _validate_session_key(self, key: str | None) -> bool:
+        return SessionToken.parse(key) is not None
+
+    async def aload(self) -> dict[str, Any]:
+        token = self.token
+        record = await self._service.find(token) if token else None
+        if record is None:
+            self.make_anonymous()
+        else:
+            self.populate(record)
+        return self._session_cache
+
+    async def aexists(self, session_key: str) -> bool:
+        token = SessionToken.parse(session_key)
+        return token is not None and await self._service.find(token) is not None
+
+    async def acreate(self) -> None:
+        """Begin a new session. It is stored once it belongs to an account."""
+        self.make_anonymous()
+        self.modified = True
+
+    async def acycle_key(self) -> None:
+        """End the token and keep the data. The next save creates another token for the rest of the same 90 days."""
+        data = await self._get_data()
+        await self.adelete()
+        self._session_key = None
+        self._session_cache = data
+        self.modified = True
+
+    async def asave(self, must_create: bool = False) -> None:
+        """Store the data if it belongs to an account. Raises UpdateError if the session has ended meanwhile."""
+        data = await self._get_data(no_load=must_create)
+        owner, token = _account_id_of(data), self.token
+        if token is not None and (owner != token.account_id or must_create):
+            await self.adelete()  # the viewer signed out, or signed in to another account
+            self._session_key = token = None
+        if owner is None:
+            return
+        if token is None:
+            await self._open_session(owner, data)
+        elif not await self._service.save(token, self._to_stored(data)):
+            raise UpdateError
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        token = SessionToken.parse(session_key) if session_key else self.token
+        if token is not None:
+            await self._service.end(token.account_id, token.session_id)
+
+    async def aflush(self) -> None:
+        await super().aflush()
+        self.created_ms = None
+
+    def get_session_cookie_age(self) -> int:
+        """Return the seconds until the absolute timeout. The store enforces the idle timeout."""
+        now_ms = self._service.now_ms()
+        return ((self.created_ms or now_ms) + self._service.limits.absolute_timeout_ms - now_ms) // 1000
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        """Do nothing: stored sessions have a TTL."""
+
+    @classmethod
+    async def aclear_expired(cls) -> None:
+        """Do nothing: stored sessions have a TTL."""
+
+    def load(self) -> NoReturn:
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
+
+    def exists(self, session_key: str) -> NoReturn:
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
+
+    def create(self) -> NoReturn:
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
+
+    def save(self, must_create: bool = False) -> NoReturn:
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
+
+    def delete(self, session_key: str | None = None) -> NoReturn:
+        raise SynchronousOnlyOperation(ASYNC_ONLY_MESSAGE)
+
+    async def _get_data(self, *, no_load: bool = False) -> dict[str, Any]:
+        data: dict[str, Any] = await self._aget_session(no_load=no_load)  # type: ignore[attr-defined]
+        return data
+
+    @property
+    def _service(self) -> SessionService:
+        return self._explicit_service or get_current_services()[SessionService]
+
+    async def _open_session(self, owner: AccountId, data: dict[str, Any]) -> None:
+        token = SessionToken.generate(owner)
+        self.last_used_ms = self._service.now_ms()
+        self.created_ms = self.created_ms or self.last_used_ms
+        await self._service.open(token, self._to_stored(data))
+        self._session_key = token.cookie_value
+
+    def _to_stored(self, data: dict[str, Any]) -> StoredSession:
+        return StoredSession(SESSION_SCHEMA_VERSION, self.created_ms or self._service.now_ms(), self.device, data)
+
+
+def _account_id_of(data: Mapping[str, Any]) -> AccountId | None:
+    owner = data.get(SESSION_KEY)
+    return AccountId(int(owner)) if owner is not None else None

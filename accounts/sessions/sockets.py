@@ -13,7 +13,7 @@ from socialsite.web.websocket import choose_language, find_scope_address, get_he
 
 @dataclass(frozen=True, slots=True)
 class SocketViewer:
-    """The viewer of a socket. `session_id`: hex digest of the token; both ids are None if nobody is signed in."""
+    """The viewer of a socket. `session_id` is the hex digest of the token. Without a sign-in both ids are None."""
 
     account_id: AccountId | None
     session_id: str | None

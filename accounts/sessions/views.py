@@ -4,16 +4,15 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
+from accounts.accounts.validation import InvalidHandle, normalize_handle
 from accounts.errors import InvalidCredentials
-from accounts.forms import LoginForm, SignUpForm
-from accounts.handles import InvalidHandle, normalize_handle
+from accounts.forms import FORM_ERRORS, LoginForm, SignUpForm, redisplay_form, render_form, validate_form
 from accounts.presenters import account_json
-from accounts.sessions.signing import sign_in, sign_out
-from accounts.view_answers import FORM_ERRORS, action_response, redisplay_form, render_form, validate_form
+from accounts.sessions.authentication import sign_in, sign_out
 from socialsite.errors import MethodNotAllowed, RateLimited
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.web.limits import enforce_rate_limit, get_rate_limit_rules
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, page_response, wants_json
+from socialsite.web.requests import SiteRequest, dispatch_by_method, done, get_form_data, page_response, wants_json
 
 
 async def signup_page(request: SiteRequest) -> HttpResponse:
@@ -36,7 +35,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/signup.html", form, error)
     await sign_in(request, account)
-    return action_response(request, "/", {"account": account_json(account)}, 201)
+    return done(request, {"account": account_json(account)}, default="/", status=201)
 
 
 async def login_page(request: SiteRequest) -> HttpResponse:
@@ -46,7 +45,7 @@ async def login_page(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def log_in(request: SiteRequest) -> HttpResponse:
-    """200 with the account. One text for whatever was wrong: unknown, wrong password, suspended."""
+    """200 with the account. Unknown handle, wrong password and suspension have the same answer."""
     form = LoginForm(get_form_data(request))
     try:
         fields = validate_form(form)
@@ -58,26 +57,26 @@ async def log_in(request: SiteRequest) -> HttpResponse:
         return redisplay_form(request, "accounts/login.html", form, error)
     request.services.statistics.meter.count_login()
     await sign_in(request, account)
-    return action_response(request, "/", {"account": account_json(account)})
+    return done(request, {"account": account_json(account)}, default="/")
 
 
 async def enforce_login_limit(request: SiteRequest, username: str) -> None:
-    """Count a try for the address and for the handle, whether it is anybody's or not. Raises RateLimited."""
+    """Count an attempt for the address and for the handle, also for an unknown handle. Raises RateLimited."""
     try:
-        handle = normalize_handle(username)  # one counter for all spellings
+        handle = normalize_handle(username)  # all spellings share one counter
     except InvalidHandle:
         handle = username
-    subjects = (Identifier.address(request.client_address), Identifier.handle(handle))
+    identifiers = (Identifier.address(request.client_address), Identifier.handle(handle))
     services = request.services
-    verdict = await services.limits.hit_all(
-        [(s, get_rate_limit_rules(request, "login")) for s in subjects], services.clock.now_ms()
+    decision = await services.limits.hit_all(
+        [(identifier, get_rate_limit_rules(request, "login")) for identifier in identifiers], services.clock.now_ms()
     )
-    if not verdict.granted:
-        raise RateLimited(verdict.rule, verdict.retry_after_s)
+    if not decision.granted:
+        raise RateLimited(decision.rule, decision.retry_after_s)
 
 
 async def logout_page(request: SiteRequest) -> HttpResponse:
-    """Asks; only a POST logs out. There is nothing to ask a program, nor to answer as if it were done."""
+    """Show the form that logs out. HTML only: JSON clients must POST."""
     if wants_json(request):
         raise MethodNotAllowed(["POST"])
     return page_response(request, "accounts/logout.html", {})
@@ -85,7 +84,7 @@ async def logout_page(request: SiteRequest) -> HttpResponse:
 
 async def log_out(request: SiteRequest) -> HttpResponse:
     await sign_out(request)
-    return action_response(request, "/", {})
+    return done(request, {}, default="/")
 
 
 signup = dispatch_by_method(GET=signup_page, POST=sign_up)

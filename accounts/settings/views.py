@@ -1,4 +1,4 @@
-"""One's own account: profile, password, sessions, the end."""
+"""The pages of an account about itself: profile, password, sessions, deletion."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -7,21 +7,23 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
-from accounts.forms import ChangePasswordForm, DeleteAccountForm, EndSessionForm, SettingsForm
-from accounts.presenters import account_json, sessions_json
-from accounts.sessions.service import SessionService
-from accounts.sessions.signing import get_session, renew_session, sign_out
-from accounts.view_answers import (
+from accounts.forms import (
     FORM_ERRORS,
-    action_response,
+    ChangePasswordForm,
+    DeleteAccountForm,
+    EndSessionForm,
+    SettingsForm,
     redisplay_form,
     render_form,
-    require_account,
     validate_form,
 )
+from accounts.presenters import account_json
+from accounts.sessions.authentication import get_session, renew_session, require_account, sign_out
+from accounts.sessions.presenters import sessions_json
+from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
 from socialsite.web.limits import enforce_rate_limit
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, respond
+from socialsite.web.requests import SiteRequest, dispatch_by_method, done, get_form_data, respond
 
 SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
 
@@ -33,7 +35,7 @@ async def settings_page(request: SiteRequest) -> HttpResponse:
 
 
 async def edit_profile(request: SiteRequest) -> HttpResponse:
-    """200 with the account as it is then. A field that is not sent stays as it was."""
+    """200 with the edited account. A field that is not sent stays unchanged."""
     account = require_account(request)
     form = SettingsForm(_profile_initial(request) | get_form_data(request))
     try:
@@ -42,7 +44,7 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/settings.html", form, error)
     messages.success(request, _("Your profile is saved."), fail_silently=True)
-    return action_response(request, SETTINGS_PATH, {"account": account_json(edited)})
+    return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH)
 
 
 async def password_page(request: SiteRequest) -> HttpResponse:
@@ -51,7 +53,7 @@ async def password_page(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def change_password(request: SiteRequest) -> HttpResponse:
-    """Signs out everywhere but here; here goes on in a new token."""
+    """End all other sessions, and continue this session with a new token."""
     account = require_account(request)
     form = ChangePasswordForm(get_form_data(request), account=account)
     try:
@@ -67,29 +69,29 @@ async def change_password(request: SiteRequest) -> HttpResponse:
         return redisplay_form(request, "accounts/password.html", form, error)
     await renew_session(request, changed)
     messages.success(request, _("Your password is changed."), fail_silently=True)
-    return action_response(request, SETTINGS_PATH, {})
+    return done(request, {}, default=SETTINGS_PATH)
 
 
 async def sessions_page(request: SiteRequest) -> HttpResponse:
     account_id = AccountId(require_account(request).id)
-    found = await request.services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
+    sessions = await request.services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
     return respond(
-        request, "accounts/sessions.html", page=lambda: {"sessions": found}, data=lambda: sessions_json(found)
+        request, "accounts/sessions.html", page=lambda: {"sessions": sessions}, data=lambda: sessions_json(sessions)
     )
 
 
 async def end_session(request: SiteRequest) -> HttpResponse:
-    """Ends one session, or all of them, this one too. One that is over already is a success."""
+    """End one session or all sessions, also the viewer's own. An ended session is no error."""
     account_id = AccountId(require_account(request).id)
     session_id = validate_form(EndSessionForm(get_form_data(request)))["session"]
-    here = session_id in ("all", get_session(request).session_id)
+    is_own = session_id in ("all", get_session(request).session_id)
     if session_id == "all":
         await request.services[SessionService].end_all(account_id)
     else:
         await request.services[SessionService].end(account_id, session_id)
-    if here:
+    if is_own:
         await sign_out(request)
-    return action_response(request, "/" if here else SESSIONS_PATH, {})
+    return done(request, {}, default="/" if is_own else SESSIONS_PATH)
 
 
 async def delete_page(request: SiteRequest) -> HttpResponse:
@@ -110,7 +112,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
         return redisplay_form(request, "accounts/delete.html", form, error)
     await services[AccountService].delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())
     await sign_out(request)
-    return action_response(request, "/", {})
+    return done(request, {}, default="/")
 
 
 def _profile_initial(request: SiteRequest) -> dict[str, str]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.domain import ActiveSession, Author
+from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import CannotModerateSelf
 from socialsite.analytics.stats import ViewCounts

@@ -10,8 +10,8 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
 from accounts.models import Account
-from accounts.passwords import PASSWORD_MAX_LENGTH
 from socialsite.container import Services
 from socialsite.errors import ApiError
 from socialsite.management.site_command import SiteCommand

@@ -1,7 +1,7 @@
 """Values that are expensive, shared and not on a reader's request path, in Django's cache (settings.CACHES).
 
 With one Redis server or Sentinel the cache is django-redis, and all processes share it; otherwise each process has its
-own. An entry may disappear at any time. If the cache server fails, each value is computed anew.
+own. An entry may disappear at any time. If the cache server fails, each value is computed again.
 """
 
 import asyncio

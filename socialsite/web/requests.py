@@ -259,6 +259,6 @@ def format_iso_time(ms: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
-def done(request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK) -> HttpResponseBase:
+def done(request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK) -> HttpResponse:
     """JSON, or 303 to the form's `next`, else to `default`."""
     return json_response(data, status) if wants_json(request) else redirect_to_next(request, default)

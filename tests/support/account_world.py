@@ -1,15 +1,15 @@
 """Accounts and sessions over a real store, with a clock that tests turn and ports that remember."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from accounts import current
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
-from accounts.domain import SessionLimits
+from accounts.current import bind_services
 from accounts.models import Account
-from accounts.sessions.django_store import SessionStore
 from accounts.sessions.repository import SessionRepository
-from accounts.sessions.service import SessionService
+from accounts.sessions.service import SessionService, SessionStore
+from accounts.sessions.values import SessionLimits
 from socialsite.clock import FixedClock
 from socialsite.ids import AccountId
 from socialsite.store import Store
@@ -31,11 +31,19 @@ class AccountWorld:
     def __post_init__(self) -> None:
         self.account_repository = AccountRepository(self.store)
         self.session_repository = SessionRepository(self.store, self.limits)
-        self.accounts = AccountService(
-            self.account_repository, self.session_repository, self.clock, self._ended, self._deleted
+        self.sessions = SessionService(
+            sessions=self.session_repository,
+            accounts=self.account_repository,
+            clock=self.clock,
+            on_sessions_ended=self._ended,
         )
-        self.sessions = SessionService(self.session_repository, self.account_repository, self.clock, self._ended)
-        current.bind_services(self.accounts, self.sessions)
+        self.accounts = AccountService(
+            accounts=self.account_repository,
+            end_sessions=self.sessions.end_all,
+            on_account_deleted=self._deleted,
+        )
+        services: dict[type[Any], Any] = {AccountService: self.accounts, SessionService: self.sessions}
+        bind_services(services)
 
     async def _ended(self, account_id: AccountId, session_id: str | None) -> None:
         self.ended.append((account_id, session_id))

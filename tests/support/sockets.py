@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
-from accounts.sessions.django_store import SessionStore
+from accounts.sessions.service import SessionStore
 from tests.support.ports import free_port
 from tests.support.world import Person
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from accounts import keys as account_keys
-from accounts.accounts.stored_values import ACCOUNT_FIELDS
-from accounts.domain import DELETED, SESSIONS_CAP, SUSPENDED
+from accounts.accounts.repository import ACCOUNT_FIELDS
+from accounts.domain import DELETED, SUSPENDED
+from accounts.sessions.values import SESSIONS_CAP
 from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply
 from timelines import keys

@@ -9,7 +9,7 @@ Both on one tag, so that a use is seen and counted in one script.
 from collections.abc import Sequence
 from typing import Final
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId
 from socialsite.recipes.time_series import RankedMetric, Rollup, ranked_key
 from socialsite.store import Key, Store, load_script

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from accounts.accounts.service import AccountService
-from accounts.handles import InvalidHandle, normalize_handle
+from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.batches import batches
 from socialsite.ids import AccountId
 from timelines.cached_timelines.repository import CachedTimelines

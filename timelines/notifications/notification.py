@@ -5,7 +5,8 @@ from typing import Final, Literal, NamedTuple, Self
 
 import msgspec
 
-from accounts.domain import DAY_MS, Author
+from accounts.domain import Author
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Key, Read, Reply, Store, load_script
 from timelines import keys

@@ -6,7 +6,7 @@ by somebody the reader follows and sees. When that boost is withdrawn, the next 
 
 from collections.abc import Iterable, Sequence
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.posts.post import Post
 from timelines.reading.hydration_state import HydrationState, Sources

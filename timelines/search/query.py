@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import chain
 
-from accounts.handles import InvalidHandle, normalize_handle
+from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_from_id
 from timelines.text.accents import plain
 from timelines.text.linkify import hashtags, mentions

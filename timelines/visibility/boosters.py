@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Read
 from timelines import keys

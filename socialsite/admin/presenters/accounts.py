@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from accounts.domain import Author
-from accounts.presenters import account_json, sessions_json
+from accounts.presenters import account_json
+from accounts.sessions.presenters import sessions_json
 from socialsite.admin.audit_log import AuditLogEntry
 from socialsite.admin.dead_letters import DeadLetterDetails
 from socialsite.admin.moderation import AccountOverview

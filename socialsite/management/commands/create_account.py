@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from accounts.accounts.validation import validate_handle
 from accounts.models import Account
-from accounts.settings.profile_validation import validate_handle
 from socialsite.container import Services
 from socialsite.management.account_command import AccountCommand, add_password_arguments, read_password
 

@@ -2,7 +2,7 @@
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.handles import InvalidHandle, normalize_handle
+from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.container import Services
 from socialsite.management.import_command import ImportCommand
 from timelines.importing.graph import GraphOptions

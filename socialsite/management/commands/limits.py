@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.handles import InvalidHandle, normalize_handle
+from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.site_command import SiteCommand

@@ -88,7 +88,7 @@ class SilentClaims(AccountRepository):
 
 async def test_a_sign_up_without_an_answer_leaves_a_whole_account_or_none(store):
     world = AccountWorld(store)
-    world.accounts._accounts = SilentClaims(store)
+    world.accounts.accounts = SilentClaims(store)
     with pytest.raises(StoreUnavailable):
         await world.sign_up("alice")
     assert await AccountWorld(store).accounts.authenticate("alice", PASSWORD)

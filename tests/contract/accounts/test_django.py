@@ -8,7 +8,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 from django.http import HttpRequest
 from django.test import AsyncClient
 
-from accounts.sessions.django_store import SessionStore
+from accounts.sessions.service import SessionStore
 from tests.support.account_world import NOW_MS, PASSWORD
 
 ARGON2 = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

@@ -5,9 +5,9 @@ from django.contrib.sessions.backends.base import UpdateError
 from django.core.exceptions import SynchronousOnlyOperation
 
 from accounts import keys
-from accounts.domain import DAY_MS
-from accounts.sessions.django_store import SessionStore
-from accounts.sessions.tokens import SessionToken
+from accounts.sessions.service import SessionStore
+from accounts.sessions.values import SessionToken
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId
 from tests.support.account_world import NOW_MS
 

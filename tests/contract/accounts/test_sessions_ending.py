@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from accounts import keys
-from accounts.domain import DAY_MS, SessionLimits
+from accounts.sessions.values import SessionLimits
+from socialsite.clock import DAY_MS
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 
 

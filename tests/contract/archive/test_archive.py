@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.ids import id_at, ms_from_id
 from socialsite.maintenance.backup import Backup

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from accounts import keys as account_keys
-from accounts.domain import StoredSession
 from accounts.sessions.repository import encode
+from accounts.sessions.values import StoredSession
 from socialsite.ids import AccountId, PostId
 from socialsite.maintenance.key_families import QUARANTINE_DAYS, quarantine_key
 from socialsite.service_config import ServiceConfig

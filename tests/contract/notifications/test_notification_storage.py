@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Store
 from tests.support.scripting import run_command

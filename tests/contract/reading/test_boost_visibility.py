@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.domain import DAY_MS
+from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.ids import SEQUENCE_MASK, AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Store

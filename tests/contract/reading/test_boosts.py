@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from accounts.domain import DAY_MS
-from socialsite.clock import FixedClock
+from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.service_config import ServiceConfig

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.domain import DAY_MS
-from socialsite.clock import FixedClock
+from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.migration.store_factory import open_store

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from accounts.domain import DAY_MS
-from socialsite.clock import FixedClock
+from socialsite.clock import DAY_MS, FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Command, Node, Reply, Store, StoreUnavailable
 from tests.support.nodes import SingleNodeTopology

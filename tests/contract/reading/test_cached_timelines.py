@@ -2,8 +2,7 @@
 
 import pytest
 
-from accounts.domain import DAY_MS
-from socialsite.clock import FixedClock
+from socialsite.clock import DAY_MS, FixedClock
 from socialsite.ids import PostId, id_at
 from socialsite.store import Node, Reply, Store, StoreUnavailable
 from socialsite.store.node import BULK_MIN_COMMANDS

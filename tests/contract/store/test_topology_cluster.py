@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from accounts.domain import DAY_MS
-from socialsite.clock import FixedClock
+from socialsite.clock import DAY_MS, FixedClock
 from socialsite.ids import id_at
 from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig

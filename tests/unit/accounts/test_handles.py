@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts.handles import InvalidHandle, is_reserved, normalize_handle
+from accounts.accounts.validation import InvalidHandle, is_reserved, normalize_handle
 from tests.support.corpora import corpus_json, corpus_text
 
 

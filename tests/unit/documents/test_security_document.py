@@ -7,7 +7,8 @@ from pathlib import Path
 
 from django.conf import settings
 
-from accounts.domain import DAY_MS, SessionLimits
+from accounts.sessions.values import SessionLimits
+from socialsite.clock import DAY_MS
 from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web import socket_writer as outlet
 from socialsite.web.handler import REQUEST_DEADLINE_S

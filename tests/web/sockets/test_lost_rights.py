@@ -5,7 +5,7 @@ import contextlib
 import time
 from statistics import median
 
-from accounts.sessions.tokens import SessionToken
+from accounts.sessions.values import SessionToken
 from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 from tests.support.stalls import StallMonitor
 

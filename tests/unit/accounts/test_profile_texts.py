@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.text import (
+from accounts.accounts.validation import (
     BIO_MAX_GRAPHEMES,
     LINK_MAX_LENGTH,
     NAME_MAX_GRAPHEMES,

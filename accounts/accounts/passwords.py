@@ -1,7 +1,7 @@
-"""Hashing and checking passwords off the event loop, two at a time: one Argon2 hash takes about 100 MB.
+"""Hashes and checks passwords in two threads beside the event loop. One Argon2 hash takes about 100 MB.
 
-The bound is a pool of two threads and not a semaphore, because a thread goes on after its request was
-cancelled. An unknown account is checked against a hash of nothing, so it takes the time of a wrong password.
+The limit is a pool of threads, not a semaphore, because a thread continues after its request was cancelled. A password
+for an unknown account is checked against a dummy hash, so that it takes as long as a wrong password.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ _hashing_pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_HASHES, thread_nam
 
 
 async def hash_password(raw: str | None) -> str:
-    """The hash to store; None makes one that no password matches."""
+    """Return the hash to store. None makes a hash that no password matches."""
     if raw is None:
         return make_password(None)
     return await _run_in_pool(lambda: make_password(raw))
 
 
 async def check_password(raw: str, encoded: str | None) -> tuple[bool, bool]:
-    """(it matches, the hash should be made anew). `encoded` None or unusable: never, in the same time."""
+    """Return (whether it matches, whether the hash is outdated). None or an unusable hash never matches, as slowly."""
     return await _run_in_pool(lambda: _check_password_sync(raw, encoded))
 
 
 def _check_password_sync(raw: str, encoded: str | None) -> tuple[bool, bool]:
-    dummy = _dummy_hash(get_hasher().algorithm)  # made on the first check, whoever it is for
+    dummy = _dummy_hash(get_hasher().algorithm)  # computed on the first check of the process
     if encoded is None or not is_password_usable(encoded):
         verify_password(raw, dummy)
         return False, False

@@ -5,10 +5,16 @@ import hashlib
 import pytest
 
 from accounts import keys
-from accounts.domain import DAY_MS, SESSION_SCHEMA_VERSION, SessionLimits, StoredSession
 from accounts.models import Account
-from accounts.sessions.device import DEVICE_MAX_LENGTH, describe_device
-from accounts.sessions.tokens import SessionToken
+from accounts.sessions.values import (
+    DEVICE_MAX_LENGTH,
+    SESSION_SCHEMA_VERSION,
+    SessionLimits,
+    SessionToken,
+    StoredSession,
+    describe_device,
+)
+from socialsite.clock import DAY_MS
 from socialsite.store.key import KEY_PATTERN
 
 NOW_MS = 1_800_000_000_000

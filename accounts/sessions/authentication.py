@@ -1,25 +1,31 @@
-"""Signing a request in and out: Django's alogin and alogout, and what they leave to the site."""
+"""Signs requests in and out through Django's `alogin` and `alogout`."""
 
 import structlog
 from django.contrib.auth import HASH_SESSION_KEY, alogin, alogout
 
 from accounts.models import Account
-from accounts.sessions.device import describe_device
-from accounts.sessions.django_store import SessionStore
-from socialsite.web.requests import SiteRequest
+from accounts.sessions.service import SessionStore
+from accounts.sessions.values import describe_device
+from socialsite.web.requests import SiteRequest, require_viewer
 
 log = structlog.get_logger("accounts.security")
 
 
+def require_account(request: SiteRequest) -> Account:
+    """Return the signed-in account. Raises SignInRequired."""
+    account = require_viewer(request)
+    assert isinstance(account, Account)
+    return account
+
+
 def get_session(request: SiteRequest) -> SessionStore:
-    """The session that the middleware has set."""
     session = request.session
     assert isinstance(session, SessionStore)
     return session
 
 
 async def sign_in(request: SiteRequest, account: Account) -> None:
-    """Open a session in a token of its own. Whatever session the browser came with ends (no fixation)."""
+    """Open a session with a new token. The browser's earlier session ends, which prevents session fixation."""
     session = get_session(request)
     await session.aflush()
     session.device = describe_device(request.headers.get("User-Agent", ""))
@@ -29,7 +35,7 @@ async def sign_in(request: SiteRequest, account: Account) -> None:
 
 
 async def sign_out(request: SiteRequest) -> None:
-    """End the session of this request, if it has one."""
+    """End the session of this request if it has one."""
     account = request.account
     await alogout(request)
     request.account = None
@@ -38,7 +44,7 @@ async def sign_out(request: SiteRequest) -> None:
 
 
 async def renew_session(request: SiteRequest, account: Account) -> None:
-    """Go on with the account's new password, in a new token."""
+    """Continue the session after a change of the password, with a new token."""
     await request.session.acycle_key()
     await request.session.aset(HASH_SESSION_KEY, account.get_session_auth_hash())
     request.account = account

@@ -1,0 +1,185 @@
+"""Rules for handles and profile texts: their stored form, their limits, and the message for each broken rule.
+
+A handle is ASCII after NFKC and case folding, so no two handles look alike in different scripts. Texts are NFC and
+limited in grapheme clusters, which readers call characters. Sizes are checked first, since normalization is slow.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import regex
+from django.utils.translation import gettext_lazy as _
+
+from accounts.errors import FieldErrors
+from socialsite.errors import LazyText
+
+HANDLE_MAX_LENGTH = 20
+RAW_HANDLE_MAX_LENGTH = 100
+"""Longer input is rejected before NFKC, which can make one code point eighteen."""
+NAME_MAX_GRAPHEMES = 50
+BIO_MAX_GRAPHEMES = 500
+LINK_MAX_LENGTH = 300  # code points
+BYTES_PER_GRAPHEME_CAP = 32
+"""The longest family emoji has 25 bytes; zero-width joiners alone could make a grapheme of any size."""
+MARKS_PER_CLUSTER_CAP = 8
+"""Combining marks on one base character. Dozens would cover the lines above."""
+
+HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
+    "empty": _("Please choose a handle."),
+    "too_long": _("A handle has at most 20 characters."),
+    "characters": _("A handle is made of the letters a to z, digits and underscores."),
+    "reserved": _("This handle is reserved."),
+}
+TEXT_ERROR_MESSAGES: Mapping[str, Mapping[str, LazyText]] = {
+    "display_name": {
+        "empty": _("Please enter a name."),
+        "too_long": _("A name has at most 50 characters."),
+        "characters": _("This name has characters that cannot be shown."),
+    },
+    "bio": {
+        "too_long": _("A bio has at most 500 characters."),
+        "characters": _("This bio has characters that cannot be shown."),
+    },
+    "link": {
+        "too_long": _("A link has at most 300 characters."),
+        "link": _("Enter a web address that starts with https:// or http://."),
+    },
+}
+
+_HANDLE_PATTERN = re.compile(rf"[a-z0-9_]{{1,{HANDLE_MAX_LENGTH}}}")
+_RESERVED_HANDLES_FILE = Path(__file__).with_name("reserved_handles.txt")
+_CLUSTER = regex.compile(r"\X")
+_COMBINING_MARK = regex.compile(r"\p{M}")
+_VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
+_FORBIDDEN = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}--\n]", regex.V1)
+_DIRECTION_CONTROL = regex.compile(r"[\u202a-\u202e\u2066-\u2069]")
+"""Embedding, override and isolate controls: in a name they could reorder the words around it."""
+_FORBIDDEN_IN_LINK = regex.compile(r"[\s\p{C}\p{Z}<>\"'\\`{}|^]")
+
+
+class InvalidHandle(ValueError):
+    """The text is not a handle in any spelling. `code`: "empty", "too_long" or "characters"."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"not a handle: {code}")
+        self.code = code
+
+
+class InvalidText(ValueError):
+    """`code`: "empty", "too_long", "characters" or "link"."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"text refused: {code}")
+        self.code = code
+
+
+def validate_handle(raw: str, *, allow_reserved: bool = False) -> str:
+    """Return the stored form of a handle for a new account. Raises FieldErrors."""
+    try:
+        handle = normalize_handle(raw.strip().removeprefix("@"))
+    except InvalidHandle as error:
+        raise FieldErrors({"handle": HANDLE_ERROR_MESSAGES[error.code]}) from None
+    if not allow_reserved and is_reserved(handle):
+        raise FieldErrors({"handle": HANDLE_ERROR_MESSAGES["reserved"]})
+    return handle
+
+
+def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
+    """Return the stored form of each text by its field. Raises FieldErrors with a message for each invalid field."""
+    cleaned: dict[str, str] = {}
+    messages: dict[str, LazyText] = {}
+    for name, value in raw.items():
+        try:
+            cleaned[name] = _TEXT_CLEANERS[name](value)
+        except InvalidText as error:
+            messages[name] = TEXT_ERROR_MESSAGES[name][error.code]
+    if messages:
+        raise FieldErrors(messages)
+    return cleaned
+
+
+def normalize_handle(raw: str) -> str:
+    """Return the stored form of a typed handle. Raises InvalidHandle."""
+    if not raw:
+        raise InvalidHandle("empty")
+    if len(raw) > RAW_HANDLE_MAX_LENGTH:
+        raise InvalidHandle("too_long")
+    handle = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", raw).casefold())
+    if not _HANDLE_PATTERN.fullmatch(handle):
+        is_too_long = re.fullmatch(r"[a-z0-9_]+", handle) is not None
+        raise InvalidHandle("too_long" if is_too_long else "characters")
+    return handle
+
+
+def is_reserved(handle: str) -> bool:
+    """Whether a normalized handle is reserved, ignoring underscores. Only sign-up checks this, no command does."""
+    return handle.replace("_", "") in _load_reserved_handles() or not handle.strip("_")
+
+
+@cache
+def _load_reserved_handles() -> frozenset[str]:
+    lines = _RESERVED_HANDLES_FILE.read_text("ascii").splitlines()
+    return frozenset(re.sub(r"[^a-z0-9]", "", line) for line in lines if line and not line.startswith("#"))
+
+
+def clean_name(raw: str) -> str:
+    """Return a display name as stored: one line, NFC, 1 to 50 graphemes. Raises InvalidText."""
+    name = " ".join(_clean_text(raw, NAME_MAX_GRAPHEMES).split())
+    if "\n" in raw.strip() or _DIRECTION_CONTROL.search(name):
+        raise InvalidText("characters")
+    if not _VISIBLE.search(name):
+        raise InvalidText("empty")
+    return name
+
+
+def clean_bio(raw: str) -> str:
+    """Return a bio as stored: NFC, LF line ends, at most 500 graphemes, may be empty. Raises InvalidText."""
+    return _clean_text(raw, BIO_MAX_GRAPHEMES)
+
+
+def clean_link(raw: str) -> str:
+    """Return a link as stored: empty, or absolute http(s) with a host and without a user. Raises InvalidText."""
+    link = raw.strip()
+    if len(link) > LINK_MAX_LENGTH:
+        raise InvalidText("too_long")
+    if link and not _is_link(link):
+        raise InvalidText("link")
+    return link
+
+
+_TEXT_CLEANERS: Mapping[str, Callable[[str], str]] = {
+    "display_name": clean_name,
+    "bio": clean_bio,
+    "link": clean_link,
+}
+
+
+def _is_link(link: str) -> bool:
+    if _FORBIDDEN_IN_LINK.search(link):
+        return False
+    try:
+        parts = urlsplit(link)
+        parts.port  # noqa: B018  raises ValueError if the port is not a number
+    except ValueError:
+        return False
+    # A user part makes https://bank.example@evil.example look like the bank's.
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
+
+
+def _clean_text(raw: str, max_graphemes: int) -> str:
+    if len(raw) > max_graphemes * BYTES_PER_GRAPHEME_CAP:
+        raise InvalidText("too_long")
+    text = raw.replace("\r\n", "\n").replace("\r", "\n")
+    if _FORBIDDEN.search(text):
+        raise InvalidText("characters")
+    text = unicodedata.normalize("NFC", text).strip()
+    clusters = _CLUSTER.findall(text)
+    if len(clusters) > max_graphemes or len(text.encode()) > max_graphemes * BYTES_PER_GRAPHEME_CAP:
+        raise InvalidText("too_long")
+    if any(len(_COMBINING_MARK.findall(cluster)) > MARKS_PER_CLUSTER_CAP for cluster in clusters):
+        raise InvalidText("characters")
+    return text

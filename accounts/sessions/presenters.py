@@ -1,0 +1,21 @@
+"""Sessions in JSON (docs/reference/interface.md)."""
+
+from collections.abc import Iterable
+
+from accounts.sessions.values import ActiveSession
+from socialsite.web.requests import format_iso_time
+
+
+def sessions_json(sessions: Iterable[ActiveSession]) -> dict[str, object]:
+    return {
+        "sessions": [
+            {
+                "id": session.id,
+                "device": session.device,
+                "created_at": format_iso_time(session.created_ms),
+                "last_used_at": format_iso_time(session.last_used_ms),
+                "current": session.current,
+            }
+            for session in sessions
+        ]
+    }

@@ -1,0 +1,137 @@
+"""Values of sessions: the token in the cookie, the stored session, its limits, and the name of the device.
+
+A cookie is `<account id>.<43 random characters>`. The 256 random bits are the secret; the store has only their SHA-256.
+Times are Unix milliseconds.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+import msgspec
+
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId
+
+SESSIONS_CAP: Final = 50
+"""Open sessions of an account. One more ends the session that was unused for the longest time."""
+SESSION_SCHEMA_VERSION: Final = 1
+SESSION_ID_PATTERN = re.compile(r"[0-9a-f]{64}")
+DEVICE_MAX_LENGTH = 60  # code points
+
+_COOKIE_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
+_BROWSERS: Sequence[tuple[str, str]] = (  # the first match counts: most browsers also name a browser below them
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chromium/", "Chromium"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+_SYSTEMS: Sequence[tuple[str, str]] = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("CrOS", "ChromeOS"),
+    ("Windows", "Windows"),
+    ("Macintosh", "Mac"),
+    ("Linux", "Linux"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionToken:
+    """The token of a session. Its repr omits the secret."""
+
+    account_id: AccountId
+    secret: str = field(repr=False)
+
+    @classmethod
+    def generate(cls, account_id: AccountId) -> Self:
+        return cls(account_id, secrets.token_urlsafe(32))
+
+    @classmethod
+    def parse(cls, cookie: str | None) -> Self | None:
+        """Return the token of a cookie, or None if this site cannot have issued the cookie."""
+        match = _COOKIE_PATTERN.fullmatch(cookie or "")
+        return cls(AccountId(int(match[1])), match[2]) if match else None
+
+    @property
+    def cookie_value(self) -> str:
+        return f"{self.account_id}.{self.secret}"
+
+    @property
+    def session_id(self) -> str:
+        """The hex SHA-256 of the secret. It names the session in keys, pages and control messages."""
+        return hashlib.sha256(self.secret.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLimits:
+    """A session ends `idle_timeout_ms` after its last use, and at most `absolute_timeout_ms` after sign-in."""
+
+    idle_timeout_ms: int = 14 * DAY_MS
+    absolute_timeout_ms: int = 90 * DAY_MS
+    touch_interval_ms: int = 60_000
+    """The shortest time between two writes of the last use, so that most pages cost no write."""
+    max_sessions: int = SESSIONS_CAP
+
+    def is_expired(self, created_ms: int, last_used_ms: int, now_ms: int) -> bool:
+        return now_ms - last_used_ms >= self.idle_timeout_ms or now_ms - created_ms >= self.absolute_timeout_ms
+
+    def ttl_ms(self, created_ms: int, now_ms: int) -> int:
+        """Return the time to live of the stored session from `now_ms` on; at least 1, as PEXPIRE requires."""
+        return max(1, min(self.idle_timeout_ms, created_ms + self.absolute_timeout_ms - now_ms))
+
+
+class StoredSession(msgspec.Struct, frozen=True, array_like=True, repr_omit_defaults=True):
+    """The stored value of a session. Its last use is in the account's index.
+
+    `data` is Django's session dictionary. `schema_version` is first, so that a later layout can be recognized.
+    """
+
+    schema_version: int
+    created_ms: int
+    device: str
+    data: dict[str, object]
+
+    def __repr__(self) -> str:
+        return f"<StoredSession since {self.created_ms}>"  # `data` must not be logged
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A session that has a stored value and an entry in its account's index."""
+
+    stored: StoredSession
+    last_used_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSession:
+    """A row of the page of an account's sessions. `id` is the digest of the token."""
+
+    id: str
+    device: str
+    created_ms: int
+    last_used_ms: int
+    current: bool
+
+
+def describe_device(user_agent: str) -> str:
+    """Return "Firefox on Linux", or the shortened name that another program gives itself. A hint for people only."""
+    browser, system = _first_match(_BROWSERS, user_agent), _first_match(_SYSTEMS, user_agent)
+    if browser and system:
+        return f"{browser} on {system}"
+    program = re.sub(r"[^\x20-\x7e]", "", user_agent).split(" ")[0]
+    return (browser or system or program)[:DEVICE_MAX_LENGTH]
+
+
+def _first_match(names: Sequence[tuple[str, str]], user_agent: str) -> str:
+    return next((name for mark, name in names if mark in user_agent), "")
