@@ -76,9 +76,9 @@ from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.boosting import BoostService
 from timelines.reactions.repository import Reactions
 from timelines.reactions.service import ReactionsService, VisibleAccounts
-from timelines.reading.fan_out_on_read import FanOutOnRead
-from timelines.reading.fan_out_on_read_repository import FanOutOnReadAuthors
-from timelines.reading.hydration import Hydrator
+from timelines.reading.fan_out_on_read import FanOutOnRead, FanOutOnReadAuthors
+from timelines.reading.hydration import Sources
+from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.service import ReadingService
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.indexing import SearchIndexer
@@ -215,15 +215,12 @@ class Services:
     # Reading
 
     @cached_property
-    def hydrator(self) -> Hydrator:
-        return Hydrator(
-            store=self.store,
-            posts=self.repositories.posts,
-            authors=self.accounts,
-            follows=self.repositories.follows,
-            members=self.repositories.members,
-            clock=self.clock,
+    def pipeline(self) -> ReadPipeline:
+        at = self.repositories
+        sources = Sources(
+            store=self.store, posts=at.posts, authors=self.accounts, follows=at.follows, members=at.members
         )
+        return ReadPipeline(sources=sources, clock=self.clock)
 
     @cached_property
     def list_rules(self) -> ListRules:
@@ -243,20 +240,20 @@ class Services:
     def reading(self) -> ReadingService:
         at = self.repositories
         return ReadingService(
-            hydrator=self.hydrator,
-            profiles=at.profiles,
-            public=at.public,
-            tags=at.tags,
+            pipeline=self.pipeline,
+            author_feeds=at.profiles,
+            public_timeline=at.public,
+            hashtag_timelines=at.tags,
             homes=at.homes,
             list_timelines=at.list_timelines,
             follows=at.follows,
-            rules=self.list_rules,
-            pulling=self.pulling,
+            list_rules=self.list_rules,
+            fan_out_on_read=self.pulling,
         )
 
     @cached_property
     def threads(self) -> ThreadService:
-        return ThreadService(self.repositories.threads, self.hydrator)
+        return ThreadService(self.repositories.threads, self.pipeline)
 
     @cached_property
     def positions(self) -> MarkerService:
@@ -274,7 +271,7 @@ class Services:
 
     @cached_property
     def search(self) -> SearchService:
-        return SearchService(index=self.repositories.index, hydrator=self.hydrator, accounts=self.accounts)
+        return SearchService(index=self.repositories.index, pipeline=self.pipeline, accounts=self.accounts)
 
     @cached_property
     def completing(self) -> AutocompleteService:
@@ -302,7 +299,7 @@ class Services:
     def notifications(self) -> NotificationService:
         at = self.repositories
         visibility = NotificationVisibility(
-            store=self.store, hydrator=self.hydrator, authors=self.accounts, follows=at.follows, clock=self.clock
+            store=self.store, pipeline=self.pipeline, authors=self.accounts, follows=at.follows, clock=self.clock
         )
         return NotificationService(
             notifications=at.notifications,
@@ -358,7 +355,7 @@ class Services:
             placing=self.placing,
             live=self.live,
             boosts=self.boosting,
-            sees=self.hydrator.can_see,
+            sees=self.pipeline.can_see,
             check_room=self.memory.check,
             max_graphemes=self.config.post_max_length,
         )
@@ -381,7 +378,7 @@ class Services:
             reactions=self.repositories.reactions,
             bookmarks=self.repositories.bookmarks,
             boosts=self.boosting,
-            hydrator=self.hydrator,
+            pipeline=self.pipeline,
             posts=self.repositories.posts,
             visible_accounts=VisibleAccounts(self.store, self.accounts, self.clock),
             live=self.live,
@@ -437,10 +434,10 @@ class Services:
             store=self.store,
             accounts=self.accounts,
             reading=self.reading,
-            relating=self.relations,
-            relations=at.relations,
+            blocks_and_mutes=self.relations,
+            blocks_and_mutes_repository=at.relations,
             follows=at.follows,
-            positions=at.positions,
+            markers=at.positions,
             clock=self.clock,
         )
 

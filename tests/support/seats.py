@@ -3,7 +3,7 @@
 from socialsite.container import Services
 from tests.support.world import Person
 from timelines.posts.post import Post
-from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 
@@ -18,5 +18,5 @@ async def list_viewer(services: Services, owner: Person, *members: Person) -> Vi
 
 
 async def visible_to(services: Services, post: Post, seats: list[ViewerContext]) -> list[bool]:
-    found = await hydrate_for_viewers(services.hydrator, post.id, post.author_id, seats)
+    found = await services.pipeline.read_post_for_viewers(post.id, post.author_id, seats)
     return [entry is not None for entry in found]

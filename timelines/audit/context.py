@@ -19,7 +19,7 @@ from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
 from timelines.posts.repository import PostRepository
 from timelines.reactions.repository import Reactions
-from timelines.reading.fan_out_on_read_repository import FanOutOnReadAuthors
+from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

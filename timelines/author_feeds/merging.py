@@ -4,7 +4,7 @@ Rounds of a few ids each: an author is asked again only while an answer of their
 last one wanted, so a reader who follows a thousand quiet accounts costs one small read of each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
@@ -14,7 +14,9 @@ MAX_FEEDS_PER_READ = 1_000  # profiles in one round trip: bounds what one reader
 
 
 class AuthorFeeds(Protocol):
-    async def read_many(self, parts: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> list[list[PostId]]: ...
+    def read_many(
+        self, feeds: Sequence[tuple[AccountId, int, int]], *, upward: bool
+    ) -> Awaitable[list[list[PostId]]]: ...
 
 
 async def merge_nearest(

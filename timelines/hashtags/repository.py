@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from socialsite.ids import PostId
-from socialsite.store import Command, Key, Store
+from socialsite.store import Command, Key, Read, Store
 from timelines import keys
 from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_command
 from timelines.posts.post import Post
@@ -37,8 +37,9 @@ class HashtagTimelines(ZsetTimelines):
         replies = await self._component.gather(("ZCARD", hashtag_key(tag)) for tag in tags)
         return dict(zip(tags, replies, strict=True))
 
-    async def read(self, tag: str, edge: int, limit: int, *, upward: bool, may_lag: bool = False) -> list[PostId]:
-        return await self._read(hashtag_key(tag), edge, limit, upward=upward, may_lag=may_lag)
+    def read(self, tag: str, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
+        """Return the `limit` ids next to `bound` (exclusive), the nearest first."""
+        return self._read(hashtag_key(tag), bound, limit, upward=upward)
 
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
         """As `read`, of several tags in one round trip a node."""

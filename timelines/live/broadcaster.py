@@ -14,8 +14,8 @@ from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.presenters import notification_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.pages.presenters import entry_html
-from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 
 ViewerKey = tuple[AccountId | None, str]
 """A reader and the topic of a timeline."""
@@ -52,9 +52,9 @@ class Broadcaster:
     A reader whose relations changed during the batch is hydrated again before anything is sent.
     """
 
-    def __init__(self, registry: SocketRegistry, hydrator: Hydrator) -> None:
+    def __init__(self, registry: SocketRegistry, pipeline: ReadPipeline) -> None:
         self._registry = registry
-        self._hydrator = hydrator
+        self._pipeline = pipeline
 
     async def send(self, post_id: PostId, author_id: AccountId, topics: Iterable[str]) -> set[str]:
         """Send the post to the subscribers of `topics`. Returns the topics of the timelines that show it.
@@ -65,7 +65,7 @@ class Broadcaster:
         viewers, frames = self._viewer_contexts(topics), EntryFrameCache()
         while viewers:
             version = self._registry.relation_version
-            hydrated = await hydrate_for_viewers(self._hydrator, post_id, author_id, list(viewers.values()))
+            hydrated = await self._pipeline.read_post_for_viewers(post_id, author_id, list(viewers.values()))
             entries = dict(zip(viewers, hydrated, strict=True))
             viewers = {}
             for number, subscription in enumerate(self._registry.subscriptions_at(topics), start=1):

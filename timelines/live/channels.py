@@ -16,8 +16,8 @@ from timelines.live.service import home_member, list_member
 from timelines.notifications.notification import NotificationPage
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import TimelinePage
-from timelines.reading.batch_hydration import ViewerContext
 from timelines.reading.service import ReadingService
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.text.token_scanner import normalize_tag
 from timelines.visibility.rights import ViewContext
 

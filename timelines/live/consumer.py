@@ -28,7 +28,7 @@ from timelines.live.server import StreamingServer
 from timelines.live.service import LiveService
 from timelines.live.socket_registry import LiveSocket
 from timelines.notifications.service import NotificationService
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.service import ReadingService
 
 HANDSHAKE_TIMEOUT_S = 3.0
@@ -124,7 +124,7 @@ class StreamingServers:
                 server = StreamingServer(
                     live=services[LiveService],
                     reading=services[ReadingService],
-                    hydrator=services[Hydrator],
+                    pipeline=services[ReadPipeline],
                     accounts=services[AccountService],
                     sessions=services[SessionService],
                     lists=services[ListService],

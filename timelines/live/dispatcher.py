@@ -37,8 +37,8 @@ from timelines.live.process_messages import (
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.notifications.service import NotificationService
-from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class LiveDispatcher:
     def __init__(
         self,
         registry: SocketRegistry,
-        hydrator: Hydrator,
+        pipeline: ReadPipeline,
         notifications: NotificationService,
         broadcaster: Broadcaster,
         replacement_boosts: ReplacementBoosts,
@@ -61,7 +61,7 @@ class LiveDispatcher:
         """`resubscribe_lists(account_id)` subscribes the account's open list timelines again."""
         self._registry = registry
         self._resubscribe_lists = resubscribe_lists
-        self._hydrator = hydrator
+        self._pipeline = pipeline
         self._notifications = notifications
         self._broadcaster = broadcaster
         self._replacement_boosts = replacement_boosts
@@ -145,14 +145,14 @@ class LiveDispatcher:
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
         """Send the counts to all sockets if the post is public, else to the readers who may see it."""
         visitor = ViewerContext(None, ViewContext.POST)
-        (entry,) = await hydrate_for_viewers(self._hydrator, post_id, None, [visitor])
+        (entry,) = await self._pipeline.read_post_for_viewers(post_id, None, [visitor])
         if entry is not None:
             await self._send_frame(sockets, socket_messages.encode_counts(post_id, entry.counts))
             return
         viewers = {
             id: ViewerContext(id, ViewContext.POST) for socket in sockets if (id := socket.account_id) is not None
         }
-        entries = await hydrate_for_viewers(self._hydrator, post_id, None, list(viewers.values()))
+        entries = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
         for account_id, entry in zip(viewers, entries, strict=True):
             if entry is not None:
                 account_sockets = [socket for socket in sockets if socket.account_id == account_id]

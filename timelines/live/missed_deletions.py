@@ -10,7 +10,7 @@ from timelines.live import socket_messages
 from timelines.live.batched_work import BatchedWork
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
 
 
 class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
@@ -19,10 +19,10 @@ class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
     batch_size = 20  # sockets; after a restart most of them show the same posts
     failure_message = "missed deletions could not be read: %s"
 
-    def __init__(self, registry: SocketRegistry, hydrator: Hydrator, replacement_boosts: ReplacementBoosts) -> None:
+    def __init__(self, registry: SocketRegistry, pipeline: ReadPipeline, replacement_boosts: ReplacementBoosts) -> None:
         super().__init__()
         self._registry = registry
-        self._hydrator = hydrator
+        self._pipeline = pipeline
         self._replacement_boosts = replacement_boosts
 
     def check(self, socket: LiveSocket) -> None:
@@ -36,7 +36,7 @@ class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
             self.check(socket)
 
     async def process(self, batch: dict[LiveSocket, frozenset[PostId]]) -> None:
-        deleted = await self._hydrator.find_deleted(frozenset[PostId]().union(*batch.values()))
+        deleted = await self._pipeline.find_deleted(frozenset[PostId]().union(*batch.values()))
         for socket, watched_ids in batch.items():
             if socket in self._registry.sockets:
                 for post_id in watched_ids & deleted.keys():

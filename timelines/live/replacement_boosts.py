@@ -1,7 +1,7 @@
 """The boost that takes the place of a deleted boost, on timelines that show each boosted post once.
 
 A reader who follows several boosters of a post sees the first boost only; it hides the later ones
-(timelines/reading/boost_visibility.py). If that boost is deleted, the first later boost that the reader may see
+(timelines/reading/viewer_rights.py). If that boost is deleted, the first later boost that the reader may see
 is sent like any new entry. Cost: nothing while no boost is deleted; then one read for each process with open
 homes or lists, and one for every 500 readers until each has its entry.
 """
@@ -13,9 +13,9 @@ from socialsite.ids import AccountId, PostId
 from timelines.live.batched_work import BatchedWork
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.socket_registry import SocketRegistry, Subscription
-from timelines.reading.batch_hydration import ViewerContext, timelines_showing_author
-from timelines.reading.boost_visibility import LaterBoosts, RemovedBoost, load_later_boosts
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
+from timelines.visibility.boosters import LaterBoosts, RemovedBoost
 from timelines.visibility.rights import FOLLOWED_CONTEXTS
 
 
@@ -36,10 +36,10 @@ class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
     batch_size = 100  # boosts; a deleted account deletes its boosts one after the other
     failure_message = "boosts behind withdrawn ones could not be read: %s"
 
-    def __init__(self, registry: SocketRegistry, hydrator: Hydrator, broadcaster: Broadcaster) -> None:
+    def __init__(self, registry: SocketRegistry, pipeline: ReadPipeline, broadcaster: Broadcaster) -> None:
         super().__init__()
         self._registry = registry
-        self._hydrator = hydrator
+        self._pipeline = pipeline
         self._broadcaster = broadcaster
 
     def check(
@@ -58,7 +58,7 @@ class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
     async def process(self, batch: dict[RemovedBoost, AffectedReaders]) -> None:
         if not (open_topics := set(_viewers_seeing_boosts_once(self._registry.open_subscriptions()))):
             return
-        later_boosts = await load_later_boosts(self._hydrator.sources, batch)
+        later_boosts = await self._pipeline.load_later_boosts(batch)
         replacements = [
             (readers, boosts) for readers, boosts in zip(batch.values(), later_boosts, strict=True) if boosts
         ]
@@ -78,7 +78,7 @@ class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
     async def _topics_showing(self, author_id: AccountId, topics: Iterable[str]) -> set[str]:
         """Return the timelines that may show posts of the author."""
         viewers = _viewers_seeing_boosts_once(self._registry.subscriptions_at(topics))
-        return await timelines_showing_author(self._hydrator, author_id, viewers)
+        return await self._pipeline.timelines_showing_author(author_id, viewers)
 
 
 def _viewers_seeing_boosts_once(subscriptions: Iterable[Subscription]) -> dict[str, ViewerContext]:

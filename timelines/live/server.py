@@ -24,7 +24,7 @@ from timelines.live.socket_messages import BadMessage, Subscribe, Unsubscribe, W
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.live.subscriptions import SubscriptionManager
 from timelines.notifications.service import NotificationService
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.service import ReadingService
 
 SESSION_CHECK_INTERVAL_S = 4.0
@@ -42,7 +42,7 @@ class StreamingServer:
         *,
         live: LiveService,
         reading: ReadingService,
-        hydrator: Hydrator,
+        pipeline: ReadPipeline,
         accounts: AccountService,
         sessions: SessionService,
         lists: ListService,
@@ -52,17 +52,17 @@ class StreamingServer:
     ) -> None:
         self._registry = SocketRegistry()
         self._sessions = sessions
-        broadcaster = Broadcaster(self._registry, hydrator)
-        self._replacement_boosts = ReplacementBoosts(self._registry, hydrator, broadcaster)
+        broadcaster = Broadcaster(self._registry, pipeline)
+        self._replacement_boosts = ReplacementBoosts(self._registry, pipeline, broadcaster)
         self._dispatcher = LiveDispatcher(
             self._registry,
-            hydrator,
+            pipeline,
             notifications,
             broadcaster,
             self._replacement_boosts,
             resubscribe_lists=lambda account_id: self._subscription_manager.resubscribe_lists(account_id),
         )
-        self._missed_deletions = MissedDeletions(self._registry, hydrator, self._replacement_boosts)
+        self._missed_deletions = MissedDeletions(self._registry, pipeline, self._replacement_boosts)
         self._listener = live.listen(
             on_message=self._dispatcher.handle,
             on_lost=lambda: self._subscription_manager.pause_all(),

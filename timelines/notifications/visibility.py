@@ -12,7 +12,8 @@ from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost
 from timelines.ports import AuthorReads
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext, ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
@@ -25,7 +26,7 @@ class NotificationVisibility:
     """A notification is visible if its cause exists, its actor may be shown, and the reader may see its post."""
 
     store: Store
-    hydrator: Hydrator
+    pipeline: ReadPipeline
     authors: AuthorReads
     follows: Follows
     clock: TimeSource
@@ -67,7 +68,7 @@ class NotificationVisibility:
 
     async def _hydrate(self, viewer_id: AccountId, notifications: Sequence[Notification]) -> dict[PostId, HydratedPost]:
         ids = list(dict.fromkeys(each.post_id for each in notifications if each.post_id is not None))
-        entries = await self.hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.NOTIFICATION)
+        entries = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.NOTIFICATION))
         return {entry.post.id: entry for entry in entries}
 
     async def _find_hidden_boosters(

@@ -1,7 +1,7 @@
-"""Visiting: a profile as whoever looks meets it: the account, its posts, what the two have in common.
+"""The page of an account: the account, its posts, and what the viewer and the account have in common.
 
-Two round trips where this process knows whose the handle is: all that the account's id leads to; then its
-posts, and whom both know. A third where they know somebody: who these are.
+It takes two round trips if the process knows the id of the handle: everything that the id leads to; then the posts,
+and the followers whom the viewer knows. A third reads who these followers are.
 """
 
 from collections.abc import Awaitable, Iterable
@@ -23,7 +23,7 @@ from timelines.pages.page import PageRequest, TimelinePage
 from timelines.reading.service import ReadingService
 
 MAX_KNOWN_FOLLOWERS = 3
-"""Followers whom the viewer knows are told by name, so many of them."""
+"""Followers whom the viewer knows and whom the page names."""
 EMPTY_PAGE = TimelinePage((), None, None)
 
 
@@ -41,9 +41,9 @@ class Accounts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProfilePage:
-    """`posts`: how many there are. `relation`: the viewer's; None for a visitor and the account itself.
+    """`relationship` is the viewer's; None for visitors and for the account itself.
 
-    `shared_following_count`: how many accounts both follow. `known`: the newest followers whom the viewer follows.
+    `known_followers`: the newest followers whom the viewer follows.
     """
 
     account: Account
@@ -56,120 +56,124 @@ class ProfilePage:
     known_followers: tuple[Author, ...] = ()
 
 
-class ProfileProbe(NamedTuple):
-    """What the first round trip tells. `between`: nothing for a visitor and the account itself."""
+class ProfileFacts(NamedTuple):
+    """The result of the first round trip. `shared` is None for visitors and for the account itself."""
 
     account: Account | None
-    place: Marker
-    posts: int
-    ids: list[PostId]
-    counts: FollowCounts
-    between: tuple[Relationship, ViewerGraph] | None
+    marker: Marker
+    post_count: int
+    post_ids: list[PostId]
+    follow_counts: FollowCounts
+    shared: tuple[Relationship, ViewerGraph] | None
 
 
 class ProfileRequest(NamedTuple):
-    """Who looks at which part of which timeline. `reader_id`: whose reading place counts."""
+    """A viewer and a part of a timeline. `marker_owner_id`: the account whose marker the page shows."""
 
-    cut: PageRequest
+    page_request: PageRequest
     viewer_id: AccountId | None
-    reader_id: AccountId | None
-    timeline: str
+    marker_owner_id: AccountId | None
+    timeline_name: str
 
 
+@dataclass(kw_only=True, slots=True)
 class ProfileService:
-    """Looks only."""
+    """Reads only."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        accounts: Accounts,
-        reading: ReadingService,
-        relating: BlocksAndMutesService,
-        relations: BlocksAndMutes,
-        follows: Follows,
-        positions: Markers,
-        clock: TimeSource,
-    ) -> None:
-        self._store = store
-        self._accounts = accounts
-        self._reading = reading
-        self._blocks_and_mutes = relating
-        self._block_mute_repository = relations
-        self._follows = follows
-        self._markers = positions
-        self._clock = clock
+    store: Store
+    accounts: Accounts
+    reading: ReadingService
+    blocks_and_mutes: BlocksAndMutesService
+    blocks_and_mutes_repository: BlocksAndMutes
+    follows: Follows
+    markers: Markers
+    clock: TimeSource
 
     async def load_page(
-        self, handle: str, cut: PageRequest, *, viewer_id: AccountId | None, with_marker: bool = True
+        self, handle: str, page_request: PageRequest, *, viewer_id: AccountId | None, with_marker: bool = True
     ) -> ProfilePage:
-        """The account with a page of its posts. Raises AccountNotFound for one that is absent or suspended.
+        """Return the account with a page of its posts. Raises AccountNotFound if it is absent or suspended.
 
-        `with_marker`: whether the viewer's reading place counts; programs keep it themselves.
+        `with_marker`: whether to read the viewer's marker; programs store theirs themselves.
         """
-        timeline = f"profile:{handle}"
-        look = ProfileRequest(cut, viewer_id, viewer_id if with_marker else None, timeline)
-        account, first = await self._load_by_handle(handle, look)
-        if viewer_id is None or first.between is None:
-            hidden = viewer_id is None and account.is_private
-            page = EMPTY_PAGE if hidden else await self._page(account, first, look)
-            return ProfilePage(account, page, first.posts, first.counts, first.place)
-        relation, met = first.between
-        together: Awaitable[KnownFollowers] | None = None
-        if not relation.is_blocked_either_way:
-            together = self._follows.send_known_followers(viewer_id, AccountId(account.id), met, MAX_KNOWN_FOLLOWERS)
-        hidden = relation.is_blocked_either_way or (account.is_private and not relation.follows)
-        page = EMPTY_PAGE if hidden else await self._page(account, first, look)  # leaves with `together`
-        both, known = (0, ()) if together is None else await self._load_known_followers(viewer_id, await together)
-        return ProfilePage(account, page, first.posts, first.counts, first.place, relation, both, known)
+        marker_owner_id = viewer_id if with_marker else None
+        request = ProfileRequest(page_request, viewer_id, marker_owner_id, f"profile:{handle}")
+        account, facts = await self._load_by_handle(handle, request)
+        if viewer_id is None or facts.shared is None:
+            is_hidden = viewer_id is None and account.is_private
+            page = EMPTY_PAGE if is_hidden else await self._load_posts(account, facts, request)
+            return ProfilePage(account, page, facts.post_count, facts.follow_counts, facts.marker)
+        relationship, viewer_graph = facts.shared
+        account_id, known_followers = AccountId(account.id), KnownFollowers(0, ())
+        pending: Awaitable[KnownFollowers] | None = None
+        if not relationship.is_blocked_either_way:
+            pending = self.follows.send_known_followers(viewer_id, account_id, viewer_graph, MAX_KNOWN_FOLLOWERS)
+        is_hidden = relationship.is_blocked_either_way or (account.is_private and not relationship.follows)
+        page = EMPTY_PAGE if is_hidden else await self._load_posts(account, facts, request)  # sent with `pending`
+        if pending is not None:
+            known_followers = await pending
+        return ProfilePage(
+            account,
+            page,
+            facts.post_count,
+            facts.follow_counts,
+            facts.marker,
+            relationship,
+            known_followers.followed_by_both,
+            await self._load_known_followers(viewer_id, known_followers.account_ids),
+        )
 
-    async def _load_by_handle(self, handle: str, look: ProfileRequest) -> tuple[Account, ProfileProbe]:
-        """By the id that the handle had when this process last looked; it all counts only if that stands."""
-        known_id = self._accounts.cached_id(handle)
-        if known_id is not None:
-            first = await self._read_profile_data(known_id, look)
-            if first.account is not None and first.account.is_active and first.account.handle == handle:
-                return first.account, first
-        account = await self._accounts.get_by_handle(handle)
-        first = await self._read_profile_data(AccountId(account.id), look)
-        if first.account is None or not first.account.is_active:
+    async def _load_by_handle(self, handle: str, request: ProfileRequest) -> tuple[Account, ProfileFacts]:
+        """Read by the id that the handle had last; read again if the handle belongs to another account now."""
+        cached_id = self.accounts.cached_id(handle)
+        if cached_id is not None:
+            facts = await self._load_facts(cached_id, request)
+            if facts.account is not None and facts.account.is_active and facts.account.handle == handle:
+                return facts.account, facts
+        account = await self.accounts.get_by_handle(handle)
+        facts = await self._load_facts(AccountId(account.id), request)
+        if facts.account is None or not facts.account.is_active:
             raise AccountNotFound
-        return first.account, first
+        return facts.account, facts
 
-    async def _read_profile_data(self, account_id: AccountId, look: ProfileRequest) -> ProfileProbe:
-        viewer_id, may_lag = look.viewer_id, look.viewer_id is None
-        questions: list[Read[Any]] = [
-            self._accounts.read_account(account_id),
-            self._markers.read(look.reader_id, look.timeline),
-            self._reading.read_post_count(account_id, may_lag=may_lag),
-            self._reading.read_profile_ids(account_id, look.cut, may_lag=may_lag),
+    async def _load_facts(self, account_id: AccountId, request: ProfileRequest) -> ProfileFacts:
+        viewer_id, may_lag = request.viewer_id, request.viewer_id is None
+        reads: list[Read[Any]] = [
+            self.accounts.read_account(account_id),
+            self.markers.read(request.marker_owner_id, request.timeline_name),
+            self.reading.post_count(account_id).allow_lag(may_lag),
+            self.reading.read_profile_ids(account_id, request.page_request).allow_lag(may_lag),
         ]
         if viewer_id is None or viewer_id == account_id:
-            questions.append(self._follows.counts(account_id).allow_lag(may_lag))
-            account, place, posts, ids, counts = await self._store.read(*questions)
-            return ProfileProbe(account, place, posts, ids, counts, None)
-        questions += (
-            self._blocks_and_mutes.relationship(viewer_id, account_id, self._clock.now_ms()),
-            self._follows.viewer_graph(viewer_id, account_id),
+            reads.append(self.follows.counts(account_id).allow_lag(may_lag))
+            account, marker, post_count, post_ids, counts = await self.store.read(*reads)
+            return ProfileFacts(account, marker, post_count, post_ids, counts, None)
+        reads += (
+            self.blocks_and_mutes.relationship(viewer_id, account_id, self.clock.now_ms()),
+            self.follows.viewer_graph(viewer_id, account_id),
         )
-        account, place, posts, ids, relation, met = await self._store.read(*questions)
-        return ProfileProbe(account, place, posts, ids, met.counts, (relation, met))
+        account, marker, post_count, post_ids, relationship, graph = await self.store.read(*reads)
+        return ProfileFacts(account, marker, post_count, post_ids, graph.counts, (relationship, graph))
 
-    async def _page(self, account: Account, first: ProfileProbe, look: ProfileRequest) -> TimelinePage:
-        viewer_id = look.viewer_id
-        return await self._reading.profile_page(
-            AccountId(account.id), look.cut, viewer_id=viewer_id, ids=first.ids, may_lag=viewer_id is None
+    async def _load_posts(self, account: Account, facts: ProfileFacts, request: ProfileRequest) -> TimelinePage:
+        viewer_id = request.viewer_id
+        return await self.reading.profile_page(
+            AccountId(account.id),
+            request.page_request,
+            viewer_id=viewer_id,
+            first_ids=facts.post_ids,
+            may_lag=viewer_id is None,
         )
 
     async def _load_known_followers(
-        self, viewer_id: AccountId, found: KnownFollowers
-    ) -> tuple[int, tuple[Author, ...]]:
-        """The known followers without those that are suspended, or that a block keeps apart."""
-        if not found.account_ids:
-            return found.followed_by_both, ()
-        authors, apart = await self._store.read(
-            self._accounts.read_authors(found.account_ids),
-            self._block_mute_repository.blocked_either_way(viewer_id, found.account_ids),
+        self, viewer_id: AccountId, account_ids: tuple[AccountId, ...]
+    ) -> tuple[Author, ...]:
+        """Return the known followers without suspended accounts and accounts in a block with the viewer."""
+        if not account_ids:
+            return ()
+        authors, blocked_ids = await self.store.read(
+            self.accounts.read_authors(account_ids),
+            self.blocks_and_mutes_repository.blocked_either_way(viewer_id, account_ids),
         )
-        known = (authors[id] for id in found.account_ids if id in authors and id not in apart)
-        return found.followed_by_both, tuple(author for author in known if author.is_visible)
+        known = (authors[id] for id in account_ids if id in authors and id not in blocked_ids)
+        return tuple(author for author in known if author.is_visible)

@@ -4,7 +4,8 @@ from socialsite.ids import AccountId, PostId
 from timelines.pages.page import HydratedPost
 from timelines.reactions.bookmark_cursor import Bookmark, BookmarkCursor, BookmarksPage
 from timelines.reactions.bookmark_repository import Bookmarks
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 MOST_ROUNDS = 20
@@ -14,7 +15,7 @@ Shown = tuple[Bookmark, HydratedPost]
 
 async def bookmarks_page(
     bookmarks: Bookmarks,
-    hydrator: Hydrator,
+    pipeline: ReadPipeline,
     account_id: AccountId,
     cursor: BookmarkCursor | None,
     limit: int,
@@ -25,7 +26,7 @@ async def bookmarks_page(
     for _ in range(MOST_ROUNDS):
         asked = max(FEWEST, limit + 1 - len(shown))
         places = await bookmarks.read(account_id, edge, asked, upward=upward)
-        shown += await _shown(hydrator, account_id, places)
+        shown += await _shown(pipeline, account_id, places)
         ended = len(places) < asked
         if ended or len(shown) > limit:
             break
@@ -34,9 +35,9 @@ async def bookmarks_page(
     return _page(cursor, shown[:limit], BookmarkCursor(outward, upward) if outward else None)
 
 
-async def _shown(hydrator: Hydrator, account_id: AccountId, places: list[Bookmark]) -> list[Shown]:
+async def _shown(pipeline: ReadPipeline, account_id: AccountId, places: list[Bookmark]) -> list[Shown]:
     ids = [PostId(place.post_id) for place in places]
-    entries = await hydrator.hydrate(ids, viewer_id=account_id, context=ViewContext.BOOKMARKS)
+    entries = await pipeline.read_posts(ids, ViewerContext(account_id, ViewContext.BOOKMARKS))
     by_id = {entry.post.id: entry for entry in entries}
     return [(place, by_id[place.post_id]) for place in places if place.post_id in by_id]
 

@@ -14,7 +14,7 @@ from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import PendingNotification, TrackPending
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
-from timelines.ports import ReactionNotifier
+from timelines.ports import AuthorReads, ReactionNotifier
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.post_writer import PostAnnouncer
@@ -23,7 +23,8 @@ from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reactions.bookmarks import bookmarks_page
 from timelines.reactions.boosting import BoostService
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
-from timelines.reading.hydration import Authors, Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.accounts import FindBlocked, load_visible_page
 from timelines.visibility.rights import ViewContext, may_boost
 from timelines.visibility.viewer_state import read_viewer_relations
@@ -38,7 +39,7 @@ class ReactionsService:
         reactions: Reactions,
         bookmarks: Bookmarks,
         boosts: BoostService,
-        hydrator: Hydrator,
+        pipeline: ReadPipeline,
         posts: PostRepository,
         visible_accounts: "VisibleAccounts",
         live: PostAnnouncer,
@@ -49,7 +50,7 @@ class ReactionsService:
         self._reactions = reactions
         self._bookmarks = bookmarks
         self._boosting = boosts
-        self._hydrator = hydrator
+        self._pipeline = pipeline
         self._posts = posts
         self._seen = visible_accounts
         self._live = live
@@ -113,7 +114,7 @@ class ReactionsService:
         self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
     ) -> BookmarksPage:
         """The last bookmarked first."""
-        return await bookmarks_page(self._bookmarks, self._hydrator, account_id, cursor, limit)
+        return await bookmarks_page(self._bookmarks, self._pipeline, account_id, cursor, limit)
 
     async def likers(
         self,
@@ -168,11 +169,11 @@ class ReactionsService:
         private = {id for id, author in authors.items() if author.private and id != viewer_id}
         if not private or viewer_id is None:
             return private
-        return private - await self._hydrator.sources.follows.followed_among(viewer_id, private)
+        return private - await self._pipeline.sources.follows.followed_among(viewer_id, private)
 
     async def _seen_by(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
         """The original as the reader may see it. Raises PostNotFound."""
-        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, context=ViewContext.POST)
+        found = await self._pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
         if not found:
             raise PostNotFound
         return found[0].shown
@@ -190,7 +191,7 @@ class ReactionsService:
 class VisibleAccounts:
     """Accounts as a viewer may see them in a row of names: blocked, blocking and muted ones are left out."""
 
-    def __init__(self, store: Store, accounts: Authors, clock: TimeSource) -> None:
+    def __init__(self, store: Store, accounts: AuthorReads, clock: TimeSource) -> None:
         self._store = store
         self._accounts = accounts
         self._clock = clock

@@ -1,143 +1,235 @@
-"""Hydration: ids become posts with authors, counts and what the reader has to do with them.
+"""Hydration: reads the posts behind ids, with their authors, their counts and what each viewer may see.
 
-Rights are checked here, at read, on every path: tombstones, author states, edges, blocks and mutes come with
-the page, never from process memory. Only what post N says, who wrote it and what it boosts is remembered, as
-long as it stands: it can never change, and it lets nearly every page be read in one round trip.
+Posts, authors and rights are read at each request; most pages need one round trip. The process keeps only facts
+that never change: who wrote a post, and what a boost shows (`PostFactsCache`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, cast
 
-from accounts.domain import Author
-from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.lists.repository import ListMembers
-from timelines.pages.page import HydratedPost, ViewerState
-from timelines.posts.post import Post
+from timelines.ports import AuthorReads
+from timelines.posts.counts import read_counts
+from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.repository import PostRepository
-from timelines.reading.boost_visibility import BoostVisibility
-from timelines.reading.hydration_state import HydrationState, Sources
-from timelines.reading.post_facts_cache import PostFactsCache
-from timelines.visibility.rights import FOLLOWED_CONTEXTS, AllowedAuthors, ViewContext, allow_all, may_show_boost
+from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
+from timelines.visibility.boosters import read_earlier_boosters
+from timelines.visibility.rights import FOLLOWED_CONTEXTS, ViewContext
+from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
-OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
-
-
-class Authors(Protocol):
-    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
+FACTS_CAP = 200_000
+"""Posts in the facts cache: about 20 MB when it is full."""
 
 
-class Hydrator:
-    """Turns ids into what a reader may see of them."""
+class PostFactsCache:
+    """The author of each post and the original of each boost, as far as this process has read them."""
+
+    def __init__(self) -> None:
+        self.author_of: dict[PostId, AccountId] = {}
+        self.original_of: dict[PostId, tuple[PostId, AccountId]] = {}
+        """Id of a boost -> the original and its author."""
+
+    def add(self, posts: Iterable[Post]) -> None:
+        if len(self.author_of) > FACTS_CAP:
+            self.author_of.clear()
+            self.original_of.clear()
+        for post in posts:
+            self.author_of[post.id] = post.author_id
+            if post.boost_of is not None and post.boosted_author_id is not None:
+                self.original_of[post.id] = post.boost_of, post.boosted_author_id
+
+    def originals_of(self, post_ids: Sequence[PostId]) -> list[PostId]:
+        """Return the originals of the known boosts among `post_ids`."""
+        if not self.original_of:
+            return []
+        return [self.original_of[post_id][0] for post_id in post_ids if post_id in self.original_of]
+
+    def authors_of(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
+        """Return the known authors, and whether the author of every post is known."""
+        authors: set[AccountId | None] = set(map(self.author_of.get, post_ids))
+        if None not in authors:
+            return cast("set[AccountId]", authors), True
+        return {author for author in authors if author is not None}, False
+
+
+@dataclass(kw_only=True, frozen=True, slots=True)
+class Sources:
+    """The repositories that hydration reads, and the facts cache of the process."""
+
+    store: Store
+    posts: PostRepository
+    authors: AuthorReads
+    follows: Follows
+    members: ListMembers
+    facts: PostFactsCache = field(default_factory=PostFactsCache)
+
+
+class HydrationState(LoadedPosts):
+    """Everything that was read about some posts, for any number of viewers. It lives for one request or message.
+
+    A page has one viewer; a live message has one viewer for each timeline that it may appear on. Posts, counts and
+    authors are read once for all viewers, and the relations of a viewer once however many timelines are open.
+    """
 
     def __init__(
-        self,
-        *,
-        store: Store,
-        posts: PostRepository,
-        authors: Authors,
-        follows: Follows,
-        members: ListMembers,
-        clock: TimeSource,
+        self, sources: Sources, viewers: Sequence[ViewerContext], now_ms: int, *, counts_may_lag: bool = False
     ) -> None:
-        self.sources = Sources(store, posts, authors, follows, members)
-        self.clock = clock
-        self.facts = PostFactsCache()
+        super().__init__()
+        self.rights = [ViewerRights(self, viewer, now_ms) for viewer in viewers]
+        """One for each viewer, in their order."""
+        self._sources = sources
+        self._now_ms = now_ms
+        self._counts_may_lag = counts_may_lag
+        self._loaded_author_ids: set[AccountId] = set()
+        self._has_loaded = False
+        self._rights_by_viewer: dict[AccountId, list[ViewerRights]] = {}
+        self._homes: dict[AccountId, list[ViewerRights]] = {}
+        self._rights_by_rule: list[ViewerRights] = []
+        for rights in self.rights:
+            viewer_id = rights.viewer_id
+            if viewer_id is not None:
+                self._rights_by_viewer.setdefault(viewer_id, []).append(rights)
+            if viewer_id is not None and rights.context is ViewContext.HOME and len(viewers) > 1:
+                self._homes.setdefault(viewer_id, []).append(rights)
+            else:
+                self._rights_by_rule.append(rights)
 
-    async def can_see(self, viewer_id: AccountId, post_id: PostId) -> bool:
-        """Whether the viewer may see the post on its own page, and so answer it."""
-        return bool(await self.hydrate([post_id], viewer_id=viewer_id, context=ViewContext.POST))
+    async def load(self, post_ids: Sequence[PostId], author_ids: Iterable[AccountId] = ()) -> None:
+        """Read the posts, the originals of boosts, their authors and the rights of all viewers.
 
-    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
-        """Those of the posts that were deleted, whoever could see them; of boosts with what they showed."""
-        return await self.sources.posts.find_deleted(post_ids)
-
-    async def hydrate(
-        self,
-        post_ids: Sequence[PostId],
-        *,
-        viewer_id: AccountId | None,
-        allowed: AllowedAuthors = allow_all,
-        context: ViewContext = ViewContext.POST,
-        replyable: AllowedAuthors | None = None,
-        may_lag: bool = False,
-    ) -> list[HydratedPost]:
-        """The visible ones of `post_ids`, in their order. `may_lag`: their counts may be a second old.
-
-        `replyable`: which accounts may be answered in posts shown here.
+        `author_ids`: authors of the posts, if the caller knows them; they save a round trip.
         """
-        if not post_ids:
-            return []
-        found = HydrationState(self.sources, self.facts, viewer_id, allowed, context, self.clock.now_ms())
-        found.counts_may_lag = may_lag
-        found.replyable = replyable
-        await found.load_posts(post_ids)
-        posts = [post for post_id in post_ids if (post := found.posts.get(post_id)) is not None]
-        boosts = [post for post in posts if post.boost_of is not None]
-        if not boosts and found.is_plain:
-            return _plain_entries(found, posts)
-        showing = BoostVisibility(found)
-        if boosts and context in FOLLOWED_CONTEXTS:
-            await showing.load(boosts)
-        return [entry for post in posts if showing.is_shown(post) and (entry := present(found, post)) is not None]
+        facts = self._sources.facts
+        wanted_ids = list(dict.fromkeys([*post_ids, *facts.originals_of(post_ids)]))
+        known_authors, is_all = facts.authors_of(wanted_ids)
+        await self._read(wanted_ids, known_authors.union(author_ids))
+        if not is_all:
+            await self._read_rest(wanted_ids)
+        boosts = [post for post_id in post_ids if (post := self.posts.get(post_id)) and post.boost_of is not None]
+        if boosts and any(rights.context in FOLLOWED_CONTEXTS for rights in self.rights):
+            await self._read_earlier_boosters(boosts)
+        await self._read_exceptions()
 
+    async def load_accounts(self, account_ids: Iterable[AccountId]) -> None:
+        """Read more accounts and the rights of all viewers to see them."""
+        missing_ids = list(set(account_ids) - self._loaded_author_ids)
+        for start in range(0, len(missing_ids), MAX_AUTHORS):
+            await self._read((), missing_ids[start : start + MAX_AUTHORS])
 
-def _plain_entries(found: HydrationState, posts: Iterable[Post]) -> list[HydratedPost]:
-    """As `present` for posts that are no boosts, where `found.is_plain`: most pages, without its calls."""
-    counts, viewer_id = found.counts, found.viewer_id
-    others = None if viewer_id is None else NO_ACTIONS
-    if found.sees_all_followed:
-        authors, allowed = found.authors, found.allowed_ids
-        return [
-            HydratedPost(post, author, counts[post.id], OWN_POST if author.id == viewer_id else others)
-            for post in posts
-            if post.author_id in allowed and (author := authors.get(post.author_id)) is not None and author.is_visible
+    async def _read(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
+        """Read posts, authors and rights in one round trip per node."""
+        sources, viewer_ids = self._sources, self._rights_by_viewer
+        reads: list[Read[Any]] = [
+            sources.posts.read_many(post_ids),
+            read_counts(post_ids).allow_lag(self._counts_may_lag),
+            sources.authors.read_authors(author_ids),
+            *(rights.read_allowed(author_ids) for rights in self._rights_by_rule),
+            *(read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids),
         ]
-    author_of = found.visible_author
-    return [
-        HydratedPost(post, author, counts[post.id], OWN_POST if author.id == viewer_id else others)
-        for post in posts
-        if (author := author_of(post)) is not None
-    ]
+        if self._homes:  # one read for each author instead of one for each home
+            home_ids = list(self._homes)
+            reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
+        stored_posts, counts, authors, *results = await sources.store.read(*reads)
+        posts = await sources.posts.load_existing(stored_posts)
+        if self._has_loaded:
+            self.posts |= posts
+            self.counts |= counts
+            self.authors |= authors
+        else:  # most pages read once, and need no merge
+            self._has_loaded = True
+            self.posts, self.counts, self.authors = posts, counts, authors
+        self._loaded_author_ids.update(author_ids)
+        self._add_rights(author_ids, results)
 
+    def _add_rights(self, author_ids: Collection[AccountId], results: Sequence[Any]) -> None:
+        replies = iter(results)
+        for rights, allowed_ids in zip(self._rights_by_rule, islice(replies, len(self._rights_by_rule)), strict=True):
+            rights.allow(allowed_ids)
+        for same_viewer, relations in zip(
+            self._rights_by_viewer.values(), islice(replies, len(self._rights_by_viewer)), strict=True
+        ):
+            for rights in same_viewer:
+                rights.add_relations(relations)
+        if self._homes:
+            for author_id, follower_ids in zip(author_ids, replies, strict=True):
+                for viewer_id in {*follower_ids, author_id} & self._homes.keys():
+                    for rights in self._homes[viewer_id]:
+                        rights.allow((author_id,))
 
-def present(found: HydrationState, post: Post) -> HydratedPost | None:
-    """The post as its reader may see it, or None."""
-    author = found.visible_author(post)
-    if author is None or (post.boost_of is None and not found.shows_reply(post)):
-        return None
-    if post.boost_of is None:
-        return _own_words(found, post, author)
-    original = found.posts.get(post.boost_of)
-    writer = found.visible_author(original, boosted=True) if original else None
-    if original is None or writer is None or original.boost_of is not None:
-        return None
-    if not may_show_boost(post, writer, found.viewer, found.context):
-        return None
-    shown = _own_words(found, original, writer)
-    return shown and HydratedPost(post, author, shown.counts, shown.viewer, shown, shown.filter_phrase)
+    async def _read_rest(self, post_ids: Sequence[PostId]) -> None:
+        """Read authors and originals that only the posts themselves named."""
+        self._sources.facts.add(self.posts.values())
+        posts = self.posts.values()
+        original_ids = {post.boost_of for post in posts if post.boost_of is not None}.difference(post_ids)
+        author_ids = {post.author_id for post in posts}
+        author_ids |= {post.boosted_author_id for post in posts if post.boosted_author_id is not None}
+        author_ids -= self._loaded_author_ids
+        if original_ids or author_ids:
+            await self._read(sorted(original_ids), author_ids)
+            self._sources.facts.add(self.posts.values())
 
+    async def _read_earlier_boosters(self, boosts: Sequence[Post]) -> None:
+        """Read who boosted the same posts before, and whether each viewer sees these accounts."""
+        read = read_earlier_boosters([(post.shown_id, post.id) for post in boosts])
+        (self.earlier_boosters,) = await self._sources.store.read(read)
+        await self.load_accounts(id for booster_ids in self.earlier_boosters.values() for id in booster_ids)
 
-def _own_words(found: HydrationState, post: Post, author: Author) -> HydratedPost | None:
-    """The entry of a post that is no boost; a reader's filters look at its text."""
-    filtered = found.matching_filter(post)
-    if filtered is not None and filtered.action == "hide":
-        return None
-    phrase = filtered.phrase if filtered else None
-    return HydratedPost(post, author, found.counts[post.id], viewer_state_of(found, post), None, phrase)
+    async def _read_exceptions(self) -> None:
+        """Read what few pages need: followers of restricted posts, replies on lists, exclusive lists."""
+        for rights in self.rights:
+            rights.reset_cache()
+        await self._read_follows_of_restricted()
+        await self._read_replyable()
+        await self._remove_members_of_exclusive_lists()
 
+    async def _read_follows_of_restricted(self) -> None:
+        """Read which viewers follow authors whose posts are for followers only. Homes know that already."""
+        outside = [rights for rights in self.rights if rights.viewer_id and rights.context is not ViewContext.HOME]
+        if not outside:
+            return
+        author_ids = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
+        author_ids |= {author.id for author in self.authors.values() if author.private}
+        if not author_ids:
+            return
+        follows = self._sources.follows
+        if len(outside) == 1:
+            viewer_id = cast("AccountId", outside[0].viewer_id)
+            outside[0].followed_ids |= await follows.followed_among(viewer_id, author_ids)
+            return
+        viewer_ids = {rights.viewer_id for rights in outside if rights.viewer_id is not None}
+        reads = [follows.followers_among(author_id, viewer_ids) for author_id in author_ids]
+        for author_id, follower_ids in zip(author_ids, await self._sources.store.read(*reads), strict=True):
+            for rights in outside:
+                if rights.viewer_id in follower_ids:
+                    rights.followed_ids.add(author_id)
 
-def viewer_state_of(found: HydrationState, post: Post) -> ViewerState | None:
-    reader = found.viewer
-    if reader is None:
-        return None
-    own = post.author_id == reader.viewer_id
-    if not (reader.liked or reader.boosted or reader.bookmarked):
-        return OWN_POST if own else NO_ACTIONS
-    return ViewerState(
-        own=own,
-        liked=post.id in reader.liked,
-        boosted=post.id in reader.boosted,
-        bookmarked=post.id in reader.bookmarked,
-    )
+    async def _read_replyable(self) -> None:
+        """Read, for timelines that show replies to certain accounts only, which of the replies are to these."""
+        limited = [(rights, rights.read_replyable) for rights in self.rights if rights.read_replyable is not None]
+        posts = self.posts.values() if limited else ()
+        replied_ids = {post.reply_to_author_id for post in posts if post.reply_to_author_id is not None}
+        if not replied_ids:
+            return
+        results = await self._sources.store.read(*(read_replyable(replied_ids) for _, read_replyable in limited))
+        for (rights, _), replyable_ids in zip(limited, results, strict=True):
+            rights.replyable_ids |= replyable_ids
+
+    async def _remove_members_of_exclusive_lists(self) -> None:
+        """Posts by members of an exclusive list appear on the list and not in its owner's home."""
+        owners = [
+            (rights, list_id)
+            for rights in self.rights
+            if rights.context is ViewContext.HOME and rights.relations is not None
+            for list_id in rights.relations.exclusive_list_ids
+        ]
+        if not owners:
+            return
+        members = self._sources.members
+        reads = [members.members_among(id, rights.allowed_ids - {rights.viewer_id}) for rights, id in owners]
+        for (rights, _), member_ids in zip(owners, await self._sources.store.read(*reads), strict=True):
+            rights.allowed_ids -= member_ids

@@ -1,6 +1,7 @@
-"""Reading timelines: skeleton, hydrate, rules, page. Pages are full unless the timeline ends."""
+"""Pages of every timeline: chooses the skeleton and the viewer's rights, and reads a page (pipeline.py)."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from socialsite.ids import AccountId, PostId
@@ -11,53 +12,32 @@ from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
-from timelines.lists.rules import ListRule, ListRules
-from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, PageRequest, TimelinePage, build_page, fetch_size
+from timelines.lists.rules import ListRules
+from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, PageRequest, TimelinePage, fetch_size
 from timelines.reading.fan_out_on_read import FanOutOnRead
-from timelines.reading.hydration import Hydrator
-from timelines.reading.skeletons import (
-    CachedSkeleton,
-    MergedSkeleton,
-    ProfileSkeleton,
-    PublicSkeleton,
-    Skeleton,
-    TagSkeleton,
-    TagsSkeleton,
-)
-from timelines.visibility.rights import AllowedAuthors, ViewContext, allow_all
-
-MAX_ROUNDS = 40  # reads for one page when nearly everything is hidden; then the page ends early, with a cursor
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.skeletons import CachedSkeleton, HashtagsSkeleton, MergedSkeleton, StoredSkeleton
+from timelines.reading.viewer_rights import ViewerContext
+from timelines.visibility.rights import AllowedAuthors, ViewContext
 
 
+@dataclass(kw_only=True, slots=True)
 class ReadingService:
-    """Pages of every timeline, for anybody who may see them.
+    """Pages of every timeline, for any viewer who may see them. `viewer_id` is None for visitors.
 
-    `may_lag`: ids and counts may be a second old (docs/reference/topologies.md, "Read replicas"), for visitors' pages.
-    What may be shown never is: posts, authors and rights come from where they are written.
+    `may_lag`: ids and counts may be one second old (docs/reference/topologies.md, "Read replicas"), for visitors'
+    pages. Posts, authors and rights are always read from where they are written.
     """
 
-    def __init__(
-        self,
-        *,
-        hydrator: Hydrator,
-        profiles: AuthorFeedRepository,
-        public: PublicTimelineRepository,
-        tags: HashtagTimelines,
-        homes: CachedTimelines,
-        list_timelines: CachedTimelines,
-        follows: Follows,
-        rules: ListRules,
-        pulling: FanOutOnRead,
-    ) -> None:
-        self._hydrator = hydrator
-        self._profiles = profiles
-        self._public = public
-        self._tags = tags
-        self._homes = homes
-        self._list_timelines = list_timelines
-        self._follows = follows
-        self._rules = rules
-        self._pulling = pulling
+    pipeline: ReadPipeline
+    author_feeds: AuthorFeedRepository
+    public_timeline: PublicTimelineRepository
+    hashtag_timelines: HashtagTimelines
+    homes: CachedTimelines
+    list_timelines: CachedTimelines
+    follows: Follows
+    list_rules: ListRules
+    fan_out_on_read: FanOutOnRead
 
     async def home(
         self,
@@ -67,9 +47,9 @@ class ReadingService:
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
-        """Posts of the accounts the viewer follows, and their own. Has no bottom."""
-        skeleton, rights = self.home_skeleton(viewer_id), self.home_rights(viewer_id)
-        return await self._page(skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.HOME, rights)
+        """Return posts of the viewer and of the accounts that the viewer follows. Has no last page."""
+        viewer = ViewerContext(viewer_id, ViewContext.HOME, self.home_rights(viewer_id))
+        return await self.pipeline.read_page(self.home_skeleton(viewer_id), PageRequest(before, after, limit), viewer)
 
     async def profile(
         self,
@@ -81,30 +61,33 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
         may_lag: bool = False,
     ) -> TimelinePage:
-        cut = PageRequest(before, after, limit)
-        return await self.profile_page(account_id, cut, viewer_id=viewer_id, may_lag=may_lag)
+        """Return posts of one account."""
+        request = PageRequest(before, after, limit)
+        return await self.profile_page(account_id, request, viewer_id=viewer_id, may_lag=may_lag)
 
     async def profile_page(
         self,
         account_id: AccountId,
-        cut: PageRequest,
+        request: PageRequest,
         *,
         viewer_id: AccountId | None,
-        ids: list[PostId] | None = None,
+        first_ids: list[PostId] | None = None,
         may_lag: bool = False,
     ) -> TimelinePage:
-        """`ids`: the answer of `read_profile_ids`, where that was asked before."""
-        skeleton = ProfileSkeleton(self._profiles, account_id, ids, may_lag=may_lag)
-        return await self._page(skeleton, cut, viewer_id, ViewContext.PROFILE, may_lag=may_lag)
+        """As `profile`. `first_ids`: the result of `read_profile_ids`, if that was read before."""
+        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), first_ids, may_lag=may_lag)
+        viewer = ViewerContext(viewer_id, ViewContext.PROFILE)
+        return await self.pipeline.read_page(skeleton, request, viewer, may_lag=may_lag)
 
-    def read_profile_ids(self, account_id: AccountId, cut: PageRequest, *, may_lag: bool = False) -> Read[list[PostId]]:
-        """What a page of a profile begins with, for a round trip that asks other things too."""
-        return self._profiles.read_ids(account_id, cut.bound, fetch_size(cut), upward=cut.upward, may_lag=may_lag)
+    def read_profile_ids(self, account_id: AccountId, request: PageRequest) -> Read[list[PostId]]:
+        """Return the ids that a page of a profile begins with."""
+        return self.author_feeds.read(account_id, request.bound, fetch_size(request), upward=request.upward)
 
     async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
-        """An account's newest posts for anybody: what is listed, and nothing of a private account."""
-        skeleton = ProfileSkeleton(self._profiles, account_id, may_lag=may_lag)
-        return await self._page(skeleton, PageRequest(), None, ViewContext.PUBLIC, may_lag=may_lag)
+        """Return an account's newest public posts as visitors see them; none of a private account."""
+        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), may_lag=may_lag)
+        viewer = ViewerContext(None, ViewContext.PUBLIC)
+        return await self.pipeline.read_page(skeleton, PageRequest(), viewer, may_lag=may_lag)
 
     async def public(
         self,
@@ -115,10 +98,10 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
         may_lag: bool = False,
     ) -> TimelinePage:
-        skeleton = PublicSkeleton(self._public, may_lag=may_lag)
-        return await self._page(
-            skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.PUBLIC, may_lag=may_lag
-        )
+        """Return public posts of all accounts."""
+        skeleton = StoredSkeleton(self.public_timeline.read, may_lag=may_lag)
+        request, viewer = PageRequest(before, after, limit), ViewerContext(viewer_id, ViewContext.PUBLIC)
+        return await self.pipeline.read_page(skeleton, request, viewer, may_lag=may_lag)
 
     async def tag(
         self,
@@ -130,11 +113,10 @@ class ReadingService:
         limit: int = DEFAULT_LIMIT,
         may_lag: bool = False,
     ) -> TimelinePage:
-        """Posts with a hashtag, which comes normalized (`normalize_tag`)."""
-        skeleton = TagSkeleton(self._tags, tag, may_lag=may_lag)
-        return await self._page(
-            skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.HASHTAG, may_lag=may_lag
-        )
+        """Return posts with a hashtag, which is normalized (`normalize_tag`)."""
+        skeleton = StoredSkeleton(partial(self.hashtag_timelines.read, tag), may_lag=may_lag)
+        request, viewer = PageRequest(before, after, limit), ViewerContext(viewer_id, ViewContext.HASHTAG)
+        return await self.pipeline.read_page(skeleton, request, viewer, may_lag=may_lag)
 
     async def tags(
         self,
@@ -145,9 +127,9 @@ class ReadingService:
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
-        """Posts with any of some hashtags, which come normalized; each post once."""
-        skeleton = TagsSkeleton(self._tags, tags)
-        return await self._page(skeleton, PageRequest(before, after, limit), viewer_id, ViewContext.HASHTAG)
+        """Return posts with any of some normalized hashtags, each post once."""
+        skeleton, viewer = HashtagsSkeleton(self.hashtag_timelines, tags), ViewerContext(viewer_id, ViewContext.HASHTAG)
+        return await self.pipeline.read_page(skeleton, PageRequest(before, after, limit), viewer)
 
     async def list_timeline(
         self,
@@ -158,81 +140,45 @@ class ReadingService:
         after: int | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
-        """Posts of the list's members. Whose list it is, is the caller's question."""
-        rule = await self._rules.find(list_id)
-        skeleton = self.list_skeleton(list_id) if rule.expression is None else self._merged(rule)
-        cut = PageRequest(before, after, limit)
-        return await self._page(
-            skeleton, cut, viewer_id, ViewContext.LIST, rule.read_member_authors, answering=rule.reply_rights
-        )
+        """Return posts of the list's members. The caller checks that the list is the viewer's."""
+        rule = await self.list_rules.find(list_id)
+        viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
+        is_virtual = rule.expression is not None  # no posts are pushed to virtual lists
+        skeleton = MergedSkeleton(self.author_feeds, rule.member_ids) if is_virtual else self.list_skeleton(list_id)
+        return await self.pipeline.read_page(skeleton, PageRequest(before, after, limit), viewer)
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
-        """Raises PostNotFound where it is absent, deleted or hidden."""
-        found = await self._hydrator.hydrate([post_id], viewer_id=viewer_id, context=ViewContext.POST)
-        if not found:
+        """Raises PostNotFound if the post is absent, deleted or hidden."""
+        entries = await self.pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
+        if not entries:
             raise PostNotFound
-        return found[0]
+        return entries[0]
 
-    def read_post_count(self, account_id: AccountId, *, may_lag: bool = False) -> Read[int]:
-        """`post_count`, for a round trip that asks other things too."""
-        return self._profiles.read_count(account_id, may_lag=may_lag)
+    def post_count(self, account_id: AccountId) -> Read[int]:
+        """Return the number of posts in the account's feed."""
+        return self.author_feeds.count(account_id)
 
-    async def post_count(self, account_id: AccountId) -> int:
-        """How many posts the profile holds."""
-        return await self._profiles.count(account_id)
-
-    # What builds and live feeds share with the pages
+    # Also used by rebuilds and live channels
 
     def home_skeleton(self, viewer_id: AccountId) -> CachedSkeleton:
-        async def authors() -> list[AccountId]:
-            return [*await self._follows.following_ids(viewer_id), viewer_id]
+        async def read_author_ids() -> list[AccountId]:
+            return [*await self.follows.following_ids(viewer_id), viewer_id]
 
-        pulled = partial(self._pulling.followed_authors, viewer_id)
-        return CachedSkeleton(self._homes, self._profiles, viewer_id, authors, pulled)
+        read_unpushed_ids = partial(self.fan_out_on_read.followed_authors, viewer_id)
+        return CachedSkeleton(self.homes, self.author_feeds, viewer_id, read_author_ids, read_unpushed_ids)
 
     def list_skeleton(self, list_id: ListId) -> CachedSkeleton:
-        async def authors() -> list[AccountId]:
-            return await (await self._rules.find(list_id)).member_ids()
+        async def read_author_ids() -> list[AccountId]:
+            return await (await self.list_rules.find(list_id)).member_ids()
 
-        return CachedSkeleton(self._list_timelines, self._profiles, list_id, authors)
+        return CachedSkeleton(self.list_timelines, self.author_feeds, list_id, read_author_ids)
 
     def home_rights(self, viewer_id: AccountId) -> AllowedAuthors:
-        def allowed(authors: Collection[AccountId]) -> Read[set[AccountId]]:
-            others = [account_id for account_id in authors if account_id != viewer_id]
-            followed = self._follows.followed_among(viewer_id, others)
-            if viewer_id not in authors:
-                return followed
-            return Read(followed.commands, lambda replies: followed.parse(replies) | {viewer_id})
+        """Home shows the accounts that the viewer follows, and the viewer."""
 
-        return allowed
+        def read_allowed(author_ids: Collection[AccountId]) -> Read[set[AccountId]]:
+            others = [account_id for account_id in author_ids if account_id != viewer_id]
+            followed = self.follows.followed_among(viewer_id, others)
+            return followed.map(lambda ids: ids | {viewer_id}) if viewer_id in author_ids else followed
 
-    def _merged(self, rule: ListRule) -> MergedSkeleton:
-        """Of a virtual list: nothing of it is kept, its members' profiles are merged at each read."""
-        return MergedSkeleton(self._profiles, rule.member_ids)
-
-    async def _page(
-        self,
-        skeleton: Skeleton,
-        cut: PageRequest,
-        viewer_id: AccountId | None,
-        place: ViewContext,
-        rights: AllowedAuthors = allow_all,
-        *,
-        answering: AllowedAuthors | None = None,
-        may_lag: bool = False,
-    ) -> TimelinePage:
-        """Read on until the page is full, one entry more tells whether there is a next one."""
-        entries: list[HydratedPost] = []
-        edge, ended = cut.bound, False
-        for number in range(MAX_ROUNDS):
-            # Where much is hidden (an exclusive list takes its members out of home) more is asked each time.
-            asked = fetch_size(cut, len(entries), number)
-            ids = await skeleton.next_ids(edge, asked, upward=cut.upward)
-            entries += await self._hydrator.hydrate(
-                ids, viewer_id=viewer_id, allowed=rights, context=place, replyable=answering, may_lag=may_lag
-            )
-            ended = len(ids) < asked
-            if ended or len(entries) > cut.limit:
-                break
-            edge = ids[-1]
-        return build_page(cut, entries, bound=edge, ended=ended)
+        return read_allowed

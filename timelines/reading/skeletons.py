@@ -1,189 +1,172 @@
-"""Skeletons: the ids of a timeline beyond an edge, before anything is hydrated or hidden.
+"""Skeletons: the ids of a timeline beyond a bound, before posts are read or hidden.
 
-A skeleton serves one request. `ids` answers with fewer than asked only where the timeline ends.
+A skeleton serves one request. It returns fewer ids than the limit only at the end of the timeline.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import StoreFull
+from socialsite.store import Read, StoreFull
 from timelines.author_feeds.merging import merge_nearest
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
+from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedHead, CachedTimelines
 from timelines.hashtags.repository import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 
 
 class Skeleton(Protocol):
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]: ...
+    async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]: ...
 
 
-class ProfileSkeleton:
-    """One author's posts. `first`: what `ids` is asked for first, where that was read before."""
+class ReadIds(Protocol):
+    """A read of the `limit` ids next to a bound (exclusive)."""
 
-    def __init__(
-        self,
-        profiles: AuthorFeedRepository,
-        account_id: AccountId,
-        first: list[PostId] | None = None,
-        *,
-        may_lag: bool = False,
-    ) -> None:
-        self._profiles = profiles
-        self._account_id = account_id
-        self._first = first
+    def __call__(self, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]: ...
+
+
+class StoredSkeleton:
+    """A timeline that is stored as one sorted set: author feeds, the public timeline, hashtags.
+
+    `first_ids`: the ids of the first call, if they were read before.
+    """
+
+    def __init__(self, read_ids: ReadIds, first_ids: list[PostId] | None = None, *, may_lag: bool = False) -> None:
+        self._read_ids = read_ids
+        self._first_ids = first_ids
         self._may_lag = may_lag
 
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        first, self._first = self._first, None
-        if first is not None:
-            return first
-        return await self._profiles.read(self._account_id, edge, limit, upward=upward, may_lag=self._may_lag)
+    async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
+        first_ids, self._first_ids = self._first_ids, None
+        if first_ids is not None:
+            return first_ids
+        return await self._read_ids(bound, limit, upward=upward).allow_lag(self._may_lag)
 
 
-class PublicSkeleton:
-    """Everybody's newest posts."""
+class HashtagsSkeleton:
+    """The posts with any of some hashtags, merged when they are read."""
 
-    def __init__(self, public: PublicTimelineRepository, *, may_lag: bool = False) -> None:
-        self._public = public
-        self._may_lag = may_lag
+    def __init__(self, timelines: HashtagTimelines, hashtags: Sequence[str]) -> None:
+        self._timelines = timelines
+        self._hashtags = hashtags
 
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._public.read(edge, limit, upward=upward, may_lag=self._may_lag)
-
-
-class TagSkeleton:
-    """The newest posts with a hashtag."""
-
-    def __init__(self, tags: HashtagTimelines, tag: str, *, may_lag: bool = False) -> None:
-        self._tags = tags
-        self._tag = tag
-        self._may_lag = may_lag
-
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        return await self._tags.read(self._tag, edge, limit, upward=upward, may_lag=self._may_lag)
-
-
-class TagsSkeleton:
-    """The newest posts with any of some hashtags: their timelines, merged when they are read."""
-
-    def __init__(self, tags: HashtagTimelines, names: Sequence[str]) -> None:
-        self._tags = tags
-        self._names = names
-
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        parts = await self._tags.read_many(self._names, edge, limit, upward=upward)
+    async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
+        parts = await self._timelines.read_many(self._hashtags, bound, limit, upward=upward)
         return sorted({post_id for part in parts for post_id in part}, reverse=not upward)[:limit]
 
 
 class MergedSkeleton:
-    """The posts of some authors, merged from their profiles whenever they are read."""
+    """The posts of some authors, merged from their feeds when they are read."""
 
-    def __init__(self, profiles: AuthorFeedRepository, authors: Callable[[], Awaitable[Sequence[AccountId]]]) -> None:
-        self._profiles = profiles
-        self._read_authors = authors
-        self._authors: Sequence[AccountId] | None = None
+    def __init__(
+        self, author_feeds: AuthorFeedRepository, read_author_ids: Callable[[], Awaitable[Sequence[AccountId]]]
+    ) -> None:
+        self._author_feeds = author_feeds
+        self._read_author_ids = read_author_ids
+        self._author_ids: Sequence[AccountId] | None = None
 
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        if self._authors is None:
-            self._authors = await self._read_authors()
-        return await merge_nearest(self._profiles, self._authors, edge, limit, upward=upward)
+    async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
+        if self._author_ids is None:
+            self._author_ids = await self._read_author_ids()
+        return await merge_nearest(self._author_feeds, self._author_ids, bound, limit, upward=upward)
 
 
 class CachedSkeleton:
-    """A home or list timeline: the cached head, and below its floor the authors' profiles, without end."""
+    """A home or list timeline: the cached head, then the feeds of the authors, without end.
+
+    `read_unpushed_ids`: authors whose posts are not pushed to the cache (fan_out_on_read.py).
+    """
 
     def __init__(
         self,
         timelines: CachedTimelines,
-        profiles: AuthorFeedRepository,
+        author_feeds: AuthorFeedRepository,
         owner: int,
-        authors: Callable[[], Awaitable[Sequence[AccountId]]],
-        pulled: Callable[[], Awaitable[Collection[AccountId]]] | None = None,
+        read_author_ids: Callable[[], Awaitable[Sequence[AccountId]]],
+        read_unpushed_ids: Callable[[], Awaitable[Collection[AccountId]]] | None = None,
     ) -> None:
         self._timelines = timelines
-        self._profiles = profiles
+        self._author_feeds = author_feeds
         self._owner = owner
-        self._read_authors = authors
-        self._read_pulled = pulled
-        self._authors: Sequence[AccountId] | None = None
-        self._pulled: Sequence[AccountId] | None = None
-        self._part: CachedHead | None = None
-        self._looked = False
+        self._read_author_ids = read_author_ids
+        self._read_unpushed_ids = read_unpushed_ids
+        self._author_ids: Sequence[AccountId] | None = None
+        self._unpushed_ids: Sequence[AccountId] | None = None
+        self._head: CachedHead | None = None
+        self._has_read = False
 
-    async def next_ids(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
+    async def next_ids(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
         if upward:
-            return await self._above(edge, limit)
-        found, below = await self._cached_below(edge, limit)
-        pulled = [post_id for post_id in await self._by_pulled(edge, limit, upward=False) if post_id >= below]
-        if pulled:
-            found = sorted({*found, *pulled}, reverse=True)[:limit]
-        if len(found) < limit:
-            found += await self._merged(below, limit - len(found), upward=False)
-        return found
+            return await self._next_above(bound, limit)
+        ids, floor = await self._read_cached_below(bound, limit)
+        unpushed = await self._read_unpushed(bound, limit, upward=False)
+        if unpushed_ids := [post_id for post_id in unpushed if post_id >= floor]:
+            ids = sorted({*ids, *unpushed_ids}, reverse=True)[:limit]
+        if len(ids) < limit:
+            ids += await self._merge_feeds(floor, limit - len(ids), upward=False)
+        return ids
 
-    async def _cached_below(self, edge: int, limit: int) -> tuple[list[PostId], int]:
-        """Ids of the cached head, and the edge below which the profiles go on."""
-        part = await self._look(limit if edge == ABOVE_ALL_IDS else None)
-        if part is None:
-            return [], edge
-        settled = part.settled_id
-        found = [post_id for post_id in part.ids if settled <= post_id < edge]
-        if len(found) < limit and not part.is_whole:
-            self._part = part = await self._timelines.read_whole(self._owner)
-            if part is None:
-                return [], edge
-            found = [post_id for post_id in part.ids if post_id < edge]
-        return found[:limit], min(edge, part.floor + 1)
+    async def _next_above(self, bound: int, limit: int) -> list[PostId]:
+        head = await self._read_or_build(None)
+        if head is None or bound < head.floor:
+            return await self._merge_feeds(bound, limit, upward=True)
+        ids = [post_id for post_id in reversed(head.ids) if post_id > bound][:limit]
+        unpushed_ids = await self._read_unpushed(bound, limit, upward=True)
+        return sorted({*ids, *unpushed_ids})[:limit] if unpushed_ids else ids
 
-    async def _above(self, edge: int, limit: int) -> list[PostId]:
-        part = await self._look(None)
-        if part is None or edge < part.floor:
-            return await self._merged(edge, limit, upward=True)
-        found = [post_id for post_id in reversed(part.ids) if post_id > edge][:limit]
-        pulled = await self._by_pulled(edge, limit, upward=True)
-        return sorted({*found, *pulled})[:limit] if pulled else found
+    async def _read_cached_below(self, bound: int, limit: int) -> tuple[list[PostId], int]:
+        """Return ids of the cached head, and the bound below which the author feeds continue."""
+        head = await self._read_or_build(limit if bound == ABOVE_ALL_IDS else None)
+        if head is None:
+            return [], bound
+        settled_id = head.settled_id
+        ids = [post_id for post_id in head.ids if settled_id <= post_id < bound]
+        if len(ids) < limit and not head.is_whole:
+            self._head = head = await self._timelines.read_whole(self._owner)
+            if head is None:
+                return [], bound
+            ids = [post_id for post_id in head.ids if post_id < bound]
+        return ids[:limit], min(bound, head.floor + 1)
 
-    async def _look(self, head: int | None) -> CachedHead | None:
-        """The cached part, built first where it is absent; None while somebody else builds it."""
-        if not self._looked:
-            self._looked = True
-            self._part = await self._read(head)
-            if self._part is None and await self._built():
-                self._part = await self._read(head)
-        return self._part
+    async def _read_or_build(self, limit: int | None) -> CachedHead | None:
+        """Return the cached head; build it first if it is absent. None while another process builds it."""
+        if not self._has_read:
+            self._has_read = True
+            self._head = await self._read_head(limit)
+            if self._head is None and await self._rebuild_unless_full():
+                self._head = await self._read_head(limit)
+        return self._head
 
-    async def _built(self) -> bool:
-        """Build, unless the store is full: then the profiles serve the page alone."""
+    async def _read_head(self, limit: int | None) -> CachedHead | None:
+        if limit is None:
+            return await self._timelines.read_whole(self._owner)
+        return await self._timelines.read(self._owner, limit + self._timelines.read_ahead)
+
+    async def _rebuild_unless_full(self) -> bool:
+        """Rebuild, unless the store is full: then the page comes from the author feeds alone."""
         try:
             return await self.rebuild()
         except StoreFull:
             return False
 
-    async def _read(self, head: int | None) -> CachedHead | None:
-        if head is None:
-            return await self._timelines.read_whole(self._owner)
-        return await self._timelines.read(self._owner, head + self._timelines.read_ahead)
-
     async def rebuild(self) -> bool:
-        """Rebuild an absent timeline from its sources; False where it stands, or the build was defeated."""
+        """Build an absent timeline from its sources. Returns False if it exists or the build was aborted."""
         token = await self._timelines.begin_build(self._owner)
         if token is None:
             return False
-        self._authors = None  # read after the token stands, or an edge made before it could be missed
+        self._author_ids = None  # read after the token is stored, or a follow made before it could be missed
         cap = self._timelines.cap
-        ids = await self._merged(ABOVE_ALL_IDS, cap + 1, upward=False)
+        ids = await self._merge_feeds(ABOVE_ALL_IDS, cap + 1, upward=False)
         floor = ids[cap] if len(ids) > cap else 0
         return await self._timelines.finish_build(self._owner, token, ids[:cap], floor)
 
-    async def _by_pulled(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        """What the cached part may lack: posts of followed authors who are not syndicated (pulling.py)."""
-        if self._pulled is None:
-            self._pulled = tuple(await self._read_pulled()) if self._read_pulled is not None else ()
-        return await merge_nearest(self._profiles, self._pulled, edge, limit, upward=upward)
+    async def _read_unpushed(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
+        """Return posts that the cache may lack because they are not pushed."""
+        if self._unpushed_ids is None:
+            self._unpushed_ids = () if self._read_unpushed_ids is None else tuple(await self._read_unpushed_ids())
+        return await merge_nearest(self._author_feeds, self._unpushed_ids, bound, limit, upward=upward)
 
-    async def _merged(self, edge: int, limit: int, *, upward: bool) -> list[PostId]:
-        if self._authors is None:
-            self._authors = await self._read_authors()
-        return await merge_nearest(self._profiles, self._authors, edge, limit, upward=upward)
+    async def _merge_feeds(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
+        if self._author_ids is None:
+            self._author_ids = await self._read_author_ids()
+        return await merge_nearest(self._author_feeds, self._author_ids, bound, limit, upward=upward)

@@ -10,7 +10,8 @@ from typing import Protocol
 from accounts.models import Account
 from socialsite.ids import MAX_ID, AccountId, PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.search.partition_merge import PartitionMerge
 from timelines.search.query import SearchQuery
 from timelines.search.repository import PostIndex, SearchTerms
@@ -26,9 +27,9 @@ class Accounts(Protocol):
 
 
 class SearchService:
-    def __init__(self, *, index: PostIndex, hydrator: Hydrator, accounts: Accounts) -> None:
+    def __init__(self, *, index: PostIndex, pipeline: ReadPipeline, accounts: Accounts) -> None:
         self._index = index
-        self._hydrator = hydrator
+        self._pipeline = pipeline
         self._accounts = accounts
 
     async def search_posts(
@@ -60,7 +61,7 @@ class SearchService:
             if walk.is_exhausted or len(entries) > limit or loop.time() > deadline:
                 break
             ids = await walk.next_ids(limit + 1 - len(entries))
-            seen = await self._hydrator.hydrate(ids, viewer_id=viewer_id, context=ViewContext.SEARCH)
+            seen = await self._pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.SEARCH))
             entries += [entry for entry in seen if query.matches(entry.post.text)]
         return TimelinePage(tuple(entries[:limit]), _next_cursor(entries, walk, limit), None)
 

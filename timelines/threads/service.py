@@ -1,7 +1,7 @@
 """Threads: what a post answers and everything that answers it, page by page, in the order of a conversation.
 
 A post that is deleted or hidden keeps its place as long as something visible answers it, so that nothing is
-cut off with it; what the reader may see is asked of the hydrator, as everywhere.
+cut off with it; what the reader may see is asked of the pipeline, as everywhere.
 """
 
 import asyncio
@@ -12,7 +12,8 @@ from socialsite.ids import AccountId, PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
 from timelines.posts.replies import ReplyRepository
-from timelines.reading.hydration import Hydrator
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ReplyNode, ThreadEntry, ThreadPage, ThreadWalk
 from timelines.visibility.rights import ViewContext
 
@@ -34,9 +35,9 @@ class ChainEnd(Enum):
 class ThreadService:
     """Pages of threads, for anybody who may see the post they are asked for."""
 
-    def __init__(self, threads: ReplyRepository, hydrator: Hydrator) -> None:
+    def __init__(self, threads: ReplyRepository, pipeline: ReadPipeline) -> None:
         self._threads = threads
-        self._hydrator = hydrator
+        self._pipeline = pipeline
         self._parents: dict[PostId, PostId] = {}
         # What answers what never changes. Only a guess that saves round trips: each is looked at again.
 
@@ -154,7 +155,7 @@ class ThreadService:
         return walk.take_nodes(wanted)
 
     async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
-        found = await self._hydrator.hydrate(post_ids, viewer_id=viewer_id, context=ViewContext.THREAD)
+        found = await self._pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.THREAD))
         return {entry.post.id: entry for entry in found}
 
 

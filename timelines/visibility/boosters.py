@@ -7,6 +7,10 @@ from socialsite.ids import AccountId, PostId, id_at, ms_from_id
 from socialsite.store import Command, Read
 from timelines import keys
 
+RemovedBoost = tuple[PostId, PostId]
+"""A deleted boost and its original."""
+LaterBoosts = list[tuple[AccountId, PostId]]
+"""Accounts that boosted the same post later, with their boosts, the oldest first."""
 MAX_EARLIER_BOOSTS = 50
 """Earlier boosts that are looked at before one is shown."""
 
@@ -22,7 +26,7 @@ def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[
     )
 
 
-def read_later_boosts(original: PostId, boost: PostId) -> Read[list[tuple[AccountId, PostId]]]:
+def read_later_boosts(original: PostId, boost: PostId) -> Read[LaterBoosts]:
     """Who boosted directly after, the first first: all for whose boosts `read_earlier_boosters` found this one.
 
     The boost itself may be gone by now.
@@ -32,7 +36,7 @@ def read_later_boosts(original: PostId, boost: PostId) -> Read[list[tuple[Accoun
     return Read([("ZRANGEBYSCORE", keys.boosts(original), *window)], lambda replies: _parse_boosts(replies[0]))
 
 
-def _parse_boosts(members: Sequence[bytes]) -> list[tuple[AccountId, PostId]]:
+def _parse_boosts(members: Sequence[bytes]) -> LaterBoosts:
     """From (account, score, account, score, ...); scores below 2^53, however the server writes them."""
     pairs = zip(members[::2], members[1::2], strict=True)
     return [(AccountId(int(account)), PostId(int(float(at)))) for account, at in pairs]

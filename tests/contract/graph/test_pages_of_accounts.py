@@ -7,7 +7,7 @@ from socialsite.store import Store
 from timelines import keys
 from timelines.graph.follow import FollowCursor
 from timelines.graph.zset_page import read_account_page
-from timelines.reading.fan_out_on_read_repository import FAN_OUT_ON_READ_CAP, FanOutOnReadAuthors
+from timelines.reading.fan_out_on_read import FAN_OUT_ON_READ_CAP, FanOutOnReadAuthors
 
 KEY = keys.blocks(1)
 ROWS = [(500, 7), (400, 30), (400, 4), (400, 200), (300, 9), (200, 5)]

@@ -24,7 +24,7 @@ from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
 from timelines.pages.page import TimelinePage
 from timelines.posts.post import Post
-from timelines.reading.batch_hydration import ViewerContext
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 
@@ -63,8 +63,8 @@ class ReplacementBoostScenario:
     room: SocketRegistry = field(default_factory=SocketRegistry)
 
     def __post_init__(self) -> None:
-        hydrator = self.services.hydrator
-        self.surfacing = ReplacementBoosts(self.room, hydrator, Broadcaster(self.room, hydrator))
+        pipeline = self.services.pipeline
+        self.surfacing = ReplacementBoosts(self.room, pipeline, Broadcaster(self.room, pipeline))
 
     async def reader(self, handle: str, *followed: Person) -> Person:
         person = await self.world.person(handle)

@@ -9,7 +9,7 @@ from socialsite.store import Store
 from tests.support.nodes import CountingNode, SingleNodeTopology
 from tests.support.seats import home_viewer, visible_to
 from tests.support.world import World
-from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 
@@ -60,7 +60,7 @@ async def test_each_reader_sees_what_they_have_done_with_it(services: Services) 
     post = await bob.publishes("hello")
     await services.reactions.like(account_id=carol.id, post_id=post.id, now_ms=services.clock.now_ms())
     seats = [ViewerContext(reader, ViewContext.PUBLIC) for reader in (alice.id, bob.id, carol.id, None)]
-    found = await hydrate_for_viewers(services.hydrator, post.id, None, seats)
+    found = await services.pipeline.read_post_for_viewers(post.id, None, seats)
     viewers = [entry.viewer for entry in found if entry is not None]
     assert [viewer and viewer.liked for viewer in viewers] == [False, False, True, None]
     assert [viewer and viewer.own for viewer in viewers] == [False, True, False, None]

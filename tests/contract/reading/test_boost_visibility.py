@@ -12,9 +12,7 @@ from tests.support.world import World
 from timelines import keys
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.reading.batch_hydration import timelines_showing_author
-from timelines.reading.boost_visibility import LaterBoosts, load_later_boosts
-from timelines.visibility.boosters import MAX_EARLIER_BOOSTS, read_earlier_boosters
+from timelines.visibility.boosters import MAX_EARLIER_BOOSTS, LaterBoosts, read_earlier_boosters
 
 BASE = 1_900_000_000_000
 
@@ -34,7 +32,7 @@ async def test_those_behind_a_boost_are_those_that_it_was_found_before(services:
     boosts = await boosted(store, original, [id_at(ms, low) for ms in times for low in (0, 7, SEQUENCE_MASK)])
     asked = [(original, id) for _, id in boosts]
     (earlier,) = await store.read(read_earlier_boosters(asked))
-    later = await load_later_boosts(services.hydrator.sources, [(id, original) for _, id in boosts])
+    later = await services.pipeline.load_later_boosts([(id, original) for _, id in boosts])
     for (account, id), found in zip(boosts, later, strict=True):
         assert found == [(other, at) for other, at in boosts if account in earlier[at]], ms_from_id(id)
     assert max(map(len, later)) == MAX_EARLIER_BOOSTS
@@ -43,7 +41,7 @@ async def test_those_behind_a_boost_are_those_that_it_was_found_before(services:
 async def test_a_day_ends_with_its_last_millisecond(services: Services) -> None:
     original, store = id_at(BASE - 1), services.store
     first, *others = await boosted(store, original, [id_at(BASE + ms, 3) for ms in (0, *range(DAY_MS - 2, DAY_MS + 3))])
-    (found,) = await load_later_boosts(services.hydrator.sources, [(first[1], original)])
+    (found,) = await services.pipeline.load_later_boosts([(first[1], original)])
     assert [ms_from_id(id) - BASE - DAY_MS for _, id in found] == [-2, -1, 0]
     assert found == others[:3]
 
@@ -52,11 +50,11 @@ async def test_it_may_be_gone_already_and_nothing_may_be_behind(services: Servic
     original = id_at(BASE)
     first, second = await boosted(services.store, original, [id_at(BASE + 5), id_at(BASE + 9)])
     await services.store.gather([("ZREM", keys.boosts(original), first[0])])
-    found = await load_later_boosts(
-        services.hydrator.sources, [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
+    found = await services.pipeline.load_later_boosts(
+        [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
     )
     assert found == [[second], [], []]
-    assert await load_later_boosts(services.hydrator.sources, []) == []
+    assert await services.pipeline.load_later_boosts([]) == []
 
 
 async def test_a_tombstone_says_what_the_boost_showed(services: Services, world: World, acts: PersonReactions) -> None:
@@ -92,12 +90,12 @@ async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store
 async def test_timelines_show_an_author_by_follows_and_lists(
     services: Services, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timelines.reading.batch_hydration.VIEWERS_PER_BATCH", 2)
+    monkeypatch.setattr("timelines.reading.pipeline.VIEWERS_PER_BATCH", 2)
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
     seats = {f"home of {who.handle}": home_viewer(services, who) for who in (alice, bob, carol)}
     seats["with bob"] = await list_viewer(services, carol, bob)
     seats["without bob"] = await list_viewer(services, alice, carol)
     expected = {"home of alice", "home of bob", "with bob"}
-    assert await timelines_showing_author(services.hydrator, bob.id, seats) == expected
-    assert await timelines_showing_author(services.hydrator, bob.id, {}) == set()
+    assert await services.pipeline.timelines_showing_author(bob.id, seats) == expected
+    assert await services.pipeline.timelines_showing_author(bob.id, {}) == set()

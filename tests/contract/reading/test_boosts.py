@@ -15,7 +15,8 @@ from timelines import keys
 from timelines.errors import NotBoostable
 from timelines.posts.post import FOLLOWERS, UNLISTED, Post, PostCounts
 from timelines.reactions.repository import ReactionKind
-from timelines.reading.hydration_state import HydrationState
+from timelines.reading.hydration import HydrationState
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext, ViewerRelations
 
 
@@ -162,9 +163,9 @@ async def test_no_room_no_boost(world: World, acts: PersonReactions, services: S
 async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(services: Services) -> None:
     """50 of each of 200 boosts: more than a script takes at once."""
     reader, everybody = AccountId(1), [AccountId(number) for number in range(2, 10_002)]
-    hydrator, rights = services.hydrator, services.reading.home_rights(reader)
-    found = HydrationState(hydrator.sources, hydrator.facts, reader, rights, ViewContext.HOME, 1)
+    pipeline, rights = services.pipeline, services.reading.home_rights(reader)
+    found = HydrationState(pipeline.sources, [ViewerContext(reader, ViewContext.HOME, rights)], 1)
     await services.repositories.relations.block(reader, everybody[-1], 1)
     await found.load_accounts(everybody)
-    assert found.allowed_ids == set()
-    assert found.viewer == ViewerRelations(reader, 1, blocks=frozenset({everybody[-1]}))
+    assert found.rights[0].allowed_ids == set()
+    assert found.rights[0].relations == ViewerRelations(reader, 1, blocks=frozenset({everybody[-1]}))

@@ -20,7 +20,7 @@ Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
 MEMORIES = {  # the largest, and some that start anew all the time
     "timelines.posts.known_posts.POST_CACHE_SIZE": (20_000, 0, 3),
-    "timelines.reading.post_facts_cache.FACTS_CAP": (200_000, 0, 3),
+    "timelines.reading.hydration.FACTS_CAP": (200_000, 0, 3),
 }
 
 

@@ -17,7 +17,7 @@ from tests.support.rights_site import STEPS, RightsSite
 from tests.support.world import Person, World
 from timelines.errors import PostNotFound
 from timelines.posts.post import Post
-from timelines.reading.batch_hydration import ViewerContext, hydrate_for_viewers
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 
@@ -67,7 +67,7 @@ def belongs(site: RightsSite, post: Post, viewer: AccountId | None, kind: str, o
 
 async def compare_sockets(site: RightsSite) -> None:
     """All readers at once see of each post and boost what each of them sees on a page."""
-    hydrator, reading = site.services.hydrator, site.services.reading
+    pipeline, reading = site.services.pipeline, site.services.reading
     seats = [ViewerContext(None, ViewContext.PUBLIC), ViewerContext(None, ViewContext.PROFILE)]
     for person in site.people:
         seats += [
@@ -77,15 +77,9 @@ async def compare_sockets(site: RightsSite) -> None:
             ViewerContext(person.id, ViewContext.HASHTAG),
         ]
     for post in (*site.posts, *site.boosts):
-        sent = await hydrate_for_viewers(hydrator, post.id, post.author_id, seats)
+        sent = await pipeline.read_post_for_viewers(post.id, post.author_id, seats)
         for seat, entry in zip(seats, sent, strict=True):
-            alone = await hydrator.hydrate(
-                [post.id],
-                viewer_id=seat.viewer_id,
-                allowed=seat.allowed,
-                context=seat.context,
-                replyable=seat.replyable,
-            )
+            alone = await pipeline.read_posts([post.id], seat)
             assert [entry] == (alone or [None]), f"{post} for {seat.viewer_id} at {seat.context}"
 
 

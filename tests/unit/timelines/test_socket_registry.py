@@ -12,7 +12,7 @@ from timelines.live.socket_registry import (
     Subscription,
 )
 from timelines.pages.page import TimelinePage
-from timelines.reading.batch_hydration import ViewerContext
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 

@@ -9,7 +9,7 @@ from timelines.live.channels import Channel
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
 from timelines.live.subscriptions import SubscriptionManager
 from timelines.pages.page import TimelinePage
-from timelines.reading.batch_hydration import ViewerContext
+from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 

@@ -1,0 +1,190 @@
+"""Reading a timeline in four steps: skeleton (ids), hydrate, filter, present.
+
+Home, author, list, public and hashtag timelines are `ReadPipeline.read_page` with different skeletons. Threads,
+bookmarks, search and notifications find their ids themselves and take the last three steps (`read_posts`). A live
+message takes them for many viewers at once (`read_post_for_viewers`).
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from accounts.domain import Author
+from socialsite.ids import AccountId, PostId, TimeSource
+from timelines.pages.page import HydratedPost, PageRequest, TimelinePage, ViewerState, build_page, fetch_size
+from timelines.posts.post import Post
+from timelines.reading.hydration import HydrationState, Sources
+from timelines.reading.skeletons import Skeleton
+from timelines.reading.viewer_rights import ViewerContext, ViewerRights
+from timelines.visibility.boosters import LaterBoosts, RemovedBoost, read_later_boosts
+from timelines.visibility.rights import ViewContext
+
+MAX_ROUNDS = 40
+"""Reads for one page if nearly all posts are hidden. Then the page ends early, with a cursor."""
+VIEWERS_PER_BATCH = 500
+"""Viewers in one round trip: a few ms of the server."""
+OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
+
+
+class VisiblePost(NamedTuple):
+    """A post that the viewer may see. A boost has its original; `filter_phrase` asks the viewer first."""
+
+    post: Post
+    author: Author
+    original: Post | None = None
+    original_author: Author | None = None
+    filter_phrase: str | None = None
+
+
+@dataclass(kw_only=True, frozen=True, slots=True)
+class ReadPipeline:
+    """Reads pages and posts for one viewer, or one post for many viewers."""
+
+    sources: Sources
+    clock: TimeSource
+
+    async def read_page(
+        self, skeleton: Skeleton, request: PageRequest, viewer: ViewerContext, *, may_lag: bool = False
+    ) -> TimelinePage:
+        """Return a full page, unless the timeline ends. `may_lag`: counts may be one second old."""
+        entries: list[HydratedPost] = []
+        bound, is_end = request.bound, False
+        for round_number in range(MAX_ROUNDS):  # one entry more than the limit tells whether there is a next page
+            size = fetch_size(request, len(entries), round_number)
+            post_ids = await skeleton.next_ids(bound, size, upward=request.upward)
+            state = await self.hydrate(post_ids, [viewer], may_lag=may_lag)
+            visible_posts = filter_posts(state, state.rights[0], post_ids)
+            entries += present(state, state.rights[0], visible_posts)
+            is_end = len(post_ids) < size
+            if is_end or len(entries) > request.limit:
+                break
+            bound = post_ids[-1]
+        return build_page(request, entries, bound=bound, ended=is_end)
+
+    async def read_posts(self, post_ids: Sequence[PostId], viewer: ViewerContext) -> list[HydratedPost]:
+        """Return the posts that the viewer may see, in the order of `post_ids`."""
+        state = await self.hydrate(post_ids, [viewer])
+        return present(state, state.rights[0], filter_posts(state, state.rights[0], post_ids))
+
+    async def read_post_for_viewers(
+        self, post_id: PostId, author_id: AccountId | None, viewers: Sequence[ViewerContext]
+    ) -> list[HydratedPost | None]:
+        """Return the post as each viewer may see it; None if not. `author_id` saves a round trip if it is known."""
+        entries: list[HydratedPost | None] = []
+        author_ids = () if author_id is None else (author_id,)
+        for start in range(0, len(viewers), VIEWERS_PER_BATCH):
+            state = await self.hydrate([post_id], viewers[start : start + VIEWERS_PER_BATCH], author_ids)
+            for rights in state.rights:
+                visible = present(state, rights, filter_posts(state, rights, [post_id]))
+                entries.append(visible[0] if visible else None)
+        return entries
+
+    async def can_see(self, viewer_id: AccountId, post_id: PostId) -> bool:
+        """Whether the viewer may see the post on its own page, and so may reply to it."""
+        return bool(await self.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST)))
+
+    async def hydrate(
+        self,
+        post_ids: Sequence[PostId],
+        viewers: Sequence[ViewerContext],
+        author_ids: Iterable[AccountId] = (),
+        *,
+        may_lag: bool = False,
+    ) -> HydrationState:
+        """Read the posts, their authors and counts, and what the viewers may see of them."""
+        state = HydrationState(self.sources, viewers, self.clock.now_ms(), counts_may_lag=may_lag)
+        if post_ids:
+            await state.load(post_ids, author_ids)
+        return state
+
+    # What live messages ask besides
+
+    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
+        """Return the deleted ones of the posts, whoever could see them; boosts with their originals."""
+        return await self.sources.posts.find_deleted(post_ids)
+
+    async def load_later_boosts(self, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:
+        """Return, for each removed boost, the boosts that it may have hidden. The first visible one replaces it."""
+        return await self.sources.store.read(*(read_later_boosts(original, boost) for boost, original in removed))
+
+    async def timelines_showing_author(self, author_id: AccountId, viewers: Mapping[str, ViewerContext]) -> set[str]:
+        """Return the names of the timelines that allow the author, by follows and lists alone."""
+        names: set[str] = set()
+        named_viewers = list(viewers.items())
+        for start in range(0, len(named_viewers), VIEWERS_PER_BATCH):
+            names |= await self._names_allowing(author_id, named_viewers[start : start + VIEWERS_PER_BATCH])
+        return names
+
+    async def _names_allowing(self, author_id: AccountId, viewers: Sequence[tuple[str, ViewerContext]]) -> set[str]:
+        homes = {each.viewer_id: name for name, each in viewers if each.context is ViewContext.HOME and each.viewer_id}
+        others = [(name, each) for name, each in viewers if each.context is not ViewContext.HOME]
+        followers, *allowed = await self.sources.store.read(
+            self.sources.follows.followers_among(author_id, list(homes)),
+            *(each.allowed([author_id]) for _, each in others),
+        )
+        home_ids = {author_id, *followers} & homes.keys()
+        names = {name for (name, _), authors in zip(others, allowed, strict=True) if author_id in authors}
+        return names | {homes[id] for id in home_ids}
+
+
+def filter_posts(state: HydrationState, rights: ViewerRights, post_ids: Sequence[PostId]) -> list[VisiblePost]:
+    """Return the posts that exist and that the viewer may see, in the order of `post_ids`."""
+    posts = [post for post_id in post_ids if (post := state.posts.get(post_id)) is not None]
+    if rights.sees_every_allowed_post and rights.is_plain and not any(post.boost_of for post in posts):
+        authors, allowed_ids = state.authors, rights.allowed_ids  # most homes: their author decides about all posts
+        return [
+            VisiblePost(post, author)
+            for post in posts
+            if post.author_id in allowed_ids
+            and (author := authors.get(post.author_id)) is not None
+            and author.is_visible
+        ]
+    return [visible for post in posts if (visible := _visible_post(rights, post)) is not None]
+
+
+def _visible_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
+    author = rights.visible_author(post)
+    if author is None:
+        return None
+    original, original_author = None, None
+    if post.boost_of is None:
+        if not rights.allows_reply(post):
+            return None
+    elif (found := rights.visible_original(post)) is not None and rights.is_first_appearance(post):
+        original, original_author = found
+    else:
+        return None
+    keyword_filter = rights.matching_filter(original or post)
+    if keyword_filter is None:
+        return VisiblePost(post, author, original, original_author)
+    if keyword_filter.action == "hide":
+        return None
+    return VisiblePost(post, author, original, original_author, keyword_filter.phrase)
+
+
+def present(state: HydrationState, rights: ViewerRights, visible_posts: Iterable[VisiblePost]) -> list[HydratedPost]:
+    """Return the posts with their counts and the viewer's own actions, as pages and JSON show them."""
+    entries = []
+    for post, author, original, original_author, phrase in visible_posts:
+        shown = post if original is None else original
+        counts, viewer = state.counts[shown.id], _viewer_state(rights, shown)
+        entry = None
+        if original is not None and original_author is not None:
+            entry = HydratedPost(original, original_author, counts, viewer, None, phrase)
+        entries.append(HydratedPost(post, author, counts, viewer, entry, phrase))
+    return entries
+
+
+def _viewer_state(rights: ViewerRights, post: Post) -> ViewerState | None:
+    relations = rights.relations
+    if relations is None:
+        return None
+    own = post.author_id == relations.viewer_id
+    if not (relations.liked or relations.boosted or relations.bookmarked):
+        return OWN_POST if own else NO_ACTIONS
+    return ViewerState(
+        own=own,
+        liked=post.id in relations.liked,
+        boosted=post.id in relations.boosted,
+        bookmarked=post.id in relations.bookmarked,
+    )

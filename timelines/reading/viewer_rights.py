@@ -1,0 +1,159 @@
+"""The rules of one viewer: which of the loaded posts this viewer may see on one timeline.
+
+A boost is shown once. It is hidden if its original, or one of the 50 boosts of the original directly before it, is
+at most 24 hours older and by an account that the viewer follows and sees. The rule reads sources only, so that
+paging and lost caches change nothing; if the earlier boost is deleted, the next one appears.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from accounts.domain import Author
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId, PostId, ms_from_id
+from timelines.posts.post import PUBLIC, Post, PostCounts
+from timelines.visibility.filter import KeywordFilter, find_filter
+from timelines.visibility.rights import (
+    FOLLOWED_CONTEXTS,
+    UNFILTERED_CONTEXTS,
+    AllowedAuthors,
+    ViewContext,
+    ViewerRelations,
+    allow_all,
+    may_see,
+    may_show_boost,
+    sees_every_followed_post,
+)
+
+
+class ViewerContext(NamedTuple):
+    """A viewer and the timeline that the viewer reads. `viewer_id` is None for visitors.
+
+    `allowed`: which authors the timeline may show. `replyable`: which accounts its posts may reply to; None: all.
+    """
+
+    viewer_id: AccountId | None
+    context: ViewContext
+    allowed: AllowedAuthors = allow_all
+    replyable: AllowedAuthors | None = None
+
+
+class LoadedPosts:
+    """Posts with their counts and authors, the same for all viewers."""
+
+    def __init__(self) -> None:
+        self.posts: dict[PostId, Post] = {}
+        self.counts: dict[PostId, PostCounts] = {}
+        self.authors: dict[AccountId, Author] = {}
+        self.earlier_boosters: dict[PostId, list[AccountId]] = {}
+        """Id of a boost -> accounts that boosted the same post before, where a timeline shows boosts once."""
+
+
+class ViewerRights:
+    """What one viewer may see of the loaded posts on one timeline."""
+
+    def __init__(self, loaded: LoadedPosts, viewer: ViewerContext, now_ms: int) -> None:
+        self.viewer_id, self.context, self.read_allowed, self.read_replyable = viewer
+        self.relations: ViewerRelations | None = None
+        self.allowed_ids: set[AccountId] = set()
+        self.followed_ids: set[AccountId] = set()
+        self.replyable_ids: set[AccountId] = set()
+        self._loaded = loaded
+        self._now_ms = now_ms
+        self._visible_authors: dict[AccountId, Author | None] = {}
+
+    # Loading
+
+    def allow(self, author_ids: Iterable[AccountId]) -> None:
+        """Add authors that the timeline may show. At home they are followed accounts, or the viewer."""
+        self.allowed_ids.update(author_ids)
+        if self.context is ViewContext.HOME:
+            self.followed_ids.update(author_ids)
+
+    def add_relations(self, relations: ViewerRelations) -> None:
+        self.relations = relations if self.relations is None else self.relations.merged_with(relations)
+
+    def reset_cache(self) -> None:
+        """Forget the results of `visible_author`, after more was loaded."""
+        self._visible_authors.clear()
+
+    # Rules
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether only the authors decide about posts: no filters, no actions to show, all replies allowed."""
+        relations = self.relations
+        return self.read_replyable is None and (
+            relations is None or not (relations.liked or relations.boosted or relations.bookmarked or relations.filters)
+        )
+
+    @property
+    def sees_every_allowed_post(self) -> bool:
+        """Whether the viewer sees all posts of visible authors that the timeline allows, boosts excepted."""
+        return sees_every_followed_post(self.relations, self.context)
+
+    def visible_author(self, post: Post, *, is_original: bool = False) -> Author | None:
+        """Return the author if the viewer may see the post. `is_original`: a boost brought it here."""
+        if is_original or post.audience != PUBLIC or post.boost_of is not None:
+            return self._find_visible_author(post, is_original=is_original)
+        authors = self._visible_authors  # the same for all ordinary posts of an author
+        if post.author_id not in authors:
+            authors[post.author_id] = self._find_visible_author(post)
+        return authors[post.author_id]
+
+    def _find_visible_author(self, post: Post, *, is_original: bool = False) -> Author | None:
+        author_id = post.author_id
+        author = self._loaded.authors.get(author_id)
+        if author is None or not (is_original or author_id in self.allowed_ids):
+            return None
+        follows = author_id in self.followed_ids
+        return author if may_see(post, author, viewer=self.relations, follows=follows, context=self.context) else None
+
+    def visible_original(self, boost: Post) -> tuple[Post, Author] | None:
+        """Return the original of a boost, and its author, if the viewer may see it on this timeline."""
+        original = None if boost.boost_of is None else self._loaded.posts.get(boost.boost_of)
+        author = None if original is None else self.visible_author(original, is_original=True)
+        if original is None or author is None or original.boost_of is not None:
+            return None
+        return (original, author) if may_show_boost(boost, author, self.relations, self.context) else None
+
+    def allows_reply(self, post: Post) -> bool:
+        """Whether the timeline shows the post although it is a reply. Replies to oneself or the viewer are shown."""
+        if self.read_replyable is None or post.in_reply_to is None:
+            return True
+        return post.reply_to_author_id in (post.author_id, self.viewer_id, *self.replyable_ids)
+
+    def matching_filter(self, post: Post) -> KeywordFilter | None:
+        """Return the viewer's filter that matches the text of another account's post."""
+        relations = self.relations
+        if relations is None or not relations.filters:
+            return None
+        if self.context in UNFILTERED_CONTEXTS or post.author_id == self.viewer_id:
+            return None
+        return find_filter(relations.filters, post.text, self._now_ms)
+
+    def is_first_appearance(self, boost: Post) -> bool:
+        """Whether the timeline shows the boosted post here for the first time within a day."""
+        if self.context not in FOLLOWED_CONTEXTS:
+            return True
+        earlier_boosters = self._loaded.earlier_boosters.get(boost.id)
+        if earlier_boosters is None:
+            return True
+        return not self._showed_original(boost) and not self._showed_boost(boost, earlier_boosters)
+
+    def _showed_original(self, boost: Post) -> bool:
+        """Whether the original is on the viewer's timeline itself, at most a day before the boost."""
+        original = self._loaded.posts.get(boost.shown_id)
+        return (
+            original is not None
+            and ms_from_id(boost.id) - ms_from_id(original.id) <= DAY_MS
+            and self.visible_author(original) is not None
+            and self.allows_reply(original)
+        )
+
+    def _showed_boost(self, boost: Post, booster_ids: Iterable[AccountId]) -> bool:
+        """Whether one of the boosters put the original on the viewer's timeline before."""
+        return any(
+            self.visible_author(Post(boost.id, booster_id, "", boost_of=boost.boost_of)) is not None
+            for booster_id in booster_ids
+        )
