@@ -12,7 +12,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.store.key import Key
 from tests.deploy.support import DEPLOY, program
 from tests.support.cluster import ClusterMember
-from tests.support.site import wait_until
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture

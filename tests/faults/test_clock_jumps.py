@@ -20,8 +20,8 @@ from socialsite.ids import ms_from_id
 from tests.support.outages import count_jobs
 from tests.support.redis_server import RedisServer
 from tests.support.serving import ProductionSite
-from tests.support.site import wait_until
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
+from tests.support.waiting import wait_until
 
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 OFFSETS = {"ahead": "+30d", "behind": "-30d"}
@@ -101,7 +101,7 @@ def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
                 time.sleep(APART_MS / 1000)
         searched.update(search(device) for device in devices for _ in range(SEARCHES))
     minutes = (time.monotonic() - began) / 60
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     with server.client() as client:
         seconds, microseconds = client.time()
     now_ms = seconds * 1000 + microseconds // 1000
@@ -125,7 +125,7 @@ def search(device: HttpVisitor) -> int:
 
 
 def has_jumped(site: ProductionSite, offset_s: int) -> None:
-    wait_until(lambda: abs(wall_clock_of(site) - time.time() - offset_s) < 30, 60)
+    wait_until(lambda: abs(wall_clock_of(site) - time.time() - offset_s) < 30, timeout_s=60)
 
 
 def wall_clock_of(site: ProductionSite) -> float:

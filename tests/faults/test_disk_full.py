@@ -22,8 +22,8 @@ from tests.support.outages import count_jobs
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer, pause_until_aof_written
 from tests.support.serving import running_production_site
-from tests.support.site import wait_until
 from tests.support.visitor import HttpVisitor
+from tests.support.waiting import wait_until
 from tests.support.world import World
 from timelines.audit import Audit
 
@@ -89,7 +89,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(disk: Sm
             disk.empty()
             healed = time.monotonic()
             pulse.wait_until_recovered(healed)
-        wait_until(lambda: count_jobs(server) == 0, 60)
+        wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
         found = pulse.audit()
         print(
             f"{accepted} posts until full; full for {healed - full:.1f} s, taken again after "
@@ -114,7 +114,7 @@ async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stan
                 for number in range(20_000):
                     acknowledged.append((await author.publishes(f"{number} {FILLING}")).id)
                 pytest.fail("the disk never filled")
-        wait_until(lambda: not server.is_running, 60)
+        wait_until(lambda: not server.is_running, timeout_s=60)
         disk.empty()
         server.start()
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:

@@ -17,8 +17,9 @@ import pytest
 
 from tests.support.ledger import LedgerAudit, LedgerClients, RequestLedger, audit_ledger
 from tests.support.serving import NO_LIMITS
-from tests.support.site import ROOT, QuickstartSite, running_site, wait_until
+from tests.support.site import ROOT, QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor, sign_up_circle
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -50,8 +51,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
 def kill(site: QuickstartSite, role: str) -> None:
     """Kill -9, and wait until the supervisor has put another in its place."""
     victim = site.kill_one(role)
-    wait_until(lambda: site.processes().get(role, victim) != victim, 90)
-    wait_until(lambda: site.status() == 200, 90)
+    wait_until(lambda: site.processes().get(role, victim) != victim, timeout_s=90)
+    wait_until(lambda: site.status() == 200, timeout_s=90)
 
 
 def audit_command(site: QuickstartSite) -> subprocess.CompletedProcess[str]:
@@ -83,13 +84,13 @@ def publish_while_killing(
             time.sleep(chance.uniform(0.2, 1.5))
             kill(site, chance.choice(roles))
         until_posted(ledger, max(POSTS, ENOUGH))
-        wait_until(lambda: not deleting or deletions(ledger) >= ENOUGH / 2, 60)
+        wait_until(lambda: not deleting or deletions(ledger) >= ENOUGH / 2, timeout_s=60)
         time.sleep(0.5)
     finally:
         crowd.stop()
         ledger.close()
         print(site.printed_since(told))
-    wait_until(site.is_drained, 60 + POSTS / 50)
+    wait_until(site.is_drained, timeout_s=60 + POSTS / 50)
     found = audit_ledger(ledger, people)
     outages = " and ".join(f"no {what} for {gaps.longest_s:.1f} s" for what, gaps in ledger.gaps.items())
     print(f"{ROUNDS} kills of {'/'.join(roles)}, seed {seed}, at most {outages}: {found}")
@@ -98,7 +99,7 @@ def publish_while_killing(
 
 def until_posted(ledger: RequestLedger, count: int) -> None:
     """Until so many posts are acknowledged."""
-    wait_until(lambda: ledger.outcomes["201"] >= count, 60 + count / 5)
+    wait_until(lambda: ledger.outcomes["201"] >= count, timeout_s=60 + count / 5)
 
 
 def deletions(ledger: RequestLedger) -> int:

@@ -15,7 +15,7 @@ from socialsite.store import StoreUrls
 from socialsite.store.errors import StoreUnavailable
 from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.redis_server import RedisServer
-from tests.support.site import wait_until
+from tests.support.waiting import wait_until
 from tests.support.world import World
 from timelines.errors import PostUnconfirmed
 

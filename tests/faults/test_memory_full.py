@@ -14,8 +14,8 @@ from tests.support.outages import count_jobs
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
 from tests.support.serving import ProductionSite, running_production_site
-from tests.support.site import wait_until
 from tests.support.visitor import PASSWORD, HttpVisitor, JsonObject
+from tests.support.waiting import wait_until
 from timelines.audit import Audit
 
 MB = 1024 * 1024
@@ -66,7 +66,7 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         client.config_set("maxmemory", 0)
         healed = time.monotonic()
         pulse.wait_until_recovered(healed)
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     found = pulse.audit()
     print(
         f"{accepted} posts until full; full for {healed - full:.1f} s: {refused} refusals, "

@@ -19,7 +19,7 @@ from tests.support.processes import PeakThreadCounter
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
 from tests.support.serving import ProductionSite, running_production_site
-from tests.support.site import wait_until
+from tests.support.waiting import wait_until
 
 FAULT_S = float(os.environ.get("FAULT_SECONDS", "7"))
 """Longer than a request may take."""
@@ -90,7 +90,7 @@ def test_no_request_passes_its_deadline_and_nothing_is_lost(
         healed = time.monotonic()
         pulse.wait_until_recovered(healed)
         time.sleep(1)
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     found = pulse.audit()
     print(
         f"{name}: slowest {pulse.slowest_s:.2f} s, p99.9 {pulse.percentile_s(0.999):.2f} s, "

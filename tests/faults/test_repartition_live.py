@@ -22,9 +22,10 @@ import pytest
 from tests.support.cluster import RedisCluster
 from tests.support.ledger import LedgerClients, RequestLedger, audit_ledger
 from tests.support.serving import NO_LIMITS
-from tests.support.site import ROOT, QuickstartSite, running_site, wait_until
+from tests.support.site import ROOT, QuickstartSite, running_site
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor, sign_up_circle
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -146,13 +147,13 @@ def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
     try:
         with StallMonitor() as stalls:
             moved_there_and_back(site, cluster, probe)
-            wait_until(lambda: ledger.outcomes["201"] > ENOUGH, 60)
+            wait_until(lambda: ledger.outcomes["201"] > ENOUGH, timeout_s=60)
     finally:
         probe.stopping.set()
         crowd.stop()
         probing.join(30)
         ledger.close()
-    wait_until(site.is_drained, 60)
+    wait_until(site.is_drained, timeout_s=60)
     found = audit_ledger(ledger, people)
     print(probe.report(), dict(probe.outcomes), found, sep="\n")
     assert found.is_clean, found

@@ -21,8 +21,9 @@ from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
 from tests.support.rolling import ResumingClient
 from tests.support.serving import running_production_site
-from tests.support.site import QuickstartSite, running_site, wait_until
+from tests.support.site import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
+from tests.support.waiting import wait_until
 
 RESTARTS = 3
 DOWN_S = 0.5
@@ -126,7 +127,7 @@ async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> Non
             pulse = await asyncio.to_thread(TimedLoad, site.url, tmp_path, people=2)
             async with listening(site.port, 3) as sockets:
                 recovered = await asyncio.to_thread(restarted, pulse, server)
-                await asyncio.to_thread(wait_until, lambda: count_jobs(server) == 0, 60)
+                await asyncio.to_thread(wait_until, lambda: count_jobs(server) == 0)
                 found = await asyncio.to_thread(pulse.audit)
                 print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {found}")
                 assert found.is_clean, found
@@ -169,7 +170,7 @@ async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: Quicksta
             site.kill_one("web")
             down = time.monotonic()
             await all_gone(sockets)
-            await asyncio.to_thread(wait_until, lambda: site.status() == 200, 30)
+            await asyncio.to_thread(wait_until, lambda: site.status() == 200, timeout_s=30)
             up_s = time.monotonic() - down
             wanted.add(int((await asyncio.to_thread(author.publishes, "while they come back"))["id"]))
             await back(sockets, 0.99)

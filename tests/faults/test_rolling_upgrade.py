@@ -17,8 +17,8 @@ from tests.support.outages import count_jobs
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
 from tests.support.serving import ProductionSite
-from tests.support.site import wait_until
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
+from tests.support.waiting import wait_until
 
 OLD = os.environ.get("OLD_RELEASE", releases.PREVIOUS)
 STEP_S = float(os.environ.get("UPGRADE_SECONDS", "2"))
@@ -65,14 +65,14 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
         time.sleep(STEP_S)
         new.start_worker()  # both
         time.sleep(STEP_S)
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     found = pulse.audit()
     print(f"{OLD} and this: {found}")
     assert found.is_clean, found
     assert set(pulse.outcomes) == {"post 201", "read 200"}, pulse.outcomes
     both_see_the_same(pulse.people, sites)
     react(pulse.people[1], pulse.people[3])
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     both_see_the_same(pulse.people, sites)
     statuses = {
         page: status for site in sites for person in pulse.people for page, status in read_all_pages(site, person)

@@ -16,7 +16,7 @@ from tests.support.processes import load_processors, open_files
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer
 from tests.support.serving import ProductionSite, running_production_site
-from tests.support.site import wait_until
+from tests.support.waiting import wait_until
 
 SCARCE_S = float(os.environ.get("SCARCE_SECONDS", "4"))
 LOOPS = 2 * (os.cpu_count() or 1) + 2
@@ -71,10 +71,10 @@ def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_the
                 client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
             time.sleep(SCARCE_S / 2)
         healed = time.monotonic()
-        wait_until(lambda: site.status("/readyz") == 200, 60)
+        wait_until(lambda: site.status("/readyz") == 200, timeout_s=60)
         new_s = time.monotonic() - healed
         pulse.wait_until_recovered(healed)
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     found = pulse.audit()
     print(
         f"{at_most} files open for {healed - began:.1f} s; a new client is served {new_s:.2f} s after, "
@@ -102,7 +102,7 @@ def test_starved_of_processor_time_it_is_slow_and_loses_nothing(
             time.sleep(SCARCE_S)
             ended = time.monotonic()
         time.sleep(1)
-    wait_until(lambda: count_jobs(server) == 0, 60)
+    wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
     found = pulse.audit()
     before, starved = (
         pulse.percentile_s(0.99, since=calm, until=began),

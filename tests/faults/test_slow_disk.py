@@ -24,10 +24,10 @@ from socialsite.store import StoreUrls
 from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer
 from tests.support.serving import running_production_site
-from tests.support.site import wait_until
 from tests.support.slow_disk import key_of_payload, slow_disk, unwritten_aof_bytes, wait_until_fsync_begins
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor
+from tests.support.waiting import wait_until
 from tests.support.world import Person, World
 from timelines.audit import Audit
 

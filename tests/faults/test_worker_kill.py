@@ -13,10 +13,11 @@ from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import Store
-from tests.support.crew import WorkerPool, until
+from tests.support.crew import WorkerPool
 from tests.support.queues import open_queue
 from tests.support.redis_server import RedisServer, pause_until_aof_written
 from tests.support.stalls import StallMonitor
+from tests.support.waiting import eventually
 from tests.support.worker_process import WordHandler
 
 CHAINS, STEPS = 40, 10
@@ -58,7 +59,7 @@ async def start_chains(queue: JobQueue) -> None:
 async def test_the_job_of_a_killed_worker_is_adopted_at_once(queue: JobQueue, redis_url: str, tmp_path: Path) -> None:
     await queue.add(b"slow 60000 long")
     async with WorkerPool(redis_url, tmp_path, 1) as crew:
-        await until(lambda: bool(crew.lines))
+        await eventually(lambda: bool(crew.lines), timeout_s=90)
 
         async def notice(payload: bytes) -> list[bytes]:
             noticed.set()
@@ -88,7 +89,7 @@ async def test_every_job_is_performed_although_workers_are_killed_all_the_time(
         for number in range(12):
             await asyncio.sleep(0.3)
             await queue.add(b"slow 100 %d" % number)
-            await until(crew.kill_random_worker)
+            await eventually(crew.kill_random_worker, timeout_s=90)
         await settled(queue, 60)
     depth = await queue.read_depth()
     assert depth.dead == 0
@@ -103,7 +104,7 @@ async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
     added_ms: dict[str, int] = {}
     began = time.monotonic()
     async with WorkerPool(redis_server.url, tmp_path, 3) as crew:
-        await until(lambda: heartbeats(redis_server) == 3)
+        await eventually(lambda: heartbeats(redis_server) == 3, timeout_s=90)
         start_ms = (time.monotonic() - began) * 1000
         with StallMonitor() as stalls:
             for number in range(160):

@@ -6,8 +6,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -15,6 +14,7 @@ from typing import Self
 import redis
 
 from tests.support.ports import free_port
+from tests.support.waiting import wait_until
 
 SLOTS = 16_384
 
@@ -182,13 +182,6 @@ def is_replica_of(replica: ClusterMember, master_id: str) -> bool:
         client.execute_command("CLUSTER REPLICATE", master_id)
         return True
     return False
-
-
-def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
-    until = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < until, f"waited {timeout_s} s for {what}"
-        time.sleep(0.05)
 
 
 def owns_slot(master: ClusterMember, slot: int) -> bool:

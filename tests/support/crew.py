@@ -4,7 +4,6 @@ import asyncio
 import random
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -73,10 +72,3 @@ class WorkerPool:
                 await asyncio.sleep(RESTART_DELAY_S)
                 for place in dead:
                     self._start(place)
-
-
-async def until(condition: Callable[[], bool], within_s: float = 90) -> None:
-    """For what happens in other processes, which can set no event here."""
-    async with asyncio.timeout(within_s):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)

@@ -1,12 +1,11 @@
 """A web process as the recipe of presence and messages sees it, and what it heard."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from socialsite.clock import FixedClock
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store import Store, StoreError
+from tests.support.waiting import eventually
 
 NOW_MS = 1_795_000_000_000
 DISABLED_INTERVAL_S = 600.0
@@ -42,7 +41,7 @@ class WebProcess:
         self.losses += 1
 
     async def wait_for_message(self, message: bytes) -> None:
-        await until(lambda: message in self.heard)
+        await eventually(lambda: message in self.heard)
 
 
 class StartListener(Protocol):
@@ -53,16 +52,3 @@ async def open_listener(store: Store, clock: FixedClock, renew_every_s: float = 
     process = WebProcess(store, clock, renew_every_s)
     await process.hub.open()
     return process
-
-
-async def until(met: Callable[[], bool], timeout_s: float = 5.0) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not met():  # noqa: ASYNC110 - the condition is a server's, nothing here could set an event
-            await asyncio.sleep(0.01)
-
-
-async def until_told(met: Callable[[], Awaitable[bool]], timeout_s: float = 5.0) -> None:
-    """As `until`, where the condition has to be asked for."""
-    async with asyncio.timeout(timeout_s):
-        while not await met():  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.01)

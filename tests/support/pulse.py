@@ -18,9 +18,9 @@ import httpx
 
 from tests.support.ledger import LedgerAudit, RequestLedger, audit_ledger
 from tests.support.outcomes import outcome_of
-from tests.support.site import wait_until
 from tests.support.stalls import StallMonitor
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
+from tests.support.waiting import wait_until
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class TimedLoad:
 
     def wait_until_recovered(self, healed: float) -> None:
         """Go on until everybody had a success after `healed`; how soon that was is to be judged."""
-        wait_until(lambda: len(self._first_successes(healed)) == len(self._threads), 60)
+        wait_until(lambda: len(self._first_successes(healed)) == len(self._threads), timeout_s=60)
 
     def recovery_time_s(self, healed: float) -> float:
         """From `healed` until everybody had a success that was asked for or answered after it."""

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 
 import redis
 
-from tests.support.cluster import wait_until
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import wait_until
 
 
 class PausableRelay:

@@ -6,14 +6,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import redis
 
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import wait_until
 
 MASTER_NAME = "site"
 DOWN_AFTER_MS = 600
@@ -124,10 +123,3 @@ class SentinelDeployment:
             f"sentinel failover-timeout {MASTER_NAME} 3000\n"
         )
         return subprocess.Popen(["redis-server", str(configuration), "--sentinel"])
-
-
-def wait_until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < end, f"waited {timeout_s} s for {what}"
-        time.sleep(0.05)

@@ -7,16 +7,16 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
 import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST_RUN_VARIABLES = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
@@ -56,7 +56,7 @@ class QuickstartSite:
 
     def wait_until_ready(self) -> Self:
         with contextlib.suppress(AssertionError):
-            wait_until(lambda: self._said_ready() or self.has_ended(), 90)
+            wait_until(lambda: self._said_ready() or self.has_ended(), timeout_s=90)
         assert self._said_ready(), self.printed_since()
         return self
 
@@ -154,11 +154,3 @@ def is_alive(pid: int) -> bool:
         listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
         return bool(listing.stdout.strip()) and not listing.stdout.startswith("Z")
     return False
-
-
-def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
-    """Look every 50 ms; AssertionError when time is up."""
-    until = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < until, "it did not come true in time"
-        time.sleep(0.05)

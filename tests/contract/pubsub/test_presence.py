@@ -14,8 +14,9 @@ from socialsite.recipes.presence import (
     processes_key,
 )
 from socialsite.store import Store, StoreUnavailable
-from tests.support.hearing import NOW_MS, open_listener, until
+from tests.support.hearing import NOW_MS, open_listener
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
 
 
 async def test_every_process_hears_the_fixed_channels(start, presence) -> None:
@@ -62,7 +63,7 @@ async def test_a_lost_set_is_filled_again_and_reported_as_a_gap(start, presence,
     await process.hub.add_member("7")
     key = members_key(process.hub.process_id)
     await store.node(key).execute("DEL", key)
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)
     assert await presence.locate(["7"]) == {process.hub.process_id: ["7"]}
 
 
@@ -72,7 +73,7 @@ async def test_entering_a_lost_set_does_not_hide_the_loss(start, presence, store
     key = members_key(process.hub.process_id)
     await store.node(key).execute("DEL", key)
     await process.hub.add_member("8")
-    await until(lambda: process.gaps >= 1)
+    await eventually(lambda: process.gaps >= 1)
     assert await presence.locate(["7", "8"]) == {process.hub.process_id: ["7", "8"]}
 
 
@@ -80,7 +81,7 @@ async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, s
     process = await start()
     killed = await store.node(processes_key()).execute("CLIENT", "KILL", "TYPE", "pubsub")
     assert killed >= 1  # a Sentinel listens, too
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)
     assert process.losses == 1
     await presence.publish({process_channel(process.hub.process_id): b"heard again"})
     await process.wait_for_message(b"heard again")
@@ -127,14 +128,14 @@ async def test_who_could_not_enter_is_not_there_and_may_enter_later(clock) -> No
             with pytest.raises(StoreUnavailable):
                 await process.hub.add_member("8")
         server.start()
-        await until(lambda: process.gaps > 0)
+        await eventually(lambda: process.gaps > 0)
         presence = Presence(store, clock)
         assert await presence.locate(["7", "8"]) == {process.hub.process_id: ["7"]}
         await process.hub.add_member("8")
         await store.node(processes_key()).execute("DEL", members_key(process.hub.process_id))
         await process.hub.add_member("9")
         gaps = process.gaps
-        await until(lambda: process.gaps > gaps)
+        await eventually(lambda: process.gaps > gaps)
         assert await presence.locate(["7", "8"]) == {process.hub.process_id: ["7", "8"]}
     finally:
         await process.hub.close()
@@ -146,4 +147,4 @@ async def test_a_message_that_meets_a_store_in_trouble_is_made_up_for_as_a_gap(s
     process = await start()
     process.trouble = StoreUnavailable("away")
     await presence.publish({process_channel(process.hub.process_id): b"missed"})
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)

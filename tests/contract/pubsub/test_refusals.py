@@ -9,8 +9,9 @@ from socialsite.clock import FixedClock
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.presence import processes_key
 from socialsite.store import StoreError
-from tests.support.hearing import DISABLED_INTERVAL_S, WebProcess, until, until_told
+from tests.support.hearing import DISABLED_INTERVAL_S, WebProcess
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
 
 
 async def channels_on(server: RedisServer) -> list[bytes]:
@@ -38,12 +39,12 @@ async def test_neither_a_closed_hub_nor_one_that_could_not_open_holds_a_channel(
         await store.node(processes_key()).execute("SET", processes_key(), "no register of processes")
         with pytest.raises(StoreError):
             await process.hub.open()
-        await until_told(is_silent)
+        await eventually(is_silent)
         await store.node(processes_key()).execute("DEL", processes_key())
         await process.hub.open()
         assert len(await channels_on(own_server)) == 17
         await process.hub.close()
-        await until_told(is_silent)
+        await eventually(is_silent)
     finally:
         await process.hub.close()
         await store.close()
@@ -64,7 +65,7 @@ async def test_a_store_that_is_away_is_asked_now_and_then_and_not_all_the_time(
         assert 1 <= len(caplog.records) <= 10
         assert process.gaps == 0
         own_server.start()
-        await until(lambda: process.gaps == 1, 10)
+        await eventually(lambda: process.gaps == 1, timeout_s=10)
     finally:
         await process.hub.close()
         await store.close()

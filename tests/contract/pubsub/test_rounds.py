@@ -16,8 +16,9 @@ from socialsite.recipes.presence import (
     processes_key,
 )
 from socialsite.store import Store
-from tests.support.hearing import DISABLED_INTERVAL_S, NOW_MS, StartListener, WebProcess, until, until_told
+from tests.support.hearing import DISABLED_INTERVAL_S, NOW_MS, StartListener, WebProcess
 from tests.support.scripting import run_command
+from tests.support.waiting import eventually
 
 
 async def listed(store: Store, process: WebProcess) -> set[bytes]:
@@ -55,7 +56,7 @@ async def test_who_left_is_told_of_in_the_next_round_and_forgotten(
         for member in ("7", "8"):
             await process.hub.add_member(member)
         process.hub.remove_member("7")
-    await until(lambda: not quick.hub._sockets_by_member.keys() & {"7"})
+    await eventually(lambda: not quick.hub._sockets_by_member.keys() & {"7"})
     await asyncio.sleep(0.2)
     assert await listed(store, quick) == {SENTINEL_MEMBER.encode(), b"8"}
     assert await listed(store, slow) == {SENTINEL_MEMBER.encode(), b"7", b"8"}
@@ -69,7 +70,7 @@ async def test_a_round_gives_the_set_its_time_again(start: StartListener, store:
     async def is_renewed() -> bool:
         return int(await run_command(store, "TTL", key)) > 5
 
-    await until_told(is_renewed)
+    await eventually(is_renewed)
 
 
 async def test_entering_a_set_that_was_lost_is_reported_at_once(start: StartListener, store: Store) -> None:
@@ -79,7 +80,7 @@ async def test_entering_a_set_that_was_lost_is_reported_at_once(start: StartList
     await run_command(store, "DEL", members_key(process.hub.process_id))
     await process.hub.add_member("8")
     assert process.losses == 1
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)
     assert await listed(store, process) == {SENTINEL_MEMBER.encode(), b"7", b"8"}
 
 
@@ -90,7 +91,7 @@ async def test_a_loss_is_made_up_for_once_and_without_those_who_left(start: Star
     process.hub.remove_member("7")
     await run_command(store, "DEL", members_key(process.hub.process_id))
     process.hub.resync()
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)
     assert await listed(store, process) == {SENTINEL_MEMBER.encode(), b"8"}
     await asyncio.sleep(0.3)
     assert (process.losses, process.gaps) == (1, 1)
@@ -105,7 +106,7 @@ async def test_a_process_that_stood_still_until_its_set_was_gone_knows_it_by_the
     await presence.publish({process_channel(process.hub.process_id): b"one"})
     await process.wait_for_message(b"one")
     assert process.losses == losses
-    await until(lambda: process.gaps == losses)
+    await eventually(lambda: process.gaps == losses)
     await told(presence, process, b"two")
     assert process.losses == losses
 
@@ -116,14 +117,14 @@ async def test_a_loss_that_is_known_is_not_found_again_by_the_next_message(start
     assert process.hub._has_presence_expired()
     process.hub.resync()
     assert not process.hub._has_presence_expired()
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)
     assert not process.hub._has_presence_expired()
 
 
 async def test_a_round_keeps_a_process_from_being_forgotten(start: StartListener) -> None:
     process = await start(0.05)
     process.hub._renewed_at -= PRESENCE_TTL_S + 1
-    await until(lambda: not process.hub._has_presence_expired())
+    await eventually(lambda: not process.hub._has_presence_expired())
     assert process.losses == 0
 
 
@@ -162,7 +163,7 @@ async def test_channels_that_are_wanted_elsewhere_are_heard_there_alone(
     assert process.losses == 0
     process.hub._channels.remove(fixed_channel(15))
     store.notify_topology_change()
-    await until(lambda: process.gaps == 1)
+    await eventually(lambda: process.gaps == 1)
     await presence.publish({fixed_channel(number): b"word %d" % number for number in range(16)})
     await process.wait_for_message(b"word 14")
     await asyncio.sleep(0.2)

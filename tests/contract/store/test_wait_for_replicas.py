@@ -14,10 +14,11 @@ from socialsite.migration import commands as operation
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable
-from tests.support.cluster import RedisCluster, wait_until
+from tests.support.cluster import RedisCluster
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import SLICES, migration_site
+from tests.support.waiting import wait_until
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostUnconfirmed

@@ -12,7 +12,8 @@ import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.redis_server import pause_until_aof_written
-from tests.support.site import QuickstartSite, is_alive, wait_until
+from tests.support.site import QuickstartSite, is_alive
+from tests.support.waiting import wait_until
 
 Start = Callable[..., QuickstartSite]
 pytestmark = pytest.mark.slow
@@ -98,7 +99,7 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
     orphan = record(data)["pid"]
     port = site.port
     site.kill()
-    wait_until(lambda: not any(map(is_alive, children.values())), 60)
+    wait_until(lambda: not any(map(is_alive, children.values())), timeout_s=60)
 
     again = start("--port", str(port)).wait_until_ready()
     assert record(data)["pid"] == orphan
@@ -111,8 +112,8 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
 def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
     site = start().wait_until_ready()
     victim = site.kill_one(role)
-    wait_until(lambda: site.children().get(role, victim) != victim, 60)
-    wait_until(lambda: site.status() == 200, 90)
+    wait_until(lambda: site.children().get(role, victim) != victim, timeout_s=60)
+    wait_until(lambda: site.status() == 200, timeout_s=90)
 
 
 def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
@@ -120,7 +121,7 @@ def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path)
     server_of(data).set("posts:{1}:post", "kept")
     pause_until_aof_written(server_of(data))  # no request did it, so nobody has looked whether the file has it
     site.kill_one("redis")
-    wait_until(lambda: site.status() == 200 and server_of(data).ping(), 90)
+    wait_until(lambda: site.status() == 200 and server_of(data).ping(), timeout_s=90)
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert site.status("/public/") == 200
     wait_until(lambda: set(site.children()) == {"web", "worker"})  # one that was starting begins again

@@ -9,7 +9,7 @@ import pytest
 from tests.support.fleet import DaphneFleet
 from tests.support.processes import is_receive_queue_empty
 from tests.support.rolling import restart_all_under_load
-from tests.support.site import wait_until
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from socialsite.asgi import application
 from socialsite.web.handler import AsyncHandler
 from tests.support import views
 from tests.support.views import view_log
+from tests.support.waiting import eventually
 
 Message = dict[str, Any]
 
@@ -65,12 +66,6 @@ class Client:
         self.incoming.put_nowait({"type": "http.disconnect"})
 
 
-async def until(condition) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110  (what is waited for knows of no test)
-            await asyncio.sleep(0.01)
-
-
 async def test_a_request_starts_no_thread(client):
     await client.get("/hello")
     before = threading.active_count()
@@ -88,7 +83,7 @@ async def test_a_sync_view_still_works_in_a_thread(client):
 async def test_a_client_that_leaves_cancels_its_view(handler):
     client = Client()
     answering = asyncio.create_task(client.asks(handler, scope_of("/slow")))
-    await until(lambda: view_log.events == ["began"])
+    await eventually(lambda: view_log.events == ["began"], timeout_s=20)
     client.leave()
     await answering
     assert view_log.events == ["began", "cancelled"]
@@ -98,7 +93,7 @@ async def test_a_client_that_leaves_cancels_its_view(handler):
 async def test_a_client_that_leaves_closes_its_stream(handler):
     client = Client()
     answering = asyncio.create_task(client.asks(handler, scope_of("/stream")))
-    await until(lambda: len(client.sent) > 3)
+    await eventually(lambda: len(client.sent) > 3, timeout_s=20)
     client.leave()
     await answering
     assert view_log.events == ["stream closed"]
@@ -108,7 +103,7 @@ async def test_a_client_that_leaves_closes_its_stream(handler):
 async def test_a_server_that_stops_leaves_no_task_behind(handler):
     client = Client()
     answering = asyncio.create_task(client.asks(handler, scope_of("/slow")))
-    await until(lambda: view_log.events == ["began"])
+    await eventually(lambda: view_log.events == ["began"], timeout_s=20)
     answering.cancel()
     with pytest.raises(asyncio.CancelledError):
         await answering
