@@ -16,6 +16,7 @@ from accounts.sessions.service import SessionService
 from socialsite.analytics.statistics import Statistics
 from socialsite.clock import Clock, FixedClock
 from socialsite.ids import AccountId, PostIdGenerator
+from socialsite.limits import ActionLimits
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
@@ -172,6 +173,10 @@ class Services:
         return RateLimiter(self.store)
 
     @cached_property
+    def action_limits(self) -> ActionLimits:
+        return ActionLimits(self.limits, self.rules, self.clock)
+
+    @cached_property
     def statistics(self) -> Statistics:
         totals = {"post": keys.post_totals, "account": account_keys.totals}
         return Statistics.create(self.store, self.clock, totals)
@@ -187,6 +192,7 @@ class Services:
         return AccountService(
             accounts=self.repositories.accounts,
             end_sessions=self.sessions.end_all,
+            limits=self.action_limits,
             on_account_deleted=self._purge_account,
             on_account_created=self.statistics.meter.count_signup,
             on_names_changed=self.indexing.update_names_if_available,
@@ -261,7 +267,7 @@ class Services:
 
     @cached_property
     def tagging(self) -> FollowedHashtagService:
-        return FollowedHashtagService(self.repositories.followed_tags)
+        return FollowedHashtagService(self.repositories.followed_tags, self.action_limits)
 
     @cached_property
     def trending(self) -> TrendService:
@@ -271,7 +277,13 @@ class Services:
 
     @cached_property
     def search(self) -> SearchService:
-        return SearchService(index=self.repositories.index, pipeline=self.pipeline, accounts=self.accounts)
+        return SearchService(
+            index=self.repositories.index,
+            pipeline=self.pipeline,
+            accounts=self.accounts,
+            autocomplete=self.completing,
+            limits=self.action_limits,
+        )
 
     @cached_property
     def completing(self) -> AutocompleteService:
@@ -284,6 +296,7 @@ class Services:
             authors=self.accounts,
             follows=at.follows,
             clock=self.clock,
+            limits=self.action_limits,
         )
 
     @cached_property
@@ -358,6 +371,7 @@ class Services:
             sees=self.pipeline.can_see,
             check_room=self.memory.check,
             max_graphemes=self.config.post_max_length,
+            limits=self.action_limits,
         )
 
     @cached_property
@@ -385,6 +399,7 @@ class Services:
             notifications=self.notifications,
             track_pending=self.owed_notices.track,
             check_room=self.memory.check,
+            limits=self.action_limits,
         )
 
     # Accounts and their relations
@@ -401,6 +416,7 @@ class Services:
             following_cap=self.config.following_cap,
             notifications=self.notifications,
             track_pending=self.owed_notices.track,
+            limits=self.action_limits,
         )
 
     @cached_property

@@ -24,6 +24,8 @@ from accounts.ports import (
     ignore_names_changed,
 )
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.read import Read
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
@@ -37,6 +39,7 @@ class AccountService:
 
     accounts: AccountRepository
     end_sessions: EndSessions
+    limits: ActionLimits
     on_account_deleted: OnAccountDeleted = ignore_account_deleted
     on_account_created: OnAccountCreated = ignore_account_created
     on_names_changed: OnNamesChanged = ignore_names_changed
@@ -104,11 +107,13 @@ class AccountService:
         now_ms: int,
         staff: bool = False,
         allow_reserved: bool = False,
+        caller: Caller | None = None,
     ) -> Account:
-        """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken.
+        """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken, RateLimited.
 
         The form has already checked the rules for passwords.
         """
+        await self.limits.enforce(caller, "signup")
         handle = validate_handle(handle, allow_reserved=allow_reserved)
         texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
         if await self.accounts.is_handle_claimed(handle):  # saves the slow hash; only the claim itself is certain
@@ -145,8 +150,14 @@ class AccountService:
     # Credentials
 
     @sensitive_variables("password")
-    async def authenticate(self, handle: str, password: str) -> Account | None:
-        """Return the active account of this handle and password. A failure takes the same time for any reason."""
+    async def authenticate(self, handle: str, password: str, *, caller: Caller | None = None) -> Account | None:
+        """Return the active account of this handle and password. A failure takes the same time for any reason.
+
+        An attempt counts for the caller's address and for the handle, also for an unknown handle. Raises RateLimited.
+        """
+        if caller is not None:
+            identifiers = Identifier.address(caller.address), Identifier.handle(_login_handle(handle))
+            await self.limits.enforce_for(identifiers, "login")
         account = await self.find_by_handle(handle)
         is_right = await self.check_password(account, password)
         if account is None or not is_right or not account.is_active:
@@ -155,8 +166,12 @@ class AccountService:
         return account
 
     @sensitive_variables("raw")
-    async def check_password(self, account: Account | None, raw: str) -> bool:
-        """Return whether this is the account's password. Replaces an outdated hash."""
+    async def check_password(self, account: Account | None, raw: str, *, caller: Caller | None = None) -> bool:
+        """Return whether this is the account's password. Replaces an outdated hash.
+
+        A check counts as a log-in of the caller. Raises RateLimited.
+        """
+        await self.limits.enforce(caller, "login")
         stored = account.password if account else None
         is_right, is_outdated = await passwords.check_password(raw, stored)
         if account and is_right and is_outdated:
@@ -167,10 +182,16 @@ class AccountService:
 
     @sensitive_variables("old", "new")
     async def change_password(
-        self, *, account: Account, old: str, new: str, keep_session_id: str | None = None
+        self,
+        *,
+        account: Account,
+        old: str,
+        new: str,
+        keep_session_id: str | None = None,
+        caller: Caller | None = None,
     ) -> Account:
         """Return the account with its new password. Ends its sessions except `keep_session_id`. Raises FieldErrors."""
-        if not await self.check_password(account, old):
+        if not await self.check_password(account, old, caller=caller):
             _raise_wrong_password("old_password")
         return await self._replace_password(account, new, keep_session_id, expected_hash=account.password)
 
@@ -248,6 +269,14 @@ async def _find_normalized(find: Callable[[str], Awaitable[Account | None]], han
         return await find(normalize_handle(handle))
     except InvalidHandle:
         return None
+
+
+def _login_handle(text: str) -> str:
+    """Return the normalized handle, so that all its spellings have one counter; an invalid handle as it is."""
+    try:
+        return normalize_handle(text)
+    except InvalidHandle:
+        return text
 
 
 async def _account_without_password(handle: str, now_ms: int) -> Account:

@@ -20,10 +20,10 @@ from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.values import SessionToken
 from socialsite.errors import RateLimited
-from socialsite.recipes.rate_limit import hit_command, parse_decision
+from socialsite.limits import ActionLimits, raise_if_refused
+from socialsite.recipes.rate_limit import parse_decision
 from socialsite.store.commands import Command
 from socialsite.store.errors import StoreUnavailable
-from socialsite.web.limits import address_identifier, get_rate_limit_rules
 from socialsite.web.middleware.base import PROBE_PATHS, Middleware
 from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SAFE_METHODS, SiteRequest, require_viewer_id, wants_json
@@ -53,7 +53,8 @@ async def load_session(request: SiteRequest) -> None:
     services, now_ms = request.services, request.services.clock.now_ms()
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     reads = services[SessionService].read_session_commands(cookie)
-    hits, badge = _rate_limit_commands(request, now_ms), _badge_commands(request, cookie)
+    hits = services[ActionLimits].address_commands(request.client_address, now_ms)
+    badge = _badge_commands(request, cookie)
     try:
         replies = await services.store.gather([*reads, *hits, *badge])
     except StoreUnavailable:
@@ -66,9 +67,7 @@ async def load_session(request: SiteRequest) -> None:
     account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
     _set_account(request, account, session)
     for reply in replies[len(reads) : len(reads) + len(hits)]:
-        decision = parse_decision(reply)
-        if not decision.granted:
-            raise RateLimited(decision.rule, decision.retry_after_s)
+        raise_if_refused(parse_decision(reply))
     if badge and account is not None:
         await _set_badge(request, replies[-1])
     try:
@@ -77,11 +76,6 @@ async def load_session(request: SiteRequest) -> None:
         if request.method not in SAFE_METHODS:
             raise
         # reading continues if the store rejects writes; a later request writes the last use
-
-
-def _rate_limit_commands(request: SiteRequest, now_ms: int) -> list[Command]:
-    rules = get_rate_limit_rules(request, "address")
-    return [hit_command(address_identifier(request.client_address), rules, now_ms)] if rules else []
 
 
 def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:

@@ -4,14 +4,11 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
-from accounts.accounts.validation import InvalidHandle, normalize_handle
 from accounts.errors import InvalidCredentials
 from accounts.forms import FORM_ERRORS, LoginForm, SignUpForm, redisplay_form, render_form, validate_form
 from accounts.presenters import account_json
 from accounts.sessions.authentication import sign_in, sign_out
-from socialsite.errors import MethodNotAllowed, RateLimited
-from socialsite.recipes.rate_limit import Identifier
-from socialsite.web.limits import enforce_rate_limit, get_rate_limit_rules
+from socialsite.errors import MethodNotAllowed
 from socialsite.web.requests import SiteRequest, dispatch_by_method, done, get_form_data, page_response, wants_json
 
 
@@ -25,12 +22,12 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     form = SignUpForm(get_form_data(request))
     try:
         fields = validate_form(form)
-        await enforce_rate_limit(request, "signup")
         account = await request.services[AccountService].sign_up(
             handle=fields["handle"],
             password=fields["password1"],
             display_name=fields["display_name"],
             now_ms=request.services.clock.now_ms(),
+            caller=request.caller,
         )
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/signup.html", form, error)
@@ -49,8 +46,9 @@ async def log_in(request: SiteRequest) -> HttpResponse:
     form = LoginForm(get_form_data(request))
     try:
         fields = validate_form(form)
-        await enforce_login_limit(request, fields["username"])
-        account = await request.services[AccountService].authenticate(fields["username"], fields["password"])
+        account = await request.services[AccountService].authenticate(
+            fields["username"], fields["password"], caller=request.caller
+        )
         if account is None:
             raise InvalidCredentials
     except FORM_ERRORS as error:
@@ -58,21 +56,6 @@ async def log_in(request: SiteRequest) -> HttpResponse:
     request.services.statistics.meter.count_login()
     await sign_in(request, account)
     return done(request, {"account": account_json(account)}, default="/")
-
-
-async def enforce_login_limit(request: SiteRequest, username: str) -> None:
-    """Count an attempt for the address and for the handle, also for an unknown handle. Raises RateLimited."""
-    try:
-        handle = normalize_handle(username)  # all spellings share one counter
-    except InvalidHandle:
-        handle = username
-    identifiers = (Identifier.address(request.client_address), Identifier.handle(handle))
-    services = request.services
-    decision = await services.limits.hit_all(
-        [(identifier, get_rate_limit_rules(request, "login")) for identifier in identifiers], services.clock.now_ms()
-    )
-    if not decision.granted:
-        raise RateLimited(decision.rule, decision.retry_after_s)
 
 
 async def logout_page(request: SiteRequest) -> HttpResponse:

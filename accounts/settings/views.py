@@ -22,7 +22,6 @@ from accounts.sessions.authentication import get_session, renew_session, require
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
-from socialsite.web.limits import enforce_rate_limit
 from socialsite.web.requests import SiteRequest, dispatch_by_method, done, get_form_data, respond
 
 SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
@@ -58,12 +57,12 @@ async def change_password(request: SiteRequest) -> HttpResponse:
     form = ChangePasswordForm(get_form_data(request), account=account)
     try:
         fields = validate_form(form)
-        await enforce_rate_limit(request, "login")
         changed = await request.services[AccountService].change_password(
             account=account,
             old=fields["old_password"],
             new=fields["new_password1"],
             keep_session_id=get_session(request).session_id,
+            caller=request.caller,
         )
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/password.html", form, error)
@@ -105,8 +104,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
     form = DeleteAccountForm(get_form_data(request))
     try:
         password = validate_form(form)["password"]
-        await enforce_rate_limit(request, "login")
-        if not await services[AccountService].check_password(account, password):
+        if not await services[AccountService].check_password(account, password, caller=request.caller):
             raise FieldErrors({"password": _("This is not your password.")})
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/delete.html", form, error)

@@ -22,6 +22,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from socialsite.errors import MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
+from socialsite.limits import Caller
 from socialsite.web.body import parse_body
 from socialsite.web.csrf import get_page_token
 from socialsite.web.page_cache import PageViewer, Placeholder, render_page
@@ -75,6 +76,11 @@ class SiteRequest(ASGIRequest):
     """By the event loop's clock."""
     _form: dict[str, str] | None
     _host: str | None = None
+
+    @property
+    def caller(self) -> Caller:
+        """The sender of the request, as services take it."""
+        return Caller(get_viewer_id(self), self.client_address)
 
     def get_host(self) -> str:
         """Django's answer, looked for once a request: several of the stack ask."""

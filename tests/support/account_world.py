@@ -12,6 +12,8 @@ from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.values import SessionLimits
 from socialsite.clock import FixedClock
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
+from socialsite.recipes.rate_limit import RateLimiter
 from socialsite.store import Store
 
 NOW_MS = 1_800_000_000_000
@@ -40,6 +42,7 @@ class AccountWorld:
         self.accounts = AccountService(
             accounts=self.account_repository,
             end_sessions=self.sessions.end_all,
+            limits=ActionLimits(RateLimiter(self.store), {}, self.clock),
             on_account_deleted=self._deleted,
         )
         services: dict[type[Any], Any] = {AccountService: self.accounts, SessionService: self.sessions}

@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
-from socialsite.web.limits import RefundableLimit
 from socialsite.web.requests import (
     SiteRequest,
     done,
@@ -49,20 +48,18 @@ RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]
 @with_canonical_handle
 async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    async with RefundableLimit(request, "follow"):
-        account = await services[AccountService].get_by_handle(handle)
-        await services[FollowingService].follow(
-            follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
-        )
+    account = await services[AccountService].get_by_handle(handle)
+    await services[FollowingService].follow(
+        follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms(), caller=request.caller
+    )
     return await relation_response(request, account)
 
 
 @with_canonical_handle
 async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    async with RefundableLimit(request, "follow"):
-        account = await services[AccountService].get_undeleted_by_handle(handle)  # also a suspended account
-        await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id))
+    account = await services[AccountService].get_undeleted_by_handle(handle)  # also a suspended account
+    await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id), caller=request.caller)
     return await relation_response(request, account)
 
 

@@ -9,7 +9,6 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.web.limits import RefundableLimit
 from socialsite.web.requests import (
     SiteRequest,
     done,
@@ -109,15 +108,15 @@ async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
 
 async def follow(request: SiteRequest, tag: str) -> HttpResponseBase:
     me, services, normal = require_viewer_id(request), request.services, _require_hashtag(tag)
-    async with RefundableLimit(request, "follow"):
-        await services[FollowedHashtagService].follow(account_id=me, tag=normal, now_ms=services.clock.now_ms())
+    await services[FollowedHashtagService].follow(
+        account_id=me, tag=normal, now_ms=services.clock.now_ms(), caller=request.caller
+    )
     return done(request, {"following": True}, default=hashtag_url(normal))
 
 
 async def unfollow(request: SiteRequest, tag: str) -> HttpResponseBase:
     me, normal = require_viewer_id(request), _require_hashtag(tag)
-    async with RefundableLimit(request, "follow"):
-        await request.services[FollowedHashtagService].unfollow(account_id=me, tag=normal)
+    await request.services[FollowedHashtagService].unfollow(account_id=me, tag=normal, caller=request.caller)
     return done(request, {"following": False}, default=hashtag_url(normal))
 
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from msgspec.structs import replace
 
 from socialsite.ids import AccountId, PostId
+from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
@@ -46,6 +47,7 @@ class PublishingService:
         sees: Callable[[AccountId, PostId], Awaitable[bool]],
         check_room: Callable[[], Awaitable[None]],
         max_graphemes: int,
+        limits: ActionLimits,
     ) -> None:
         self._posts = posts
         self._post_writer = storing
@@ -55,6 +57,7 @@ class PublishingService:
         self._can_see = sees
         self._check_memory = check_room
         self._max_graphemes = max_graphemes
+        self._limits = limits
 
     async def publish(
         self,
@@ -65,6 +68,7 @@ class PublishingService:
         audience: int | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
+        caller: Caller | None = None,
     ) -> Post:
         """Publish once, however often it is called with the same key.
 
@@ -72,14 +76,15 @@ class PublishingService:
         Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
         Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
         """
-        text = self._validate_text(text)
-        await self._check_memory()
-        draft = await self._make_draft(author_id, text, in_reply_to, audience, idempotency_key)
-        try:
-            digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
-            return await self._publish(draft, digest, idempotency_key, now_ms)
-        except NotConfirmed as error:
-            raise PostUnconfirmed from error
+        async with self._limits.refundable(caller, "post"):
+            text = self._validate_text(text)
+            await self._check_memory()
+            draft = await self._make_draft(author_id, text, in_reply_to, audience, idempotency_key)
+            try:
+                digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
+                return await self._publish(draft, digest, idempotency_key, now_ms)
+            except NotConfirmed as error:
+                raise PostUnconfirmed from error
 
     async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
         """`draft` has everything but its id; `digest` is of what the request said."""

@@ -5,7 +5,6 @@ from http import HTTPStatus
 from django.http.response import HttpResponseBase
 
 from socialsite.ids import PostId
-from socialsite.web.limits import RefundableLimit
 from socialsite.web.requests import (
     SiteRequest,
     done,
@@ -28,15 +27,15 @@ from timelines.reading.service import ReadingService
 async def publish(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     form = PostForm.parse(get_form_data(request))
-    async with RefundableLimit(request, "post"):
-        post = await services[PublishingService].publish(
-            author_id=me,
-            text=form.text,
-            in_reply_to=form.in_reply_to,
-            audience=form.audience if form.audience is not None else default_audience(request),
-            idempotency_key=form.idempotency_key,
-            now_ms=services.clock.now_ms(),
-        )
+    post = await services[PublishingService].publish(
+        author_id=me,
+        text=form.text,
+        in_reply_to=form.in_reply_to,
+        audience=form.audience if form.audience is not None else default_audience(request),
+        idempotency_key=form.idempotency_key,
+        now_ms=services.clock.now_ms(),
+        caller=request.caller,
+    )
     if not wants_json(request):
         return redirect_to_next(request, "/")
     entry = await services[ReadingService].post(post.id, viewer_id=me)

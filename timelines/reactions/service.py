@@ -9,6 +9,7 @@ from functools import partial
 
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Store
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
@@ -46,7 +47,9 @@ class ReactionsService:
         notifications: ReactionNotifier,
         track_pending: TrackPending,
         check_room: Callable[[], Awaitable[None]],
+        limits: ActionLimits,
     ) -> None:
+        self._limits = limits
         self._reactions = reactions
         self._bookmarks = bookmarks
         self._boosting = boosts
@@ -80,15 +83,21 @@ class ReactionsService:
         await self._live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
 
-    async def boost(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
-        """Raises NotBoostable for what not everybody may see, PostNotFound, StoreFull, Unconfirmed."""
-        entry = await self._seen_by(post_id, account_id)
-        await self._check_room()
-        is_boosted = entry.viewer is not None and entry.viewer.boosted
-        if not is_boosted and not may_boost(entry.post, entry.author):
-            raise NotBoostable
-        await self._boosting.boost(account_id, entry.post, now_ms)
-        return await self._seen_by(entry.post.id, account_id)
+    async def boost(
+        self, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
+    ) -> HydratedPost:
+        """Boost a post. It counts as a post of the caller, because it is delivered to as many homes.
+
+        Raises NotBoostable if not everybody may see the post, PostNotFound, RateLimited, StoreFull, PostUnconfirmed.
+        """
+        async with self._limits.refundable(caller, "post"):
+            entry = await self._seen_by(post_id, account_id)
+            await self._check_room()
+            is_boosted = entry.viewer is not None and entry.viewer.boosted
+            if not is_boosted and not may_boost(entry.post, entry.author):
+                raise NotBoostable
+            await self._boosting.boost(account_id, entry.post, now_ms)
+            return await self._seen_by(entry.post.id, account_id)
 
     async def unboost(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Raises PostNotFound as unlike does."""

@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import PostId
-from socialsite.web.limits import RefundableLimit
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, done, get_viewer_id, require_viewer_id, respond
 from timelines.following.presenters import accounts_with_follow_state
@@ -42,10 +41,10 @@ async def unlike(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
 
 
 async def boost(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
-    """A boost reaches as many homes as a post, so it counts as one."""
     me, services = require_viewer_id(request), request.services
-    async with RefundableLimit(request, "post"):
-        entry = await services[ReactionsService].boost(account_id=me, post_id=post_id, now_ms=services.clock.now_ms())
+    entry = await services[ReactionsService].boost(
+        account_id=me, post_id=post_id, now_ms=services.clock.now_ms(), caller=request.caller
+    )
     return _entry_response(request, entry)
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from accounts.domain import Author
 from socialsite.ids import AccountId, TimeSource
+from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.hashtags.repository import HashtagTimelines
@@ -38,6 +39,7 @@ class AutocompleteService:
         authors: Authors,
         follows: Follows,
         clock: TimeSource,
+        limits: ActionLimits,
     ) -> None:
         self._store = store
         self._names = names
@@ -46,9 +48,19 @@ class AutocompleteService:
         self._authors = authors
         self._follows = follows
         self._clock = clock
+        self._limits = limits
 
-    async def complete_accounts(self, prefix: str, *, viewer_id: AccountId | None, limit: int) -> list[Author]:
-        """Visible accounts whose handle or name begins so: the very one, followed ones, then by handle."""
+    async def complete_accounts(
+        self, prefix: str, *, viewer_id: AccountId | None, limit: int, caller: Caller | None = None
+    ) -> list[Author]:
+        """Return visible accounts whose handle or name starts with `prefix`.
+
+        Exact matches come first, then followed accounts, then by handle. Raises RateLimited.
+        """
+        async with self._limits.refundable(caller, "complete"):
+            return await self._complete_accounts(prefix, viewer_id, limit)
+
+    async def _complete_accounts(self, prefix: str, viewer_id: AccountId | None, limit: int) -> list[Author]:
         start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
         if not start:
             return []
@@ -60,11 +72,15 @@ class AutocompleteService:
         )
         return ranked[:limit]
 
-    async def complete_hashtags(self, prefix: str, *, limit: int) -> list[str]:
-        """Hashtags in use that begin so (it comes normalized): the very one, its spellings, the most used.
+    async def complete_hashtags(self, prefix: str, *, limit: int, caller: Caller | None = None) -> list[str]:
+        """Return hashtags that start with `prefix`, which is normalized: exact match, spelling variants, most used.
 
-        None that stands only where strangers do not see it, whoever asks: nobody's secret is completed.
+        Only hashtags of public posts are returned, also to readers who may see others. Raises RateLimited.
         """
+        async with self._limits.refundable(caller, "complete"):
+            return await self._complete_hashtags(prefix, limit) if prefix else []
+
+    async def _complete_hashtags(self, prefix: str, limit: int) -> list[str]:
         bare = plain(prefix)
         if not bare:  # nothing but marks
             return []

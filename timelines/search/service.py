@@ -5,32 +5,87 @@ cursor: the work of a request is bounded, the next one goes on where it stopped.
 """
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from accounts.models import Account
 from socialsite.ids import MAX_ID, AccountId, PostId
+from socialsite.limits import ActionLimits, Caller
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
+from timelines.search.autocomplete import AutocompleteService
 from timelines.search.partition_merge import PartitionMerge
 from timelines.search.query import SearchQuery
 from timelines.search.repository import PostIndex, SearchTerms
+from timelines.text.token_scanner import normalize_tag
 from timelines.visibility.rights import ViewContext
 
 SEARCH_DEADLINE_S = 0.5
 """After this a request asks for no further round."""
 MAX_ROUNDS = 20
+MAX_ACCOUNTS, MAX_HASHTAGS = 5, 8
 
 
 class Accounts(Protocol):
     async def find_by_handle(self, handle: str) -> Account | None: ...
+    async def find_many(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Account]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """A page of posts; on the first page also accounts and hashtags that start with the query."""
+
+    posts: TimelinePage
+    accounts: list[Account]
+    hashtags: list[str]
 
 
 class SearchService:
-    def __init__(self, *, index: PostIndex, pipeline: ReadPipeline, accounts: Accounts) -> None:
+    def __init__(
+        self,
+        *,
+        index: PostIndex,
+        pipeline: ReadPipeline,
+        accounts: Accounts,
+        autocomplete: AutocompleteService,
+        limits: ActionLimits,
+    ) -> None:
         self._index = index
         self._pipeline = pipeline
         self._accounts = accounts
+        self._autocomplete = autocomplete
+        self._limits = limits
+
+    async def search(
+        self,
+        query: SearchQuery,
+        *,
+        viewer_id: AccountId | None,
+        before: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+        is_first: bool = True,
+        caller: Caller | None = None,
+    ) -> SearchResults:
+        """Search posts; on the first page accounts and hashtags, too. Raises RateLimited."""
+        async with self._limits.refundable(caller, "search"):
+            posts, accounts, hashtags = await asyncio.gather(
+                self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit),
+                self._find_accounts(query.account_prefix if is_first else "", viewer_id),
+                self._find_hashtags(query.hashtag_prefix if is_first else ""),
+            )
+        return SearchResults(posts, accounts, hashtags)
+
+    async def _find_accounts(self, prefix: str, viewer_id: AccountId | None) -> list[Account]:
+        if not prefix:
+            return []
+        authors = await self._autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=MAX_ACCOUNTS)
+        accounts = await self._accounts.find_many(author.id for author in authors)
+        return [accounts[author.id] for author in authors if author.id in accounts]
+
+    async def _find_hashtags(self, prefix: str) -> list[str]:
+        return await self._autocomplete.complete_hashtags(normalize_tag(prefix) or "", limit=MAX_HASHTAGS)
 
     async def search_posts(
         self,

@@ -1,15 +1,12 @@
 """Search, and the completion of handles and hashtags while somebody writes."""
 
-import asyncio
 from http import HTTPStatus
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.accounts.service import AccountService
 from socialsite.errors import MalformedRequest
-from socialsite.web.limits import RefundableLimit
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import (
     SiteRequest,
@@ -35,7 +32,6 @@ from timelines.search.query import QUERY_LENGTH_CAP, QueryInvalid, parse_query
 from timelines.search.service import SearchService
 from timelines.text.token_scanner import normalize_tag
 
-ACCOUNTS_SHOWN, HASHTAGS_SHOWN = 5, 8
 COMPLETIONS_SHOWN = 8
 QUERY_ERROR_MESSAGES = {
     "too_long": gettext_lazy("This is longer than 300 characters."),
@@ -58,15 +54,17 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         query = parse_query(text)
     except QueryInvalid as refused:
         return _invalid_query_response(request, text, refused)
-    async with RefundableLimit(request, "search"):
-        page, accounts, tags = await asyncio.gather(
-            request.services[SearchService].search_posts(
-                query, viewer_id=get_viewer_id(request), before=cut.before, limit=cut.limit
-            ),
-            _find_accounts(request, query.account_prefix if cut.is_first else ""),
-            _find_hashtags(request, query.hashtag_prefix if cut.is_first else ""),
-        )
-    return _results_response(request, cut, text, page, accounts, tags)
+    results = await request.services[SearchService].search(
+        query,
+        viewer_id=get_viewer_id(request),
+        before=cut.before,
+        limit=cut.limit,
+        is_first=cut.is_first,
+        caller=request.caller,
+    )
+    accounts = await accounts_with_follow_state(request, results.accounts)
+    tags = [hashtag_json(tag) for tag in results.hashtags]
+    return _results_response(request, cut, text, results.posts, accounts, tags)
 
 
 async def autocomplete(request: SiteRequest) -> HttpResponseBase:
@@ -76,33 +74,15 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
     completing = request.services[AutocompleteService]
     if sign not in ("@", "＠", "#", "＃"):
         raise MalformedRequest(fields={"q": _("This begins with neither @ nor #.")})
-    async with RefundableLimit(request, "complete"):
-        if sign in ("@", "＠"):
-            found = await completing.complete_accounts(
-                prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN
-            )
-            return json_response({"accounts": [author_json(author) for author in found]})
-        tag = normalize_tag(prefix)
-        tags = await completing.complete_hashtags(tag, limit=COMPLETIONS_SHOWN) if tag else []
-        return json_response({"tags": [hashtag_json(each) for each in tags]})
-
-
-async def _find_accounts(request: SiteRequest, name: str) -> list[TemplateContext]:
-    """As timelines/_account.html takes them."""
-    services = request.services
-    if not name:
-        return []
-    authors = await services[AutocompleteService].complete_accounts(
-        name, viewer_id=get_viewer_id(request), limit=ACCOUNTS_SHOWN
+    if sign in ("@", "＠"):
+        authors = await completing.complete_accounts(
+            prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN, caller=request.caller
+        )
+        return json_response({"accounts": [author_json(author) for author in authors]})
+    tags = await completing.complete_hashtags(
+        normalize_tag(prefix) or "", limit=COMPLETIONS_SHOWN, caller=request.caller
     )
-    found = await services[AccountService].find_many(author.id for author in authors)
-    return await accounts_with_follow_state(request, [found[author.id] for author in authors if author.id in found])
-
-
-async def _find_hashtags(request: SiteRequest, name: str) -> list[Json]:
-    tag = normalize_tag(name)
-    found = await request.services[AutocompleteService].complete_hashtags(tag, limit=HASHTAGS_SHOWN) if tag else []
-    return [hashtag_json(each) for each in found]
+    return json_response({"tags": [hashtag_json(tag) for tag in tags]})
 
 
 def _results_response(

@@ -91,7 +91,7 @@ async def test_a_follow_under_way_does_not_survive_a_block(
     at, late = services.repositories, Late(services.store)
     following = FollowingService(
         follows=at.follows, blocks_and_mutes=late, follow_requests=at.requests, accounts=services.accounts,
-        homes=at.homes, following_cap=10,
+        homes=at.homes, following_cap=10, limits=services.action_limits,
     )  # fmt: skip
     with pytest.raises(AccountNotFound):
         await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=services.clock.now_ms())

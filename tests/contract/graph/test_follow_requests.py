@@ -135,7 +135,7 @@ async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, se
 
     following = FollowingService(
         follows=at.follows, blocks_and_mutes=Late(services.store), follow_requests=Locking(services.store),
-        accounts=services.accounts, homes=at.homes, following_cap=10,
+        accounts=services.accounts, homes=at.homes, following_cap=10, limits=services.action_limits,
     )  # fmt: skip
     assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     assert len(locked) == 1
@@ -150,7 +150,7 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
         await other.locks()
     following = FollowingService(
         follows=at.follows, blocks_and_mutes=at.relations, follow_requests=at.requests, accounts=services.accounts,
-        homes=at.homes, following_cap=10, open_requests_cap=1,
+        homes=at.homes, following_cap=10, open_requests_cap=1, limits=services.action_limits,
     )  # fmt: skip
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     with pytest.raises(FollowRequestsCapReached):

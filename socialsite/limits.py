@@ -1,0 +1,106 @@
+"""Rate limits of actions. Services enforce them, so that every interface of the site has the same limits.
+
+A hit counts for the account and for the network address of the caller. One account has the same limit at all its
+addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limit: a family, a school or a mobile
+network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.
+If the store of the limits is unavailable, the action fails with StoreUnavailable (503).
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+
+from socialsite.errors import RateLimited
+from socialsite.ids import AccountId, TimeSource
+from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
+from socialsite.store.commands import Command
+from socialsite.store.errors import StoreError
+
+ACCOUNTS_PER_ADDRESS = 10
+"""Accounts at one address that may use their full limit at the same time."""
+
+Hits = list[tuple[Identifier, list[Rule]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of a request: the signed-in account, None for a visitor, and the client's address.
+
+    Services take `Caller | None`. None means a command, a worker or an import, which have no limits.
+    """
+
+    account_id: AccountId | None
+    address: str
+
+
+@lru_cache(maxsize=4_096)
+def address_identifier(address: str) -> Identifier:
+    """Return the identifier of an address. Cached, because parsing and hashing cost more than the middleware."""
+    return Identifier.address(address)
+
+
+class ActionLimits:
+    """Enforces the rules of settings.RATE_LIMITS. An action whose rule is off, or absent, has no limit."""
+
+    def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: TimeSource) -> None:
+        self._limiter = limiter
+        self._rules = rules
+        self._clock = clock
+
+    async def enforce(self, caller: Caller | None, name: str) -> None:
+        """Count one action for the account and the address, or for neither. Raises RateLimited."""
+        if caller is not None:
+            await self._count(self._hits(caller, name), self._clock.now_ms())
+
+    async def enforce_for(self, identifiers: Sequence[Identifier], name: str) -> None:
+        """Count one action for each identifier, or for none. Raises RateLimited."""
+        hits = [(identifier, self._active_rules(name)) for identifier in identifiers]
+        await self._count(hits, self._clock.now_ms())
+
+    @asynccontextmanager
+    async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
+        """Count one action, and take it back if the block raises an exception. Raises RateLimited.
+
+        For actions whose failure is harmless; failed log-ins are counted by `enforce`. A cancelled block stays
+        counted: its effect is unknown, and a disconnect must not avoid the limit.
+        """
+        if caller is None:
+            yield
+            return
+        hits, now_ms = self._hits(caller, name), self._clock.now_ms()
+        await self._count(hits, now_ms)
+        try:
+            yield
+        except Exception:
+            with suppress(StoreError):  # the counter expires within two minutes
+                await self._limiter.refund_all(hits, now_ms)
+            raise
+
+    def address_commands(self, address: str, now_ms: int) -> list[Command]:
+        """Return the command that counts a request of the address; none if the rule is off.
+
+        It is part of the batch that reads the session. `raise_if_refused` checks its parsed reply.
+        """
+        rules = self._active_rules("address")
+        return [hit_command(address_identifier(address), rules, now_ms)] if rules else []
+
+    def _active_rules(self, name: str) -> list[Rule]:
+        rule = self._rules.get(name)
+        return [rule] if rule is not None and rule.limit is not None else []
+
+    def _hits(self, caller: Caller, name: str) -> Hits:
+        rules, address = self._active_rules(name), address_identifier(caller.address)
+        if caller.account_id is None:
+            return [(address, rules)]
+        address_rules = [Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) for rule in rules]
+        return [(Identifier.account(caller.account_id), rules), (address, address_rules)]
+
+    async def _count(self, hits: Hits, now_ms: int) -> None:
+        raise_if_refused(await self._limiter.hit_all(hits, now_ms))
+
+
+def raise_if_refused(decision: Decision) -> None:
+    """Raises RateLimited."""
+    if not decision.granted:
+        raise RateLimited(decision.rule, decision.retry_after_s)
