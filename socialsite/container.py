@@ -390,7 +390,7 @@ class Services:
     def reactions(self) -> ReactionsService:
         return ReactionsService(
             reactions=self.repositories.reactions,
-            bookmarks=self.repositories.bookmarks,
+            bookmark_repository=self.repositories.bookmarks,
             boosts=self.boosting,
             pipeline=self.pipeline,
             posts=self.repositories.posts,
@@ -478,8 +478,8 @@ class Services:
     def lists(self) -> ListService:
         at = self.repositories
         return ListService(
-            lists=at.lists,
-            members=at.members,
+            repository=at.lists,
+            memberships=at.members,
             accounts=self.accounts,
             timelines=at.list_timelines,
             rules=self.list_rules,

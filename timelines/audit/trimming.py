@@ -15,7 +15,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.audit.key_families import KeyFamilies
 from timelines.audit.reader import AuditReader
-from timelines.cached_timelines.pushing import trim_command
+from timelines.cached_timelines.delivery import trim_command
 
 SECOND_CHECK_AFTER_S = 1.0
 

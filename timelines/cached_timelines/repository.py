@@ -1,13 +1,13 @@
-"""Home and list timelines: short LISTs of ids, caches of the profiles they are made of.
+"""Home and list timelines: short LISTs of post ids, caches of the author feeds that they are made of.
 
-The rules that make them exact, all in this module, cached_pushing.py and their scripts:
+This module, delivery.py and their scripts follow these rules, so that a timeline is exact:
 
-- the last element is the floor, "-f": every post the timeline should hold with id > f is in the list; below
-  it nothing is promised and readers take older entries from the profiles;
-- push is LPUSHX: an absent timeline costs nothing and is never created by a push;
-- an id older than LATE_MS at delivery is inserted in order instead; a push whose reply comes late, or not at
-  all, deletes the timelines it went to. So the list is sorted but for MARGIN_MS of id time;
-- a build stands under a token; whoever forgets the timeline removes the token, and the build aborts.
+- The last element is the floor, "-f": the list has every post of the timeline with id > f. Below the floor nothing is
+  known, and readers take older entries from the author feeds.
+- A push is LPUSHX: it has no effect on an absent timeline, and never creates one.
+- An id that is older than LATE_MS at delivery is inserted in order instead. A push whose reply comes late, or not at
+  all, deletes the timelines it went to. Thus ids are sorted, except within MAX_DISORDER_MS of id time.
+- A build has a token. Whoever invalidates the timeline deletes the token, and the build is aborted.
 """
 
 import secrets
@@ -21,7 +21,7 @@ import msgspec
 from socialsite.ids import PostId, TimeSource
 from socialsite.store import Command, Key, Store, load_script, prepare_command
 from socialsite.store.key import KEY_CACHE_SIZE
-from timelines.cached_timelines.pushing import TimelinePusher
+from timelines.cached_timelines.delivery import TimelinePusher
 from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, TimelineCacheSpec
 from timelines.ports import TimelineCache
 
@@ -37,7 +37,7 @@ FINISH = load_script("cached_finish.lua", __package__)
 class CachedHead(msgspec.Struct, frozen=True):
     """The head of a cached timeline: distinct ids above the floor, newest first.
 
-    `whole`: the list ends here. Otherwise ids down to `settled` are in their final order (MARGIN_MS).
+    `is_whole`: these are all ids. Otherwise ids down to `settled_id` are in their final order (MAX_DISORDER_MS).
     """
 
     ids: tuple[PostId, ...]
@@ -63,91 +63,94 @@ async def invalidate_around(timelines: TimelineCache, *owners: int) -> AsyncIter
 
 
 class CachedTimelines:
-    """All timelines of one kind; owners are account ids for homes, list ids for lists."""
+    """All timelines of one kind. Owners are account ids for homes, list ids for lists."""
 
-    def __init__(self, store: Store, clock: TimeSource, kind: TimelineCacheSpec) -> None:
-        self._place = store.component("timelines")
+    def __init__(self, store: Store, clock: TimeSource, spec: TimelineCacheSpec) -> None:
+        self._timelines = store.component("timelines")
         self._store = store
-        self._kind = kind
-        self._pushing = TimelinePusher(store, clock, kind)
+        self._spec = spec
+        self._pusher = TimelinePusher(store, clock, spec)
 
     @property
     def cap(self) -> int:
-        return self._kind.cap
+        return self._spec.cap
 
     @property
     def node_count(self) -> int:
-        """Over how many nodes the timelines are spread."""
+        """Return over how many nodes the timelines are spread."""
         return self._store.node_count("timelines")
 
     @property
     def read_ahead(self) -> int:
-        return self._kind.read_ahead
+        return self._spec.read_ahead
 
     # Reading
 
     async def read(self, owner: int, limit: int) -> CachedHead | None:
-        """The newest `limit` ids at least; None where the timeline is absent or being built."""
-        key = self._kind.key_of(owner)
-        head, last, left_ms = await self._place[key].pipeline(_look(key, limit))
+        """Return at least the newest `limit` ids, or None if the timeline is absent or being built."""
+        key = self._spec.key_of(owner)
+        head, last, left_ms = await self._timelines[key].pipeline(_read_commands(key, limit))
         if last is None or not head or last.startswith(b"b") or head[-1].startswith(b"b"):
-            return None  # absent or being built, at one of the two looks
+            return None  # absent or being built when one of the two commands ran
         await self._renew(key, left_ms)
         return parse_cached_head(head, last)
 
     async def read_whole(self, owner: int) -> CachedHead | None:
-        """Everything: bounded by cap and slack."""
-        return await self.read(owner, 2 * self._kind.cap + 2 * self._kind.slack)
+        """Return the whole timeline, which is bounded by its cap and slack."""
+        return await self.read(owner, 2 * self._spec.cap + 2 * self._spec.slack)
 
     async def is_cached(self, owner: int) -> bool:
-        """Whether anything stands there, built or being built."""
-        key = self._kind.key_of(owner)
-        return bool(await self._place[key].execute("EXISTS", key))
+        """Return whether the timeline is built or being built."""
+        key = self._spec.key_of(owner)
+        return bool(await self._timelines[key].execute("EXISTS", key))
 
     async def _renew(self, key: Key, left_ms: int) -> None:
-        """Reading keeps a timeline alive; at most one write a day for it."""
-        if 0 <= left_ms < self._kind.ttl_ms - DAY_MS:
-            await self._place[key].execute("PEXPIRE", key, self._kind.ttl_ms)
+        """Extend the time to live of a timeline that is read, at most once a day."""
+        if 0 <= left_ms < self._spec.ttl_ms - DAY_MS:
+            await self._timelines[key].execute("PEXPIRE", key, self._spec.ttl_ms)
 
     # Pushing
 
     async def push(self, owners: Sequence[int], post_id: PostId) -> None:
-        """Deliver one id to many timelines, once as readers see it however often it is called."""
-        await self._pushing.push([b"%d" % owner for owner in owners], post_id)
+        """Deliver an id to many timelines. Readers see a repetition once."""
+        await self._pusher.push([b"%d" % owner for owner in owners], post_id)
 
-    async def push_encoded(self, names: Sequence[bytes], post_id: PostId) -> None:
-        """As `push`; the owners' ids in decimal, as a pass has read them."""
-        await self._pushing.push(names, post_id)
+    async def push_encoded(self, owners: Sequence[bytes], post_id: PostId) -> None:
+        """Deliver as `push` does; the owners are given in decimal digits, as a pass reads them."""
+        await self._pusher.push(owners, post_id)
 
     async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
-        """Deliver one id that is late, or may have been delivered before: in its place, and only once."""
-        await self._pushing.insert(owners, post_id)
+        """Insert an id that is late, or may have been delivered before, at its position, and only once."""
+        await self._pusher.insert(owners, post_id)
 
-    # Forgetting and building
+    # Invalidating and building
 
     async def invalidate(self, owner: int) -> None:
-        """The next read rebuilds it; a build in flight is defeated."""
+        """Delete the timeline, so that the next read rebuilds it. A build under way is aborted."""
         await self.invalidate_many([owner])
 
     async def invalidate_many(self, owners: Sequence[int]) -> None:
-        """Confirmed like what is forgotten for: a replica that takes over must not bring back an old one."""
-        await self._pushing.invalidate(owners)
+        """Delete timelines, with the durability of the change of their sources: no replica may restore an old one."""
+        await self._pusher.invalidate(owners)
 
     async def begin_build(self, owner: int) -> str | None:
-        """Put the building token in first; None where the timeline stands or somebody else builds it."""
-        key, token = self._kind.key_of(owner), secrets.token_hex(8)
-        begun = await self._place[key].run(BEGIN, [key], [token, BUILD_TTL_MS])
+        """Store a token for a build, and return it. None if the timeline exists or is being built."""
+        key, token = self._spec.key_of(owner), secrets.token_hex(8)
+        begun = await self._timelines[key].run(BEGIN, [key], [token, BUILD_TTL_MS])
         return token if begun else None
 
     async def finish_build(self, owner: int, token: str, ids: Sequence[PostId], floor: int) -> bool:
-        """Merge `ids` (all that the sources hold above `floor`) with what arrived; False: token gone."""
-        key = self._kind.key_of(owner)
-        args = [token, self._kind.cap, self._kind.ttl_ms, floor, *ids]
-        return bool(await self._place[key].run(FINISH, [key], args))
+        """Store `ids`, which are all ids of the sources above `floor`, and ids pushed meanwhile.
+
+        Returns False if the timeline was invalidated since `begin_build`.
+        """
+        key = self._spec.key_of(owner)
+        args = [token, self._spec.cap, self._spec.ttl_ms, floor, *ids]
+        return bool(await self._timelines[key].run(FINISH, [key], args))
 
 
 @lru_cache(maxsize=KEY_CACHE_SIZE)
-def _look(key: Key, limit: int) -> tuple[Command, ...]:
+def _read_commands(key: Key, limit: int) -> tuple[Command, ...]:
     return (
         prepare_command("LRANGE", key, 0, limit - 1),
         prepare_command("LINDEX", key, -1),
@@ -156,7 +159,7 @@ def _look(key: Key, limit: int) -> tuple[Command, ...]:
 
 
 def parse_cached_head(head: Sequence[bytes], last: bytes) -> CachedHead:
-    """What a reader may believe of the elements it got."""
+    """Parse the elements of a LIST, of which `last` is the floor."""
     floor = -int(last)
     whole = bool(head) and head[-1].startswith(b"-")
     numbers = sorted(map(int, head[:-1] if whole else head), reverse=True)

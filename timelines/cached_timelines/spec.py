@@ -1,4 +1,4 @@
-"""What tells home from list timelines, and the spans of time both live by (cached.py)."""
+"""Sizes and keys of the two kinds of cached timelines, homes and lists, and how far ids may be out of order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,32 +7,32 @@ from socialsite.ids import SEQUENCE_BITS
 from socialsite.store import Key
 
 LATE_MS = 2_000
-"""An id older than this at delivery is inserted in its place instead of being pushed in front."""
+"""An id older than this at delivery is inserted at its position instead of being pushed to the front."""
 MAX_DISORDER_MS = 5_000
 MAX_DISORDER_IDS = MAX_DISORDER_MS << SEQUENCE_BITS
-"""How far ids may be out of order, in ids."""
+"""How far ids of a cached timeline may be out of order: the time, and the same as a difference of ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineCacheSpec:
-    """What tells homes from list timelines."""
+    """One kind of cached timelines."""
 
     key_of: Callable[[int], Key]
     key_pattern: bytes
-    """Of the same keys, for passes encoded by hand: the owner's id in decimal goes where %d stands."""
+    """The same key with %d for the owner's id, for the encoded pushes of a pass."""
     cap: int
     ttl_ms: int
     read_ahead: int
-    """Ids read beyond a page; a second read is needed where more than these fell into the margin's time."""
+    """Ids that are read beyond a page. More ids out of order than these need a second read."""
 
     @property
     def slack(self) -> int:
-        """Entries over the cap that a timeline may hold before it is trimmed, at least."""
+        """Entries above the cap, at least, at which a timeline is trimmed."""
         return max(1, self.cap // 10)
 
     def max_length(self, owner: int) -> int:
-        """Length at which a timeline is trimmed: cap, floor and a slack that differs by owner.
+        """Return the length above which a timeline is trimmed: cap, floor and a slack that differs between owners.
 
-        By the last digit of the id: a pass looks at it without a number being made of the name.
+        The slack depends on the last digit of the id, which a pass reads without parsing the id.
         """
         return self.cap + 1 + self.slack + self.slack * (owner % 10) // 10

@@ -1,10 +1,11 @@
-"""Rebuilding caches from their sources, on an operator's word: homes, list timelines, public, tags.
+"""Rebuilds caches from their sources on an operator's command: homes, list timelines, public timeline, hashtags.
 
-Nothing needs it in normal work (an absent home is rebuilt by its next reader); it is for caches that were
-lost, or that an import, a restore or a mended fault has left behind.
+Normal operation does not need it, because a reader rebuilds an absent timeline. It is for caches that are lost, or
+that an import, a restore or a repaired fault has left outdated.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.merging import merge_nearest
@@ -21,107 +22,94 @@ from timelines.posts.repository import PostRepository
 from timelines.reading.service import ReadingService
 from timelines.search.indexing import SearchIndexer
 
-POSTS_AT_ONCE = 500
+POSTS_PER_BATCH = 500
 
 
+@dataclass(kw_only=True, slots=True)
 class RebuildService:
-    """Forgets caches and builds them anew; safe to repeat, and while the site serves."""
+    """Invalidates caches and builds them again. It may be repeated, and run while the site serves requests."""
 
-    def __init__(
-        self,
-        *,
-        reading: ReadingService,
-        homes: CachedTimelines,
-        list_timelines: CachedTimelines,
-        lists: Lists,
-        profiles: AuthorFeedRepository,
-        public: PublicTimelineRepository,
-        tags: HashtagTimelines,
-        posts: PostRepository,
-        indexing: SearchIndexer,
-        public_cap: int,
-    ) -> None:
-        self._reading = reading
-        self._homes = homes
-        self._list_timelines = list_timelines
-        self._lists = lists
-        self._profiles = profiles
-        self._public = public
-        self._tags = tags
-        self._posts = posts
-        self._indexing = indexing
-        self._public_cap = public_cap
+    reading: ReadingService
+    homes: CachedTimelines
+    list_timelines: CachedTimelines
+    lists: Lists
+    profiles: AuthorFeedRepository
+    public: PublicTimelineRepository
+    tags: HashtagTimelines
+    posts: PostRepository
+    indexing: SearchIndexer
+    public_cap: int
 
     async def rebuild(self, account_id: AccountId) -> int:
-        """The account's home and list timelines, built now; the number of timelines."""
-        await self._homes.invalidate(account_id)
-        await self._reading.home_skeleton(account_id).rebuild()
-        lists = await self._lists.find_many(await self._lists.owned_ids(account_id))
+        """Rebuild the home and list timelines of an account. Return the number of timelines."""
+        await self.homes.invalidate(account_id)
+        await self.reading.home_skeleton(account_id).rebuild()
+        lists = await self.lists.find_many(await self.lists.owned_ids(account_id))
         list_ids = [each.id for each in lists if each is not None and each.operation is None]
         for list_id in list_ids:
             await self._rebuild_list(list_id)
         return 1 + len(list_ids)
 
     async def rebuild_cached(self, account_id: AccountId) -> int:
-        """The same, of what is cached at all: nobody waits for the others."""
+        """Rebuild only the timelines that are cached. Return the number of timelines."""
         rebuilt = 0
-        if await self._homes.is_cached(account_id):
-            await self._homes.invalidate(account_id)
-            await self._reading.home_skeleton(account_id).rebuild()
+        if await self.homes.is_cached(account_id):
+            await self.homes.invalidate(account_id)
+            await self.reading.home_skeleton(account_id).rebuild()
             rebuilt += 1
-        for list_id in await self._lists.owned_ids(account_id):
-            if await self._list_timelines.is_cached(list_id):
+        for list_id in await self.lists.owned_ids(account_id):
+            if await self.list_timelines.is_cached(list_id):
                 await self._rebuild_list(list_id)
                 rebuilt += 1
         return rebuilt
 
     async def rebuild_public(self, account_ids: Sequence[AccountId]) -> int:
-        """The newest posts of all these authors; the number of entries."""
-        stale = await self._public.read(ABOVE_ALL_IDS, 2 * self._public_cap, upward=False)
+        """Rebuild the public timeline from the newest posts of these authors. Return the number of entries."""
+        stale = await self.public.read(ABOVE_ALL_IDS, 2 * self.public_cap, upward=False)
         ids = await self._newest_listed(account_ids)
-        await self._public.replace(stale, ids)
+        await self.public.replace(stale, ids)
         return len(ids)
 
     async def _newest_listed(self, account_ids: Sequence[AccountId]) -> list[PostId]:
-        """Unlisted posts, boosts and posts for followers stand in the profiles, too: they are passed over."""
+        """Return the newest public posts. Author feeds also have unlisted posts, boosts and posts for followers."""
         listed: list[PostId] = []
         edge = ABOVE_ALL_IDS
-        while len(listed) < self._public_cap:
-            ids = await merge_nearest(self._profiles, account_ids, edge, self._public_cap)
-            for start in range(0, len(ids), POSTS_AT_ONCE):
-                found = await self._posts.find_many(ids[start : start + POSTS_AT_ONCE])
-                listed += [id for id, post in found.items() if post.is_discoverable]
-            if len(ids) < self._public_cap:
+        while len(listed) < self.public_cap:
+            ids = await merge_nearest(self.profiles, account_ids, edge, self.public_cap)
+            for start in range(0, len(ids), POSTS_PER_BATCH):
+                posts = await self.posts.find_many(ids[start : start + POSTS_PER_BATCH])
+                listed += [id for id, post in posts.items() if post.is_discoverable]
+            if len(ids) < self.public_cap:
                 break
             edge = ids[-1]
-        return sorted(listed, reverse=True)[: self._public_cap]
+        return sorted(listed, reverse=True)[: self.public_cap]
 
     async def rebuild_tags(self, account_id: AccountId) -> int:
-        """The account's posts, put back under their tags; the number of entries.
+        """Add the account's posts to the timelines of their hashtags. Return the number of entries.
 
-        Nothing is taken out: what should not be there is hidden from readers.
+        Nothing is removed: readers do not see entries that should not be there.
         """
         entries, edge = 0, ABOVE_ALL_IDS
-        while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
-            posts = (await self._posts.find_many(ids)).values()
-            entries += await self._tags.add([post for post in posts if post.is_discoverable])
+        while ids := await self.profiles.read(account_id, edge, POSTS_PER_BATCH, upward=False):
+            posts = (await self.posts.find_many(ids)).values()
+            entries += await self.tags.add([post for post in posts if post.is_discoverable])
             edge = ids[-1]
         return entries
 
     async def rebuild_search(self, account_id: AccountId) -> int:
-        """The account's name and posts, put back into the search index; the number of posts.
+        """Add the account's name and posts to the search index. Return the number of posts.
 
-        Nothing is taken out: what should not be there is hidden from readers.
+        Nothing is removed: readers do not see entries that should not be there.
         """
-        found, edge = 0, ABOVE_ALL_IDS
-        await self._indexing.update_names([account_id])
-        while ids := await self._profiles.read(account_id, edge, POSTS_AT_ONCE, upward=False):
-            posts = (await self._posts.find_many(ids)).values()
-            await self._indexing.add_posts(posts)
-            found += sum(post.is_discoverable for post in posts)
+        count, edge = 0, ABOVE_ALL_IDS
+        await self.indexing.update_names([account_id])
+        while ids := await self.profiles.read(account_id, edge, POSTS_PER_BATCH, upward=False):
+            posts = (await self.posts.find_many(ids)).values()
+            await self.indexing.add_posts(posts)
+            count += sum(post.is_discoverable for post in posts)
             edge = ids[-1]
-        return found
+        return count
 
     async def _rebuild_list(self, list_id: ListId) -> None:
-        await self._list_timelines.invalidate(list_id)
-        await self._reading.list_skeleton(list_id).rebuild()
+        await self.list_timelines.invalidate(list_id)
+        await self.reading.list_skeleton(list_id).rebuild()

@@ -1,7 +1,7 @@
-"""A worker's turn at a post: pass after pass, the next one read while the last ones are being delivered.
+"""A time slice of a fan-out job: passes one after another, the next one read while earlier ones are delivered.
 
-One after another, the worker would wait for the server and the server for the worker. A turn ends by the
-clock, so that what follows from it is stored before long, and others come in between.
+Without this overlap, worker and server would wait for each other. A slice ends by the clock, so that the rest of the
+job is stored as a new job soon, and other jobs run in between.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 from timelines.graph.follow import PassCursor, PassPage
 
 SLICE_MS = 20
-"""So long a job reads on; what it has read by then it still delivers."""
+"""The time in which a job reads passes. Passes that were read by then are still delivered."""
 MAX_CONCURRENT_PASSES = 3
-"""Passes under way: the server works on one while others are written, trimmed after and told of."""
+"""Passes that are delivered at the same time: pushes, trims and live messages overlap."""
 
 T = TypeVar("T")
 Id = TypeVar("Id", bound=int)
@@ -22,9 +22,9 @@ Read = Callable[[PassCursor], Coroutine[Any, Any, PassPage[Id]]]
 Deliver = Callable[[PassPage[Id]], Coroutine[Any, Any, None]]
 
 
-def slice_end(turn_s: float) -> float:
-    """When a turn is over that begins now, by the loop's clock."""
-    return asyncio.get_running_loop().time() + turn_s
+def slice_end(slice_s: float) -> float:
+    """Return the end of a slice that begins now, by the clock of the loop."""
+    return asyncio.get_running_loop().time() + slice_s
 
 
 def slice_is_over(until: float) -> bool:
@@ -32,16 +32,16 @@ def slice_is_over(until: float) -> bool:
 
 
 async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float) -> PassPage[Id]:
-    """Deliver `page` and those behind it until the loop's clock shows `until`; the last one delivered.
+    """Deliver `page` and the pages behind it until the clock of the loop shows `until`. Return the last one.
 
-    Raises what reading or delivering raised, once nothing is under way any more.
+    Raises the errors of reading and delivering, after all tasks have ended.
     """
     delivering: deque[asyncio.Task[None]] = deque()
     reading: asyncio.Task[PassPage[Id]] | None = None
     try:
         while True:
             if page.next is not None and not slice_is_over(until):
-                # Before the page is delivered: its bytes would stand in the way of a short question.
+                # Start the next read first, so that it is not queued behind the large write.
                 reading = asyncio.create_task(read(page.next))
             if len(delivering) == MAX_CONCURRENT_PASSES:
                 await delivering.popleft()
@@ -61,12 +61,12 @@ async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *,
 
 
 async def run_concurrently(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
-    """What `work` answers, once the others are done as well.
+    """Return the result of `work` after all coroutines have ended.
 
-    Raises what one of them raised, once nothing is under way any more: who tries again is alone.
+    Raises the error of one coroutine, but only after all have ended, so that a retry runs alone.
     """
-    answers = await asyncio.gather(work, *others, return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-    return cast(T, answers[0])
+    results = await asyncio.gather(work, *others, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return cast(T, results[0])

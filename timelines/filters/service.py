@@ -1,6 +1,7 @@
 """Keyword filters as their owner makes them; held against texts at every read (services/looking_up.py)."""
 
 import unicodedata
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -12,16 +13,16 @@ from timelines.text.tokenizer import folded
 from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter
 
 
+@dataclass(kw_only=True, slots=True)
 class FilterService:
     """`cap` may be passed by as many as there are concurrent requests."""
 
-    def __init__(self, *, filters: Filters, cap: int = FILTERS_CAP) -> None:
-        self._filters = filters
-        self._cap = cap
+    filters: Filters
+    cap: int = FILTERS_CAP
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
         """In the order they were made; those that are over stand until they are changed or deleted."""
-        return await self._filters.all(account_id)
+        return await self.filters.all(account_id)
 
     async def add(
         self,
@@ -34,9 +35,9 @@ class FilterService:
     ) -> KeywordFilter:
         """Raises FilterInvalid, FiltersCapReached."""
         phrase = normalize_phrase(phrase)
-        if len(await self._filters.all(account_id)) >= self._cap:
+        if len(await self.filters.all(account_id)) >= self.cap:
             raise FiltersCapReached
-        return await self._filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
+        return await self.filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
 
     async def edit(
         self,
@@ -50,13 +51,13 @@ class FilterService:
     ) -> KeywordFilter:
         """Raises FilterInvalid, FilterNotFound."""
         changed = KeywordFilter(number, normalize_phrase(phrase), action, until_ms, whole_word)
-        if not await self._filters.replace(account_id, changed):
+        if not await self.filters.replace(account_id, changed):
             raise FilterNotFound
         return changed
 
     async def delete(self, *, account_id: AccountId, number: int) -> bool:
         """What it hid is back at the next read. False: there was none of the number."""
-        return await self._filters.remove(account_id, number)
+        return await self.filters.remove(account_id, number)
 
 
 def normalize_phrase(phrase: str) -> str:

@@ -18,30 +18,30 @@ from timelines.visibility.rights import AllowedAuthors
 EMPTY_EXPRESSION = ListExpression("union", ())
 
 
+@dataclass(slots=True)
 class ListRules:
     """Reads the rule of a list: one round trip, and one more for each level of lists made of lists."""
 
-    def __init__(self, lists: Lists, members: ListMembers, follows: Follows) -> None:
-        self._lists = lists
-        self._members = members
-        self._follows = follows
+    lists: Lists
+    members: ListMembers
+    follows: Follows
 
     async def find(self, list_id: ListId) -> "ListRule":
         """Of a list that does not stand: nobody's posts."""
-        found = await self._lists.find(list_id)
+        found = await self.lists.find(list_id)
         if found is None:
-            return ListRule(list_id, None, EMPTY_EXPRESSION, self._members, self._follows)
+            return ListRule(list_id, None, EMPTY_EXPRESSION, self.members, self.follows)
         return await self.load(found)
 
     async def load(self, found: AccountList) -> "ListRule":
         made = None if found.operation is None else await self._made(found)
-        return ListRule(found.id, found, made, self._members, self._follows)
+        return ListRule(found.id, found, made, self.members, self.follows)
 
     async def load_many(self, lists: Iterable[AccountList]) -> list["ListRule"]:
         """Of lists of one owner, the parts of all of them read together."""
         lists = list(lists)
         known = await self._known(lists)
-        return [ListRule(each.id, each, _expression(each, known), self._members, self._follows) for each in lists]
+        return [ListRule(each.id, each, _expression(each, known), self.members, self.follows) for each in lists]
 
     async def _made(self, found: AccountList) -> ListExpression:
         return _expression(found, await self._known([found])) or EMPTY_EXPRESSION
@@ -54,7 +54,7 @@ class ListRules:
             wanted = {part for each in level for part in each.parts} - known.keys()
             if not wanted:
                 break
-            level = [each for each in await self._lists.find_many(sorted(wanted)) if each is not None]
+            level = [each for each in await self.lists.find_many(sorted(wanted)) if each is not None]
             known |= {each.id: each for each in level}
         return known
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -36,29 +36,18 @@ class LiveEvents(Protocol):
     async def lists_changed(self, owner_id: AccountId) -> None: ...
 
 
+@dataclass(kw_only=True, slots=True)
 class ListService:
     """`members_cap` and `lists_cap` may be passed by as many as there are concurrent requests."""
 
-    def __init__(
-        self,
-        *,
-        lists: Lists,
-        members: ListMembers,
-        accounts: Authors,
-        timelines: TimelineCache,
-        rules: ListRules,
-        live: LiveEvents,
-        members_cap: int,
-        lists_cap: int = LISTS_PER_ACCOUNT,
-    ) -> None:
-        self._lists = lists
-        self._members = members
-        self._accounts = accounts
-        self._timelines = timelines
-        self._rules = rules
-        self._live = live
-        self._members_cap = members_cap
-        self._lists_cap = lists_cap
+    repository: Lists
+    memberships: ListMembers
+    accounts: Authors
+    timelines: TimelineCache
+    rules: ListRules
+    live: LiveEvents
+    members_cap: int
+    lists_cap: int = LISTS_PER_ACCOUNT
 
     async def create(
         self,
@@ -76,9 +65,9 @@ class ListService:
         found = AccountList(NEW, owner_id, validate_title(title), now_ms)
         if operation is not None:
             found = await self._made(found, operation, parts)
-        if await self._lists.count(owner_id) >= self._lists_cap:
+        if await self.repository.count(owner_id) >= self.lists_cap:
             raise ListsCapReached
-        return await self._lists.add(found)
+        return await self.repository.add(found)
 
     async def edit(
         self,
@@ -107,29 +96,29 @@ class ListService:
             found = await self._made(found, made_by, found.parts if parts is None else parts)
         if exclusive is not None:
             validate_exclusive(found, exclusive)
-        if not await self._lists.edit(found):
+        if not await self.repository.edit(found):
             raise ListNotFound
         if exclusive is not None:
-            await self._lists.set_exclusive(owner_id, list_id, exclusive)
+            await self.repository.set_exclusive(owner_id, list_id, exclusive)
         if replies is not None or operation is not None or parts is not None:
-            await self._live.lists_changed(owner_id)
+            await self.live.lists_changed(owner_id)
         return found
 
     async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """The owner's lists whose members leave home."""
-        return await self._lists.exclusive_ids(owner_id)
+        return await self.repository.exclusive_ids(owner_id)
 
     async def rule(self, found: AccountList) -> ListRule:
         """What belongs on its timeline."""
-        return await self._rules.load(found)
+        return await self.rules.load(found)
 
     async def missing_parts(self, lists: Iterable[AccountList]) -> dict[ListId, tuple[ListId, ...]]:
         """Of virtual lists of one owner, what they were made of and is deleted."""
-        return {rule.list_id: rule.missing_parts for rule in await self._rules.load_many(lists)}
+        return {rule.list_id: rule.missing_parts for rule in await self.rules.load_many(lists)}
 
     async def all_lists(self, owner_id: AccountId) -> list[AccountList]:
         """Every list of the owner, for choosing parts; bounded by LISTS_PER_ACCOUNT."""
-        found = await self._lists.find_many(await self._lists.owned_ids(owner_id))
+        found = await self.repository.find_many(await self.repository.owned_ids(owner_id))
         return [each for each in found if each is not None]
 
     async def delete(self, *, owner_id: AccountId, list_id: ListId) -> None:
@@ -137,33 +126,33 @@ class ListService:
 
         Repeating it within a day is a success that changes nothing; later there is no such list.
         """
-        marked = await self._lists.mark_deleted(owner_id, list_id)
-        if not marked and not await self._lists.is_indexed(owner_id, list_id):
+        marked = await self.repository.mark_deleted(owner_id, list_id)
+        if not marked and not await self.repository.is_indexed(owner_id, list_id):
             raise ListNotFound
         await self._erase(owner_id, list_id)
 
     async def get(self, *, owner_id: AccountId, list_id: ListId) -> AccountList:
         """One's own list. Raises ListNotFound for those of others, as for none."""
-        found = await self._lists.find(list_id)
+        found = await self.repository.find(list_id)
         if found is None or found.owner_id != owner_id:
             raise ListNotFound
         return found
 
     async def owner_of(self, list_id: ListId) -> AccountId | None:
         """Whose list it is; None where there is none."""
-        found = await self._lists.find(list_id)
+        found = await self.repository.find(list_id)
         return found.owner_id if found else None
 
     async def lists(self, owner_id: AccountId, cursor: ListId | None = None, limit: int = 30) -> ListPage:
         """One's own lists, oldest first."""
-        return await self._lists.page(owner_id, cursor, limit)
+        return await self.repository.page(owner_id, cursor, limit)
 
     async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
         """Put an account on a list, whether followed or not. False: it was on it already."""
         require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
-        await require_visible(self._accounts, account_id)
+        await require_visible(self.accounts, account_id)
         async with self._changing(list_id):
-            if await self._members.count(list_id) >= self._members_cap:
+            if await self.memberships.count(list_id) >= self.members_cap:
                 return await self._repeated(list_id, account_id)
             return await self._add(owner_id, list_id, account_id, now_ms)
 
@@ -171,25 +160,25 @@ class ListService:
         """Take an account off a list. False: it was not on it."""
         require_own_members(await self.get(owner_id=owner_id, list_id=list_id))
         async with self._changing(list_id):
-            return await self._members.remove(list_id, account_id)
+            return await self.memberships.remove(list_id, account_id)
 
     async def members(
         self, *, owner_id: AccountId, list_id: ListId, cursor: FollowCursor | None = None, limit: int = 30
     ) -> FollowPage:
         """Newest members first; of a virtual list, the newest accounts."""
         found = await self.get(owner_id=owner_id, list_id=list_id)
-        read: ReadPage = partial(self._members.page, list_id)
+        read: ReadPage = partial(self.memberships.page, list_id)
         if found.operation is not None:
-            read = partial(page_of_ids, await (await self._rules.load(found)).member_ids())
-        return await load_visible_page(self._accounts, read, cursor, limit)
+            read = partial(page_of_ids, await (await self.rules.load(found)).member_ids())
+        return await load_visible_page(self.accounts, read, cursor, limit)
 
     async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
         """How many members each of one's lists has; suspended accounts count on."""
         lists = list(lists)
-        counts = await self._members.counts([each.id for each in lists if each.operation is None])
-        rules = await self._rules.load_many(each for each in lists if each.operation is not None)
+        counts = await self.memberships.counts([each.id for each in lists if each.operation is None])
+        rules = await self.rules.load_many(each for each in lists if each.operation is not None)
         leaves = {leaf for rule in rules for leaf in rule.leaves}
-        on = {leaf: await self._members.member_ids(leaf) for leaf in leaves}  # once, however many are made of it
+        on = {leaf: await self.memberships.member_ids(leaf) for leaf in leaves}  # once, however many are made of it
         for rule in rules:
             counts[rule.list_id] = len(rule.expression.members(on)) if rule.expression is not None else 0
         return counts
@@ -200,34 +189,34 @@ class ListService:
         return with_parts(found, operation, parts, known)
 
     async def _erase(self, owner_id: AccountId, list_id: ListId) -> None:
-        while await self._members.remove_members(list_id, MEMBERS_PER_ROUND):
+        while await self.memberships.remove_members(list_id, MEMBERS_PER_ROUND):
             pass
-        await self._timelines.invalidate(list_id)
-        await self._lists.erase(owner_id, list_id)
+        await self.timelines.invalidate(list_id)
+        await self.repository.erase(owner_id, list_id)
 
     async def _repeated(self, list_id: ListId, account_id: AccountId) -> bool:
         """At the cap, a member that is on the list is no error, but a new one is."""
-        if not await self._members.has(list_id, account_id):
+        if not await self.memberships.has(list_id, account_id):
             raise ListMembersCapReached
         return False
 
     async def _add(self, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
         """Add the member, look again: what was deleted meanwhile may be swept of its edges already."""
-        if not await self._members.add(list_id, account_id, now_ms):
+        if not await self.memberships.add(list_id, account_id, now_ms):
             return False
         try:
             await self.get(owner_id=owner_id, list_id=list_id)
-            await require_visible(self._accounts, account_id)
+            await require_visible(self.accounts, account_id)
         except (ListNotFound, AccountNotFound):
-            await self._members.remove(list_id, account_id)
+            await self.memberships.remove(list_id, account_id)
             raise
         return True
 
     @asynccontextmanager
     async def _changing(self, list_id: ListId) -> AsyncIterator[None]:
         """Forget the list timeline before and after, also when nothing changed: the next read rebuilds it."""
-        await self._timelines.invalidate(list_id)
+        await self.timelines.invalidate(list_id)
         try:
             yield
         finally:
-            await self._timelines.invalidate(list_id)
+            await self.timelines.invalidate(list_id)

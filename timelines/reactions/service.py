@@ -5,6 +5,7 @@ a crash left half done. Every answer is the original with its counts as they are
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 
 from accounts.domain import Author
@@ -31,56 +32,42 @@ from timelines.visibility.rights import ViewContext, may_boost
 from timelines.visibility.viewer_state import read_viewer_relations
 
 
+@dataclass(kw_only=True, slots=True)
 class ReactionsService:
     """`check_room` raises StoreFull: nothing new is taken where memory ends."""
 
-    def __init__(
-        self,
-        *,
-        reactions: Reactions,
-        bookmarks: Bookmarks,
-        boosts: BoostService,
-        pipeline: ReadPipeline,
-        posts: PostRepository,
-        visible_accounts: "VisibleAccounts",
-        live: PostAnnouncer,
-        notifications: ReactionNotifier,
-        track_pending: TrackPending,
-        check_room: Callable[[], Awaitable[None]],
-        limits: ActionLimits,
-    ) -> None:
-        self._limits = limits
-        self._reactions = reactions
-        self._bookmarks = bookmarks
-        self._boosting = boosts
-        self._pipeline = pipeline
-        self._posts = posts
-        self._seen = visible_accounts
-        self._live = live
-        self._noticing = notifications
-        self._owing = track_pending
-        self._check_room = check_room
+    reactions: Reactions
+    bookmark_repository: Bookmarks
+    boosts: BoostService
+    pipeline: ReadPipeline
+    posts: PostRepository
+    visible_accounts: "VisibleAccounts"
+    live: PostAnnouncer
+    notifications: ReactionNotifier
+    track_pending: TrackPending
+    check_room: Callable[[], Awaitable[None]]
+    limits: ActionLimits
 
     async def like(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """Raises PostNotFound where the post is hidden or gone."""
         original = (await self._seen_by(post_id, account_id)).post
-        await self._check_room()
-        async with self._owing(PendingNotification("like", account_id, original.author_id, original.id)):
+        await self.check_room()
+        async with self.track_pending(PendingNotification("like", account_id, original.author_id, original.id)):
             try:
-                await self._reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
+                await self.reactions.add(ReactionKind.LIKE, original.id, account_id, now_ms)
             except PostGone as gone:
                 raise PostNotFound from gone
-            await self._reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
-            await self._noticing.liked(account_id=account_id, post=original, now_ms=now_ms)
-        await self._live.counts_changed(original.id)
+            await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
+            await self.notifications.liked(account_id=account_id, post=original, now_ms=now_ms)
+        await self.live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
 
     async def unlike(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Raises PostNotFound where the post is hidden or gone: the like is gone all the same."""
         original = await self._original(post_id)
-        await self._reactions.remove(ReactionKind.LIKE, original.id, account_id)
-        await self._reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
-        await self._live.counts_changed(original.id)
+        await self.reactions.remove(ReactionKind.LIKE, original.id, account_id)
+        await self.reactions.sync_index(ReactionKind.LIKE, original.id, account_id)
+        await self.live.counts_changed(original.id)
         return await self._seen_by(original.id, account_id)
 
     async def boost(
@@ -90,40 +77,40 @@ class ReactionsService:
 
         Raises NotBoostable if not everybody may see the post, PostNotFound, RateLimited, StoreFull, PostUnconfirmed.
         """
-        async with self._limits.refundable(caller, "post"):
+        async with self.limits.refundable(caller, "post"):
             entry = await self._seen_by(post_id, account_id)
-            await self._check_room()
+            await self.check_room()
             is_boosted = entry.viewer is not None and entry.viewer.boosted
             if not is_boosted and not may_boost(entry.post, entry.author):
                 raise NotBoostable
-            await self._boosting.boost(account_id, entry.post, now_ms)
+            await self.boosts.boost(account_id, entry.post, now_ms)
             return await self._seen_by(entry.post.id, account_id)
 
     async def unboost(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Raises PostNotFound as unlike does."""
         original = await self._original(post_id)
-        await self._boosting.unboost(account_id, original.id)
+        await self.boosts.unboost(account_id, original.id)
         return await self._seen_by(original.id, account_id)
 
     async def bookmark(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
         """For oneself alone: nobody is told. Raises PostNotFound, StoreFull."""
         original = (await self._seen_by(post_id, account_id)).post
-        await self._check_room()
-        await self._bookmarks.add(account_id, original.id, now_ms)
+        await self.check_room()
+        await self.bookmark_repository.add(account_id, original.id, now_ms)
         return await self._seen_by(original.id, account_id)
 
     async def unbookmark(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
         """Raises PostNotFound as unlike does."""
-        post = await self._posts.find(post_id)
+        post = await self.posts.find(post_id)
         original_id = post.shown_id if post else post_id
-        await self._bookmarks.remove(account_id, original_id)
+        await self.bookmark_repository.remove(account_id, original_id)
         return await self._seen_by(original_id, account_id)
 
     async def bookmarks(
         self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
     ) -> BookmarksPage:
         """The last bookmarked first."""
-        return await bookmarks_page(self._bookmarks, self._pipeline, account_id, cursor, limit)
+        return await bookmarks_page(self.bookmark_repository, self.pipeline, account_id, cursor, limit)
 
     async def likers(
         self,
@@ -150,14 +137,14 @@ class ReactionsService:
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """One round of taking back all that a deleted account did; True while something may be left."""
-        await self._bookmarks.delete_all(account_id)
-        likes = await self._reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
+        await self.bookmark_repository.delete_all(account_id)
+        likes = await self.reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
         for post_id in likes:
-            await self._reactions.remove(ReactionKind.LIKE, post_id, account_id)
-        await self._reactions.remove_from_index(ReactionKind.LIKE, account_id, likes)
-        boosts = await self._reactions.reacted_post_ids(ReactionKind.BOOST, account_id, limit)
+            await self.reactions.remove(ReactionKind.LIKE, post_id, account_id)
+        await self.reactions.remove_from_index(ReactionKind.LIKE, account_id, likes)
+        boosts = await self.reactions.reacted_post_ids(ReactionKind.BOOST, account_id, limit)
         for post_id in boosts:
-            await self._boosting.unboost(account_id, post_id)
+            await self.boosts.unboost(account_id, post_id)
         return bool(likes or boosts)
 
     async def _accounts(
@@ -170,52 +157,52 @@ class ReactionsService:
         apart: FindBlocked | None = None,
     ) -> FollowPage:
         entry = await self._seen_by(post_id, viewer_id)
-        read = partial(self._reactions.accounts, kind, entry.post.id)
-        return await load_visible_page(self._seen.for_viewer(viewer_id), read, cursor, limit, apart)
+        read = partial(self.reactions.accounts, kind, entry.post.id)
+        return await load_visible_page(self.visible_accounts.for_viewer(viewer_id), read, cursor, limit, apart)
 
     async def _unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
-        authors = await self._seen.authors(ids, viewer_id)
+        authors = await self.visible_accounts.authors(ids, viewer_id)
         private = {id for id, author in authors.items() if author.private and id != viewer_id}
         if not private or viewer_id is None:
             return private
-        return private - await self._pipeline.sources.follows.followed_among(viewer_id, private)
+        return private - await self.pipeline.sources.follows.followed_among(viewer_id, private)
 
     async def _seen_by(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
         """The original as the reader may see it. Raises PostNotFound."""
-        found = await self._pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
+        found = await self.pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
         if not found:
             raise PostNotFound
         return found[0].shown
 
     async def _original(self, post_id: PostId) -> Post:
         """Whoever may see it: to take something back. Raises PostNotFound."""
-        post = await self._posts.find(post_id)
+        post = await self.posts.find(post_id)
         if post is not None and post.boost_of is not None:
-            post = await self._posts.find(post.boost_of)
+            post = await self.posts.find(post.boost_of)
         if post is None:
             raise PostNotFound
         return post
 
 
+@dataclass(slots=True)
 class VisibleAccounts:
     """Accounts as a viewer may see them in a row of names: blocked, blocking and muted ones are left out."""
 
-    def __init__(self, store: Store, accounts: AuthorReads, clock: TimeSource) -> None:
-        self._store = store
-        self._accounts = accounts
-        self._clock = clock
+    store: Store
+    accounts: AuthorReads
+    clock: TimeSource
 
     def for_viewer(self, viewer_id: AccountId | None) -> "ViewerAccounts":
         return ViewerAccounts(self, viewer_id)
 
     async def authors(self, ids: Iterable[AccountId], viewer_id: AccountId | None) -> Mapping[AccountId, Author]:
         asked = list(ids)
-        authors = self._accounts.read_authors(asked)
+        authors = self.accounts.read_authors(asked)
         if viewer_id is None:
-            everybody: Mapping[AccountId, Author] = (await self._store.read(authors))[0]
+            everybody: Mapping[AccountId, Author] = (await self.store.read(authors))[0]
             return everybody
-        state = read_viewer_relations(viewer_id, (), asked, self._clock.now_ms())
-        found, reader = await self._store.read(authors, state)
+        state = read_viewer_relations(viewer_id, (), asked, self.clock.now_ms())
+        found, reader = await self.store.read(authors, state)
         hidden = reader.blocks | reader.blocked_by | reader.muted
         return {id: author for id, author in found.items() if id not in hidden}
 

@@ -36,8 +36,8 @@ def service(
     timelines: RecordingTimelineCache,
 ) -> ListService:
     return ListService(
-        lists=lists,
-        members=members,
+        repository=lists,
+        memberships=members,
         accounts=people,
         timelines=timelines,
         rules=ListRules(lists, members, Follows(store, partitions=16, following_cap=100)),

@@ -11,8 +11,8 @@ from socialsite.store import Command, Node, Reply, Store, StoreUnavailable
 from tests.support.nodes import SingleNodeTopology
 from tests.support.scripting import run_command
 from timelines import keys
-from timelines.cached_timelines import pushing as cached_pushing
-from timelines.cached_timelines.pushing import PUSH_PART
+from timelines.cached_timelines import delivery as cached_pushing
+from timelines.cached_timelines.delivery import PUSHES_PER_ROUND_TRIP
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
 
@@ -95,8 +95,12 @@ async def test_an_id_is_late_once_it_is_older_than_two_seconds(homes: CachedTime
 async def test_a_pass_reaches_the_first_and_the_last_of_each_of_its_parts(
     homes: CachedTimelines, store: Store, parts: int
 ) -> None:
-    owners = range(1, parts * PUSH_PART + 1)
-    edges = [owner for part in range(parts) for owner in (part * PUSH_PART + 1, (part + 1) * PUSH_PART)]
+    owners = range(1, parts * PUSHES_PER_ROUND_TRIP + 1)
+    edges = [
+        owner
+        for part in range(parts)
+        for owner in (part * PUSHES_PER_ROUND_TRIP + 1, (part + 1) * PUSHES_PER_ROUND_TRIP)
+    ]
     for owner in edges:
         await run_command(store, "RPUSH", keys.home_timeline(owner), "-0")
     await homes.push(owners, at(0))
@@ -127,7 +131,7 @@ async def test_what_a_lost_push_reached_is_deleted_when_its_server_answers_again
     store: Store, monkeypatch: pytest.MonkeyPatch, away_s: float, is_left: bool
 ) -> None:
     """Not for ever: who pushes says that it failed, and is asked to do it again."""
-    monkeypatch.setattr(cached_pushing, "FORGET_WAIT_S", 0.02)
+    monkeypatch.setattr(cached_pushing, "INVALIDATE_WAIT_S", 0.02)
     home = store.node(keys.home_timeline(ALICE))
     node = Unreachable(home if home in store.nodes else store.nodes[0], away_s)
     await fill(store, ALICE, 1)

@@ -8,7 +8,7 @@ from socialsite.ids import AccountId
 from socialsite.store import Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.cached_timelines.pushing import INSERT, TRIM
+from timelines.cached_timelines.delivery import INSERT, TRIM
 from timelines.cached_timelines.repository import BEGIN, FINISH
 
 HOME = keys.home_timeline(AccountId(42))

@@ -5,7 +5,7 @@ import pytest
 from socialsite.ids import PostId, id_at
 from socialsite.store.errors import CommandRefused
 from timelines import keys
-from timelines.cached_timelines.pushing import encode_pushes, require_length, shortest_first
+from timelines.cached_timelines.delivery import encode_pushes, require_length, shortest_first
 from timelines.cached_timelines.repository import parse_cached_head
 from timelines.cached_timelines.spec import MAX_DISORDER_MS
 
