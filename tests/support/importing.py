@@ -9,10 +9,10 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
-from timelines.importing.rows import RowRules, ms_of_date
+from timelines.importing.rows import RowRules, parse_date
 from timelines.posts.post import Post
 
-NOW_MS = ms_of_date("2026-11-20T12:00:00Z")
+NOW_MS = parse_date("2026-11-20T12:00:00Z")
 RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)
 
 

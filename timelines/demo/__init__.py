@@ -1,1 +1,1 @@
-"""Data of the demo (posts, accounts, follows) and the script that made it; see NOTICE."""
+"""The demo: its data (see NOTICE) and its loader. tests/support/demo_build.py made the data."""

@@ -1,7 +1,7 @@
-"""The demonstration: a few hundred real posts a language, a follow graph, three accounts to log in with.
+"""Load the demo: a few hundred real posts in each language, a follow graph, three accounts to log in with.
 
-Data and licences: timelines/demo. Safe to repeat: nothing comes twice, what was stopped is finished. Times
-are moved so that the newest post is three minutes old at the first load.
+NOTICE names the sources and licences. A load may be repeated: it completes an interrupted one and duplicates nothing.
+Times are shifted so that the newest post is three minutes old at the first load.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -17,23 +17,31 @@ from accounts.accounts.service import AccountService
 from accounts.errors import HandleTaken
 from socialsite.batches import batches
 from socialsite.ids import AccountId
-from timelines.demo.people import LOGIN_ACCOUNTS, Person
 from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions, shift_to
+from timelines.importing.posts import PostsImport, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
 
-FILES: Final = Path(__file__).parent.parent / "demo"
+FILES: Final = Path(__file__).parent
+LOGIN_HANDLES: Final = ("alice", "bob", "carol")
 MAX_GRAPHEMES: Final = 500
 PROFILES_AT_ONCE: Final = 50
-REACTED_TO: Final = 60
-"""Of the newest posts, so that the first pages look used."""
-LIKES: Final = (0, 0, 0, 1, 1, 2, 3, 6)
+POSTS_WITH_REACTIONS: Final = 60  # the newest ones, so that the first pages look used
+LIKES_PER_POST: Final = (0, 0, 0, 1, 1, 2, 3, 6)
 REACTIONS_AT_ONCE: Final = 20
 
-_person_decoder = msgspec.json.Decoder(dict[str, str])
+_profile_decoder = msgspec.json.Decoder(dict[str, str])
+
+
+class Profile(NamedTuple):
+    """A line of accounts.jsonl.gz."""
+
+    handle: str
+    display_name: str
+    language: str
+    bio: str = ""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -48,14 +56,14 @@ class DemoLoader:
 
     async def load(self, now_ms: int) -> list[tuple[str, str]]:
         """Load the demonstration in a second or two. Returns (handle, password) of each account to log in with."""
-        logins = [(person.handle, f"{person.handle}-in-wonderland") for person in LOGIN_ACCOUNTS.people]
+        logins = [(handle, f"{handle}-in-wonderland") for handle in LOGIN_HANDLES]
         for handle, password in logins:
             await self._sign_up(handle, password, now_ms)
         graph = LineFile(FILES / "graph.tsv.gz")
         await self.graph_import.run(graph, GraphOptions(handle_prefix=""), Tally(), now_ms)
         owners = await self._create_profiles(now_ms)
         posts = LineFile(FILES / "posts.jsonl.gz")
-        rules = RowRules(MAX_GRAPHEMES, latest_ms=now_ms, shift_ms=shift_to(posts, now_ms))
+        rules = RowRules(MAX_GRAPHEMES, latest_ms=now_ms, shift_ms=compute_shift(posts, now_ms))
         await self.posts_import.run(posts, PostsOptions(rules), Tally(), now_ms)
         await self._react(owners, now_ms)
         return logins
@@ -70,32 +78,32 @@ class DemoLoader:
         """Like the newest posts and boost a few, the same at each load."""
         draw = Random("reactions")  # noqa: S311  a repeatable draw is the point
         people = [owners[handle] for handle in sorted(owners)]
-        page = await self.reading.public(viewer_id=None, limit=REACTED_TO)
+        page = await self.reading.public(viewer_id=None, limit=POSTS_WITH_REACTIONS)
         like, boost = self.reactions.like, self.reactions.boost
         acts: list[Awaitable[object]] = []
         for number, entry in enumerate(page.entries):
-            for account_id in draw.sample(people, draw.choice(LIKES)):
+            for account_id in draw.sample(people, draw.choice(LIKES_PER_POST)):
                 acts.append(like(account_id=account_id, post_id=entry.id, now_ms=now_ms))
             if number % 12 == 7:
                 acts.append(boost(account_id=draw.choice(people), post_id=entry.id, now_ms=now_ms))
-        for some in batches(acts, REACTIONS_AT_ONCE):
-            await asyncio.gather(*some)
+        for batch in batches(acts, REACTIONS_AT_ONCE):
+            await asyncio.gather(*batch)
 
     async def _create_profiles(self, now_ms: int) -> dict[str, AccountId]:
         """Give the accounts their names. Returns their ids by handle."""
         lines = LineFile(FILES / "accounts.jsonl.gz").lines(Tally())
-        people = [Person(**_person_decoder.decode(line)) for _, line in lines]
-        owners = await self.accounts.import_accounts(handles=[person.handle for person in people], now_ms=now_ms)
-        for some in batches(people, PROFILES_AT_ONCE):
+        profiles = [Profile(**_profile_decoder.decode(line)) for _, line in lines]
+        owners = await self.accounts.import_accounts(handles=[profile.handle for profile in profiles], now_ms=now_ms)
+        for batch in batches(profiles, PROFILES_AT_ONCE):
             await asyncio.gather(
                 *(
                     self.accounts.edit_profile(
-                        account_id=owners[person.handle],
-                        display_name=person.display_name,
-                        bio=person.bio,
+                        account_id=owners[profile.handle],
+                        display_name=profile.display_name,
+                        bio=profile.bio,
                         link="",
                     )
-                    for person in some
+                    for profile in batch
                 )
             )
         return owners

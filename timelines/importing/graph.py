@@ -1,7 +1,7 @@
-"""Imports a follow graph: `source<TAB>target` lines become accounts and follows between them.
+"""Import a follow graph: `source<TAB>target` lines become accounts and follows between them.
 
-Safe to stop and to repeat: accounts and edges that stand are left as they are. Nothing is syndicated; the
-homes that a batch touches are deleted before and after it, as a follow does, and the next read rebuilds them.
+An import may be stopped and repeated: existing accounts and follows do not change. Nothing is fanned out: the home
+timelines that a batch affects are deleted before and after it, as a follow does, and the next read rebuilds them.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ Edge = tuple[str, str]  # handles: follower, followed
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """How a line is read. Plain: source follows target; `reverse`: target follows source; else both ways."""
+    """How a line is read: source follows target; with `reverse` the other way round, with `undirected` both ways."""
 
     handle_prefix: str = "n"
     undirected: bool = False
@@ -34,31 +34,22 @@ class GraphOptions:
     dry_run: bool = False
 
 
+@dataclass(kw_only=True, slots=True)
 class GraphImport:
-    """Counts `follows` (new ones), `standing` (already there), `self_loop`, `accounts`."""
+    """Counts new `follows`, `standing` (existed before), `self_loop` and `accounts`."""
 
-    def __init__(
-        self,
-        *,
-        accounts: AccountService,
-        follows: Follows,
-        homes: CachedTimelines,
-        ranks: GraphRanks,
-        following_cap: int,
-        edges_per_batch: int = EDGES_PER_BATCH,
-    ) -> None:
-        self._accounts = accounts
-        self._follows = follows
-        self._homes = homes
-        self._ranks = ranks
-        self._following_cap = following_cap
-        self._edges_per_batch = edges_per_batch
+    accounts: AccountService
+    follows: Follows
+    homes: CachedTimelines
+    ranks: GraphRanks
+    following_cap: int
+    edges_per_batch: int = EDGES_PER_BATCH
 
     async def run(self, file: LineFile, options: GraphOptions, tally: Tally, now_ms: int) -> None:
         """Raises OSError, EOFError or zlib.error for the file, StoreError for the store."""
         owners: dict[str, AccountId] = {}
         followers: Counter[str] = Counter()
-        for batch in batches(self._edges(file, options, tally), self._edges_per_batch):
+        for batch in batches(self._edges(file, options, tally), self.edges_per_batch):
             followers.update(followed for _, followed in batch)
             if options.dry_run:
                 tally.counts["follows"] += len(batch)
@@ -67,21 +58,21 @@ class GraphImport:
                 await self._add(batch, owners, tally, now_ms)
         tally.counts["accounts"] = len(owners)
         if not options.dry_run:
-            await self._ranks.record((owners[handle], count) for handle, count in followers.items())
+            await self.ranks.record((owners[handle], count) for handle, count in followers.items())
 
     def _edges(self, file: LineFile, options: GraphOptions, tally: Tally) -> Iterator[Edge]:
-        """The follows of the file; FOLLOWING_CAP is held over those that the file names."""
+        """Yield the follows of the file, of one follower at most `following_cap`."""
         following: Counter[str] = Counter()
         for number, line in file.lines(tally):
             try:
-                edges = follows_of(line, options)
+                edges = parse_follows(line, options)
             except LineRefused as refused:
                 tally.refuse(number, refused.reason)
                 continue
             if not edges:
                 tally.counts["self_loop"] += 1
             for follower, followed in edges:
-                if following[follower] >= self._following_cap:
+                if following[follower] >= self.following_cap:
                     tally.refuse(number, "following_cap")
                     continue
                 following[follower] += 1
@@ -89,26 +80,26 @@ class GraphImport:
 
     async def _add(self, batch: list[Edge], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
         unknown = {handle for edge in batch for handle in edge if handle not in owners}
-        owners |= await self._accounts.import_accounts(handles=sorted(unknown), now_ms=now_ms)
+        owners |= await self.accounts.import_accounts(handles=sorted(unknown), now_ms=now_ms)
         follows = [Follow(owners[follower], owners[followed], now_ms) for follower, followed in batch]
-        touched = sorted({follow.follower_id for follow in follows})
-        await self._forget(touched)
-        new = await self._follows.add_many(follows)
-        await self._forget(touched)
+        follower_ids = sorted({follow.follower_id for follow in follows})
+        await self._invalidate_homes(follower_ids)
+        new = await self.follows.add_many(follows)
+        await self._invalidate_homes(follower_ids)
         tally.counts["follows"] += new
         tally.counts["standing"] += len(follows) - new
 
-    async def _forget(self, account_ids: list[AccountId]) -> None:
-        for some in batches(account_ids, HOMES_PER_ROUND):
-            await self._homes.invalidate_many(some)
+    async def _invalidate_homes(self, account_ids: list[AccountId]) -> None:
+        for batch in batches(account_ids, HOMES_PER_ROUND):
+            await self.homes.invalidate_many(batch)
 
 
-def follows_of(line: bytes, options: GraphOptions) -> list[Edge]:
-    """The follows of one line: none for a self-loop. Raises LineRefused."""
+def parse_follows(line: bytes, options: GraphOptions) -> list[Edge]:
+    """Return the follows of one line, none for a self-loop. Raises LineRefused."""
     fields = line.split()
     if len(fields) != 2:
         raise LineRefused("columns")
-    source, target = (_handle(node, options.handle_prefix) for node in fields)
+    source, target = (_parse_handle(node, options.handle_prefix) for node in fields)
     if source == target:
         return []
     if options.undirected:
@@ -116,7 +107,7 @@ def follows_of(line: bytes, options: GraphOptions) -> list[Edge]:
     return [(target, source)] if options.reverse else [(source, target)]
 
 
-def _handle(node: bytes, prefix: str) -> str:
+def _parse_handle(node: bytes, prefix: str) -> str:
     try:
         return normalize_handle(prefix + node.decode())
     except (InvalidHandle, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What both imports share: the lines of a file, plain or gzipped, as a stream, and a tally of their fates."""
+"""Read the lines of an import file, plain or gzipped, as a stream, and count the results."""
 
 import gzip
 import io
@@ -6,18 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, cast
 
 GZIP_MAGIC = b"\x1f\x8b"
 LINE_BYTES_CAP = 1 << 20
 
-Item = TypeVar("Item")
 OnRefused = Callable[[int, str], None]
 OnBytes = Callable[[int], None]
 
 
 class LineRefused(ValueError):
-    """A line that cannot be imported; `reason` is a short code, counted and reported."""
+    """A line cannot be imported. `reason` is a short code, which is counted and reported."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -25,16 +24,16 @@ class LineRefused(ValueError):
 
 
 def ignore_refused(number: int, reason: str) -> None:
-    """Nobody wants the single lines."""
+    """Do nothing."""
 
 
 def ignore_bytes(position: int) -> None:
-    """Nobody watches."""
+    """Do nothing."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the lines. `on_refused` hears of each refused one (number from 1, reason)."""
+    """Counts of the results. `on_refused` is called with the number (from 1) and the reason of each refused line."""
 
     on_refused: OnRefused = ignore_refused
     counts: Counter[str] = field(default_factory=Counter)
@@ -47,15 +46,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class LineFile:
-    """A file of lines. `on_bytes` hears how far into it (as it lies on the disk) reading has come."""
+    """A file of lines. `on_bytes` is called with the number of bytes read from the disk so far."""
 
     path: Path
     on_bytes: OnBytes = ignore_bytes
 
     def lines(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
-        """(number, line) without blank lines and `#` comments; overlong ones are refused unread.
+        """Yield (number, line) without blank lines and `#` comments. Overlong lines are refused and not kept in memory.
 
-        Raises OSError, EOFError or zlib.error where the file cannot be read to its end.
+        Raises OSError, EOFError or zlib.error if the file cannot be read to its end.
         """
         with self.path.open("rb") as raw, _unpacked(raw) as stream:
             number = 0

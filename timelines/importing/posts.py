@@ -1,123 +1,129 @@
-"""Imports posts with their own times and replies; nothing is syndicated and nobody is told.
+"""Import posts with their own times and replies. Nothing is fanned out and nobody is notified.
 
-A segment of rows is bound to ids, written, placed, the cached timelines it touches are deleted, and only then
-are its sources marked done. What a stopped run left half-done, the next one does again under the same ids.
+A segment of rows is bound to ids, written and placed; the cached timelines that it affects are deleted; only then are
+its sources marked as done. The next run repeats what an interrupted run left half done, under the same ids.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
 
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.importing.authors import ImportAuthors, assigned_by_rank
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source
-from timelines.importing.rows import PostRow, RowRules, newest_ms
-from timelines.importing.threads import threaded
+from timelines.importing.rows import PostRow, RowRules, find_author, find_newest_ms
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.indexing import SearchIndexer
 
 ROWS_PER_SEGMENT = 10_000
+POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
 
 
-def shift_to(file: LineFile, now_ms: int) -> int:
-    """What to add to the times of a file to make its newest post three minutes old. Reads the file once."""
-    newest = newest_ms(line for _, line in file.lines(Tally()))
-    return 0 if newest is None else now_ms - SHIFT_MARGIN_MS - newest
+class NoGraph(Exception):
+    """Posts are to be assigned to the accounts of a graph, but no graph was imported."""
+
+
+def compute_shift(file: LineFile, now_ms: int) -> int:
+    """Return the ms to add to the times of a file to make its newest post three minutes old. Reads the file once."""
+    newest_ms = find_newest_ms(line for _, line in file.lines(Tally()))
+    return 0 if newest_ms is None else now_ms - SHIFT_MARGIN_MS - newest_ms
 
 
 @dataclass(frozen=True, slots=True)
 class PostsOptions:
-    """What is asked of an import of posts beside the rules of its rows."""
-
     rules: RowRules
     assign_to_graph: bool = False
     dry_run: bool = False
 
 
+@dataclass(kw_only=True, slots=True)
 class PostsImport:
-    """Counts `posts` (new ones), `standing` (already there), `deleted`, `replies`, `parent_missing`."""
+    """Counts new `posts`, `standing` (imported before), `deleted`, `replies` and `parent_missing`."""
 
-    def __init__(
-        self,
-        *,
-        accounts: AccountService,
-        posts: ImportedPosts,
-        public: PublicTimelineRepository,
-        touched: AffectedTimelines,
-        indexing: SearchIndexer,
-        ranks: GraphRanks,
-        standing: PostRepository,
-        rows_per_segment: int = ROWS_PER_SEGMENT,
-    ) -> None:
-        self._accounts = accounts
-        self._posts = posts
-        self._public = public
-        self._touched = touched
-        self._indexing = indexing
-        self._ranks = ranks
-        self._standing = standing
-        self._rows_per_segment = rows_per_segment
+    accounts: AccountService
+    posts: ImportedPosts
+    public: PublicTimelineRepository
+    touched: AffectedTimelines
+    indexing: SearchIndexer
+    ranks: GraphRanks
+    standing: PostRepository
+    rows_per_segment: int = ROWS_PER_SEGMENT
 
     async def run(self, file: LineFile, options: PostsOptions, tally: Tally, now_ms: int) -> None:
-        """Raises NoGraph; OSError, EOFError or zlib.error for the file, StoreError for the store."""
-        assigned = await assigned_by_rank(file, self._ranks) if options.assign_to_graph else {}
-        authors = ImportAuthors(self._accounts, assigned)
-        for rows in batches(self._rows(file, options.rules, tally), self._rows_per_segment):
+        """Raises NoGraph; OSError, EOFError or zlib.error for the file; StoreError for the store."""
+        owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
+        for rows in batches(self._read_rows(file, options.rules, tally), self.rows_per_segment):
             if options.dry_run:
                 tally.counts["posts"] += len(rows)
             else:
-                await self._import(rows, authors, tally, now_ms)
+                await self._import(rows, owners, tally, now_ms)
 
-    def _rows(self, file: LineFile, rules: RowRules, tally: Tally) -> Iterator[PostRow]:
+    async def _assign_by_rank(self, file: LineFile) -> dict[str, AccountId]:
+        """Assign the author of most posts to the account with most followers, and so on.
+
+        The other authors get accounts of their own names. Reads the file once. Raises NoGraph.
+        """
+        posts = Counter(author for _, line in file.lines(Tally()) if (author := find_author(line)) is not None)
+        authors = sorted(posts, key=lambda handle: (-posts[handle], handle))
+        account_ids = await self.ranks.most_followed(len(authors))
+        if not account_ids:
+            raise NoGraph
+        return dict(zip(authors, map(AccountId, account_ids), strict=False))
+
+    def _read_rows(self, file: LineFile, rules: RowRules, tally: Tally) -> Iterator[PostRow]:
         for number, line in file.lines(tally):
             try:
-                yield rules.row_of(number, line)
+                yield rules.parse(number, line)
             except LineRefused as refused:
                 tally.refuse(number, refused.reason)
 
-    async def _import(self, rows: list[PostRow], authors: ImportAuthors, tally: Tally, now_ms: int) -> None:
-        rows = self._once_each(rows, tally)
+    async def _import(self, segment: list[PostRow], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
+        """Import a segment, and add the accounts of its authors to `owners`."""
+        rows = self._drop_repeated(segment, tally)
         parents = {row.reply_to for row in rows if row.reply_to is not None}
-        sources = await self._posts.sources([*(row.source_id for row in rows), *parents])
+        sources = await self.posts.sources([*(row.source_id for row in rows), *parents])
         due = [row for row in rows if not (row.source_id in sources and sources[row.source_id].is_done)]
         tally.counts["standing"] += len(rows) - len(due)
         if not due:
             return
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]
-        sources |= await self._posts.claim(new)
-        owners = await authors.ids((row.handle for row in due), now_ms)
-        posts = await self._threaded([self._post(row, sources, owners, tally) for row in due])
+        sources |= await self.posts.claim(new)
+        handles = sorted({row.handle for row in due if row.handle not in owners})
+        owners |= await self.accounts.import_accounts(handles=handles, now_ms=now_ms)
+        posts = await self._with_threads([self._make_post(row, sources, owners, tally) for row in due])
         await self._publish(posts, tally)
-        await self._posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))
+        await self.posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))
 
     async def _publish(self, posts: Sequence[Post], tally: Tally) -> None:
-        """Timelines are forgotten before and after, as everywhere: a rebuild in flight is defeated."""
-        touched = await self._touched.of_authors({post.author_id for post in posts})
-        await touched.invalidate()
-        standing = await self._posts.write(posts)
-        await self._posts.place(standing)
-        for some in batches((post.id for post in standing), 1000):
-            await self._public.add_many(some)
-        await self._indexing.add_posts(standing)
-        await touched.invalidate()
-        tally.counts["posts"] += len(standing)
-        tally.counts["deleted"] += len(posts) - len(standing)
+        """Write posts. Cached timelines are deleted before and after, so that no concurrent rebuild misses them."""
+        affected = await self.touched.of_authors({post.author_id for post in posts})
+        await affected.invalidate()
+        existing = await self.posts.write(posts)
+        await self.posts.place(existing)
+        for batch in batches((post.id for post in existing), POSTS_PER_ROUND):
+            await self.public.add_many(batch)
+        await self.indexing.add_posts(existing)
+        await affected.invalidate()
+        tally.counts["posts"] += len(existing)
+        tally.counts["deleted"] += len(posts) - len(existing)
 
-    async def _threaded(self, posts: Sequence[Post]) -> list[Post]:
-        """The same, each with the author it answers and the first post of its thread."""
-        here = {post.id for post in posts}
-        before = {post.in_reply_to for post in posts if post.in_reply_to is not None} - here
-        return threaded(posts, await self._standing.find_many(sorted(before)))
+    async def _with_threads(self, posts: Sequence[Post]) -> list[Post]:
+        """Return the posts, each with the author of its parent and the first post of its thread."""
+        ids = {post.id for post in posts}
+        earlier = {post.in_reply_to for post in posts if post.in_reply_to is not None} - ids
+        return complete_threads(posts, await self.standing.find_many(sorted(earlier)))
 
     @staticmethod
-    def _once_each(rows: list[PostRow], tally: Tally) -> list[PostRow]:
-        """Rows of different sources; of one that comes twice the first counts."""
+    def _drop_repeated(rows: list[PostRow], tally: Tally) -> list[PostRow]:
+        """Return the first row of each source."""
         first: dict[str, PostRow] = {}
         for row in rows:
             if first.setdefault(row.source_id, row) is not row:
@@ -125,10 +131,51 @@ class PostsImport:
         return list(first.values())
 
     @staticmethod
-    def _post(row: PostRow, sources: dict[str, Source], owners: dict[str, AccountId], tally: Tally) -> Post:
+    def _make_post(row: PostRow, sources: dict[str, Source], owners: dict[str, AccountId], tally: Tally) -> Post:
         parent: PostId | None = None
         if row.reply_to is not None:
             source = sources.get(row.reply_to)
             parent = source.post_id if source is not None and row.reply_to != row.source_id else None
             tally.counts["parent_missing" if parent is None else "replies"] += 1
         return Post(sources[row.source_id].post_id, owners[row.handle], row.text, parent)
+
+
+def complete_threads(posts: Sequence[Post], earlier: Mapping[PostId, Post]) -> list[Post]:
+    """Return the posts with `reply_to_author_id` and `root_id`. `earlier` has their parents of other segments.
+
+    Rows that reply to each other in a circle are no thread: the link that closes the circle is removed.
+    """
+    threads = _Threads({post.id: post for post in posts}, earlier)
+    for post in posts:
+        threads.complete(post)
+    return [threads.completed[post.id] for post in posts]
+
+
+@dataclass
+class _Threads:
+    posts: Mapping[PostId, Post]
+    earlier: Mapping[PostId, Post]
+    completed: dict[PostId, Post] = field(default_factory=dict)
+
+    def complete(self, post: Post) -> None:
+        """Go up to a completed post, then complete downward, without recursion: threads can be very deep."""
+        path: dict[PostId, Post] = {}
+        parent: Post | None = post
+        while parent is not None and parent.id not in self.completed and parent.id not in path:
+            path[parent.id] = parent
+            parent = self.posts.get(parent.in_reply_to) if parent.in_reply_to is not None else None
+        circular = next(reversed(path.values()), None) if parent is not None and parent.id in path else None
+        for each in reversed(path.values()):
+            is_circular = each is circular
+            self.completed[each.id] = (
+                msgspec.structs.replace(each, in_reply_to=None) if is_circular else self._complete_below_parent(each)
+            )
+
+    def _complete_below_parent(self, post: Post) -> Post:
+        if post.in_reply_to is None:
+            return post
+        parent = self.completed.get(post.in_reply_to) or self.earlier.get(post.in_reply_to)
+        if parent is None:  # deleted since
+            return post
+        root = parent.root_id or parent.id
+        return msgspec.structs.replace(post, reply_to_author_id=parent.author_id, root_id=root)

@@ -1,4 +1,4 @@
-"""One row of a posts file (JSON lines), checked: what it says, when, by whom, and why it is refused."""
+"""Parse and check the rows of a posts file (JSON lines)."""
 
 import hashlib
 import html
@@ -41,7 +41,7 @@ _date_decoder = msgspec.json.Decoder(_DateOfRow)
 
 @dataclass(frozen=True, slots=True)
 class PostRow:
-    """A row that can become a post. `handle` is the author's, `reply_to` the source id of the parent."""
+    """A valid row. `handle` is the handle of the author, `reply_to` the source id of the parent."""
 
     number: int
     source_id: str
@@ -52,9 +52,9 @@ class PostRow:
 
     @property
     def wanted_id(self) -> PostId:
-        """The id the row asks for: its time, and low bits from its source, the same in every run.
+        """The id of the post if it is free: the row's time, and low bits from its source id, the same in every run.
 
-        Never 0, which has no sign and lies on the edge that pages begin at.
+        Never 0: it has no sign, and pages begin above it.
         """
         digest = hashlib.sha256(self.source_id.encode()).digest()
         return max(id_at(self.at_ms, int.from_bytes(digest[-2:]) & SEQUENCE_MASK), PostId(1))
@@ -62,36 +62,36 @@ class PostRow:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """`shift_ms` is added to every time; `latest_ms` is now: nothing is published in the future."""
+    """`shift_ms` is added to every time. Rows later than `latest_ms`, the present, are refused."""
 
     max_graphemes: int
     latest_ms: int
     unescape: bool = False
     shift_ms: int = 0
 
-    def row_of(self, number: int, line: bytes) -> PostRow:
-        """The row of a line. Raises LineRefused."""
-        row = _decoded(line)
+    def parse(self, number: int, line: bytes) -> PostRow:
+        """Return the row of a line. Raises LineRefused."""
+        row = _decode(line)
         source_id = str(row.id)
         if not 0 < len(source_id) <= SOURCE_ID_CAP:
             raise LineRefused("id")
         return PostRow(
             number=number,
             source_id=source_id,
-            handle=handle_of(row.author),
-            at_ms=self._at_ms(row.created_at),
-            text=self._text(row.text),
+            handle=parse_handle(row.author),
+            at_ms=self._parse_time(row.created_at),
+            text=self._check_text(row.text),
             reply_to=None if row.in_reply_to is None else str(row.in_reply_to),
         )
 
-    def _text(self, raw: str) -> str:
+    def _check_text(self, raw: str) -> str:
         try:
             return check_post_text(html.unescape(raw) if self.unescape else raw, self.max_graphemes)
         except TextRefused as refused:
             raise LineRefused(f"text_{refused.code}") from None
 
-    def _at_ms(self, created_at: str) -> int:
-        at_ms = ms_of_date(created_at) + self.shift_ms
+    def _parse_time(self, created_at: str) -> int:
+        at_ms = parse_date(created_at) + self.shift_ms
         if at_ms < EPOCH_MS:
             raise LineRefused("before_2000")
         if at_ms > self.latest_ms:
@@ -99,35 +99,35 @@ class RowRules:
         return at_ms
 
 
-def handle_of(author: str) -> str:
-    """The handle of an author: case-folded, other characters become `_`, cut to 20. Raises LineRefused."""
+def parse_handle(author: str) -> str:
+    """Return the handle of an author: case-folded, other characters become `_`, cut to 20. Raises LineRefused."""
     handle = _NOT_IN_HANDLES.sub("_", author.strip().casefold())[:HANDLE_LENGTH_CAP]
     if not handle:
         raise LineRefused("author")
     return handle
 
 
-def author_of(line: bytes) -> str | None:
-    """The handle of a line's author, without looking at the rest; None where there is none to be read."""
+def find_author(line: bytes) -> str | None:
+    """Return the handle of a line's author; None if it cannot be read. The other fields are not parsed."""
     try:
-        return handle_of(_author_decoder.decode(line).author)
+        return parse_handle(_author_decoder.decode(line).author)
     except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
         return None
 
 
-def newest_ms(lines: Iterable[bytes]) -> int | None:
-    """The latest date in the lines, looking at nothing else; None where there is none."""
+def find_newest_ms(lines: Iterable[bytes]) -> int | None:
+    """Return the latest date in the lines as Unix ms; None if there is none. The other fields are not parsed."""
     newest: int | None = None
     for line in lines:
         try:
-            newest = max(newest or 0, ms_of_date(_date_decoder.decode(line).created_at))
+            newest = max(newest or 0, parse_date(_date_decoder.decode(line).created_at))
         except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
             continue
     return newest
 
 
-def ms_of_date(text: str) -> int:
-    """Unix milliseconds of an ISO 8601 date; without a zone it is UTC. Raises LineRefused."""
+def parse_date(text: str) -> int:
+    """Return the Unix ms of an ISO 8601 date, which is UTC without a zone. Raises LineRefused."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -138,7 +138,7 @@ def ms_of_date(text: str) -> int:
     return round(seconds * 1000)
 
 
-def _decoded(line: bytes) -> _Row:
+def _decode(line: bytes) -> _Row:
     try:
         return _decoder.decode(line)
     except msgspec.ValidationError:

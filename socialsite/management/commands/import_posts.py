@@ -4,9 +4,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
 from socialsite.management.import_command import ImportCommand
-from timelines.importing.authors import NoGraph
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsOptions, shift_to
+from timelines.importing.posts import NoGraph, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
 
 
@@ -36,7 +35,7 @@ class Command(ImportCommand):
             max_graphemes=longest or services.config.post_max_length,
             latest_ms=now_ms,
             unescape=self.options["unescape"],
-            shift_ms=shift_to(file, now_ms) if self.options["shift_to_now"] else 0,
+            shift_ms=compute_shift(file, now_ms) if self.options["shift_to_now"] else 0,
         )
         options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
         try:

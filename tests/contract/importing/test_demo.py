@@ -7,8 +7,8 @@ from pathlib import Path
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.corpora import EXTERNAL_DIR, corpus_path
+from tests.support.demo_build import build
 from tests.support.topologies import Deployment
-from timelines.demo import build
 from timelines.demo.load import FILES
 
 MINUTE_MS = 60_000
@@ -69,6 +69,6 @@ def test_every_shipped_post_has_a_source_with_a_known_licence() -> None:
 
 def test_the_same_sources_give_the_same_files(tmp_path: Path) -> None:
     corpus_path("posts/arsarcasm-arabic.jsonl.gz")
-    build.build(EXTERNAL_DIR, tmp_path)
+    build(EXTERNAL_DIR, tmp_path)
     for name in ("posts.jsonl.gz", "accounts.jsonl.gz", "graph.tsv.gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()) == gzip.decompress((FILES / name).read_bytes())

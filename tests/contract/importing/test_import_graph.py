@@ -93,7 +93,7 @@ async def test_a_second_run_changes_nothing(services: Services, deployment: Depl
 
 async def test_a_stopped_run_is_finished_by_the_next(services: Services, tmp_path: Path) -> None:
     importer = services.graph_import
-    importer._edges_per_batch = 10
+    importer.edges_per_batch = 10
     path = written(tmp_path / "graph.tsv", [f"{i}\t{i + 1}" for i in range(1, 101)])
 
     class Cut(LineFile):

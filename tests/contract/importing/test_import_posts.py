@@ -14,12 +14,11 @@ from tests.support.corpora import corpus_path
 from tests.support.importing import NOW_MS, RULES, import_posts, read_profile_posts, row, write_rows
 from tests.support.topologies import Deployment
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.importing.authors import NoGraph
 from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
-from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.posts import NoGraph, PostsImport, PostsOptions
 from timelines.importing.repository import GraphRanks, ImportedPosts
-from timelines.importing.rows import RowRules, handle_of, ms_of_date
+from timelines.importing.rows import RowRules, parse_date, parse_handle
 from timelines.posts.replies import ReplyRange
 
 
@@ -35,8 +34,8 @@ async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: 
     )
     (question,) = await read_profile_posts(services, "alice")
     (reply,) = await read_profile_posts(services, "bob_b_")
-    assert question.created_ms == ms_of_date("2015-06-01T06:00:00Z")
-    assert reply.created_ms == ms_of_date("2015-06-01T08:00:01.500Z")
+    assert question.created_ms == parse_date("2015-06-01T06:00:00Z")
+    assert reply.created_ms == parse_date("2015-06-01T08:00:01.500Z")
     assert reply.in_reply_to == question.id
     assert await services.repositories.threads.read_replies([ReplyRange(question.id, 0, 1, 10)]) == [[reply.id]]
     assert await services.repositories.public.read(1 << 53, 10, upward=False) == [reply.id, question.id]
@@ -222,7 +221,7 @@ async def test_a_dry_run_writes_nothing(services: Services, deployment: Deployme
     ],
 )
 def test_an_author_becomes_a_handle(author: str, handle: str) -> None:
-    assert handle_of(author) == handle
+    assert parse_handle(author) == handle
 
 
 async def test_over_long_thai_posts_are_refused_lines(services: Services) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from socialsite.ids import PostId
-from timelines.importing.repository import Source, source_key, source_of
+from timelines.importing.repository import Source, parse_source, source_key
 
 
 def test_a_source_is_found_where_earlier_releases_put_it() -> None:
@@ -19,4 +19,4 @@ def test_a_source_is_found_where_earlier_releases_put_it() -> None:
     ],
 )
 def test_a_source_is_done_where_its_id_says_so(held: bytes, source: Source) -> None:
-    assert source_of(held) == source
+    assert parse_source(held) == source
