@@ -18,7 +18,8 @@ from timelines.hashtags.trends import TrendService
 from timelines.markers.views import load_marker
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import timeline_context, timeline_json
-from timelines.publishing.composer import composer_context, default_audience
+from timelines.publishing.composer import composer_context
+from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
 
 WELCOME_POSTS = 10  # public posts on the welcome page
@@ -26,7 +27,8 @@ WELCOME_POSTS = 10  # public posts on the welcome page
 
 async def home(request: SiteRequest) -> HttpResponseBase:
     """One's own home, or what this place is."""
-    if request.account is None:
+    viewer = request.account
+    if viewer is None:
         return await welcome(request)
     query = PageQuery.parse(request.GET)
     asked = load_marker(request, "home")
@@ -42,7 +44,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         page=lambda: {
             "timeline": timeline_context(request, query, page, "home", place),
             "suggestions": suggested or "",
-            "composer": composer_context(audience=default_audience(request)),
+            "composer": composer_context(audience=default_audience(viewer.is_private)),
         },
         data=lambda: timeline_json(request, page),
     )

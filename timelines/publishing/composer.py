@@ -10,13 +10,7 @@ from django.urls import get_script_prefix, reverse
 
 from socialsite.ids import parse_id
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest
-from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NAME_BY_AUDIENCE, PUBLIC
-
-
-def default_audience(request: SiteRequest) -> int | None:
-    """Of posts that do not say it: what a private account writes is for its followers."""
-    return FOLLOWERS if request.account is not None and request.account.is_private else None
+from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
 
 
 def composer_context(

@@ -68,14 +68,19 @@ class PublishingService:
         audience: int | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
+        is_private: bool = False,
         caller: Caller | None = None,
     ) -> Post:
         """Publish once, however often it is called with the same key.
 
-        `audience` None: everybody, or followers alone where that is whom the answered post is for.
-        Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), StoreFull, and
-        Unconfirmed where required replicas did not confirm it in time: repeat it with the same key.
+        Without an `audience`, the post is for followers if the author's account `is_private` or the parent is for
+        followers, else for everybody.
+
+        Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), RateLimited, StoreFull, and
+        PostUnconfirmed if required replicas did not confirm the post in time: repeat it with the same key.
         """
+        if audience is None:
+            audience = default_audience(is_private)
         async with self._limits.refundable(caller, "post"):
             text = self._validate_text(text)
             await self._check_memory()
@@ -181,6 +186,11 @@ class PublishingService:
                 return found
             agreement = await self._posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
+
+
+def default_audience(is_private: bool) -> int | None:
+    """Return the audience of posts that do not name one: followers if the account is private, else None."""
+    return FOLLOWERS if is_private else None
 
 
 def idempotency_key_digest(key: str) -> str:

@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 from django.http.response import HttpResponseBase
 
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import (
     SiteRequest,
     done,
@@ -12,11 +12,11 @@ from socialsite.web.requests import (
     get_form_data,
     json_response,
     redirect_to_next,
+    require_viewer,
     require_viewer_id,
     wants_json,
 )
 from timelines.pages.presenters import post_json
-from timelines.publishing.composer import default_audience
 from timelines.publishing.draft import preserve_draft
 from timelines.publishing.forms import PostForm
 from timelines.publishing.service import PublishingService
@@ -25,15 +25,17 @@ from timelines.reading.service import ReadingService
 
 @error_page(preserve_draft)
 async def publish(request: SiteRequest) -> HttpResponseBase:
-    me, services = require_viewer_id(request), request.services
+    viewer, services = require_viewer(request), request.services
+    me = AccountId(viewer.id)
     form = PostForm.parse(get_form_data(request))
     post = await services[PublishingService].publish(
         author_id=me,
         text=form.text,
         in_reply_to=form.in_reply_to,
-        audience=form.audience if form.audience is not None else default_audience(request),
+        audience=form.audience,
         idempotency_key=form.idempotency_key,
         now_ms=services.clock.now_ms(),
+        is_private=viewer.is_private,
         caller=request.caller,
     )
     if not wants_json(request):

@@ -12,14 +12,15 @@ from django.utils.translation import gettext as _
 from socialsite.ids import PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, get_viewer_id, respond
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer, respond
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
 from timelines.pages.view_counts import count_view
 from timelines.posts.post import FOLLOWERS
-from timelines.publishing.composer import composer_context, default_audience
+from timelines.publishing.composer import composer_context
+from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
 from timelines.threads.service import ThreadService
 from timelines.threads.thread import ThreadEntry, ThreadPage
@@ -113,5 +114,7 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
 
 def _reply_composer_context(request: SiteRequest, entry: HydratedPost, url: str) -> TemplateContext:
     """An answer to what only followers see is for followers, too, unless its writer says otherwise."""
-    audience = FOLLOWERS if entry.shown.post.audience == FOLLOWERS else default_audience(request)
+    audience = (
+        FOLLOWERS if entry.shown.post.audience == FOLLOWERS else default_audience(require_viewer(request).is_private)
+    )
     return composer_context(in_reply_to=entry.post.id, next_url=url, audience=audience)
