@@ -1,5 +1,4 @@
-"""The operator's side of the site, /ops/: what happens, what is wrong, and what staff can do about it.
+"""The staff site at /ops/: the state of the site, moderation of accounts, dead letters.
 
-Read by staff alone (access.py), about the whole site, with bounded reads. Whatever staff changes here goes
-into the audit trail first (trail.py).
+Only staff can read it (requests.py). All reads are bounded. Each action is first written to the audit log.
 """

@@ -1,4 +1,4 @@
-"""What the site's time series say of a span: counts, lateness of deliveries, limits, errors, accounts."""
+"""The statistics of a span of time: counts, delivery latency, rate limits, errors, active accounts."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from socialsite.recipes.time_series import Point
 
 HOUR_MS = 3_600_000
 SPAN_MS_BY_NAME = {"1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS}
-"""Each is asked for in the finest rollup that a chart can show."""
+"""Each span is read in the finest rollup that a chart can show."""
 ERROR_STATUSES = ("500", "502", "503", "504")
 BUSIEST_ACCOUNTS_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyPoint:
-    """From publishing to homes, within one interval."""
+    """The latency from publishing to homes in one interval."""
 
     at_ms: int
     latency: Latency
@@ -28,7 +28,7 @@ class LatencyPoint:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """`trends`: points by kind. `active`: accounts that were here today, within 7 days, within 30."""
+    """`trends`: points by metric. `active`: accounts that were active today, within 7 days, within 30 days."""
 
     trends: dict[str, list[Point]]
     latency_points: list[LatencyPoint]
@@ -40,25 +40,25 @@ class Activity:
 
 
 async def read_activity(services: Services, span_ms: int) -> Activity:
-    """Everything at once: a handful of pipelines a node."""
-    figures, now_ms = services.statistics.stats, services.clock.now_ms()
+    """Read all statistics in a few pipelines a node."""
+    stats, now_ms = services.statistics.stats, services.clock.now_ms()
     span = (now_ms - span_ms, now_ms)
-    asked = [(DELIVERY_LATENCY.metric, member) for member in DELIVERY_LATENCY.bucket_names]
+    bucket_series = [(DELIVERY_LATENCY.metric, member) for member in DELIVERY_LATENCY.bucket_names]
     trends, buckets, refusals, errors, active, busiest = await asyncio.gather(
-        figures.trends(*span, now_ms=now_ms),
-        figures.series.read_ranges(asked, *span, now_ms=now_ms),
-        figures.totals_by_member(REFUSALS, [*services.rules], *span, now_ms=now_ms),
-        figures.totals_by_member(ERRORS, ERROR_STATUSES, *span, now_ms=now_ms),
-        asyncio.gather(*(figures.count_active_accounts(days, now_ms=now_ms) for days in (1, 7, 30))),
+        stats.trends(*span, now_ms=now_ms),
+        stats.series.read_ranges(bucket_series, *span, now_ms=now_ms),
+        stats.totals_by_member(REFUSALS, [*services.rules], *span, now_ms=now_ms),
+        stats.totals_by_member(ERRORS, ERROR_STATUSES, *span, now_ms=now_ms),
+        asyncio.gather(*(stats.count_active_accounts(days, now_ms=now_ms) for days in (1, 7, 30))),
         _busiest(services, *span, now_ms),
     )
-    in_all = [sum(point.count for point in bucket) for bucket in buckets]
-    late = [
+    totals = [sum(point.count for point in bucket) for bucket in buckets]
+    latency_points = [
         LatencyPoint(points[0].at_ms, _latency([point.count for point in points]))
         for points in zip(*buckets, strict=True)
     ]
     day, week, month = active
-    return Activity(trends, late, _latency(in_all), refusals, errors, (day, week, month), busiest)
+    return Activity(trends, latency_points, _latency(totals), refusals, errors, (day, week, month), busiest)
 
 
 def _latency(counts: Sequence[int]) -> Latency:
@@ -66,7 +66,7 @@ def _latency(counts: Sequence[int]) -> Latency:
 
 
 async def _busiest(services: Services, start_ms: int, end_ms: int, now_ms: int) -> list[tuple[Author, int]]:
-    """By requests; those that are gone are left out."""
+    """Return the accounts with most requests, without deleted accounts."""
     best = await services.statistics.stats.most_active(start_ms, end_ms, BUSIEST_ACCOUNTS_SHOWN, now_ms=now_ms)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
     return [(authors[AccountId(id)], count) for id, count in best if AccountId(id) in authors]

@@ -1,7 +1,7 @@
-"""The audit trail: what staff ordered, who, when and to whom. Entries are only ever added.
+"""The audit log: each action of staff with its actor, time and target. Entries are never changed.
 
-An entry is written before its order is carried out, so nothing happens without one; an order that then fails
-has left its entry, too. The log has the same line (`staff_action`), under the id of the request.
+An entry is written before its action, so no action lacks an entry, and an action that fails has one, too. The
+process's log has the same event (`staff_action`) with the id of the request.
 """
 
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
 
 AUDIT_LOG_MAX_ENTRIES = 10_000
-ADD_ENTRY_SCRIPT = load_script("note_order.lua", __package__)
+ADD_ENTRY_SCRIPT = load_script("add_audit_entry.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")
 
 
 def audit_log_key() -> Key:
-    """STREAM: by (account id), action, target, request. The newest AUDIT_LOG_MAX_ENTRIES; written by /ops/ alone."""
+    """STREAM: by (account id), action, target, request. The newest AUDIT_LOG_MAX_ENTRIES; only /ops/ writes it."""
     return Key("jobs", tag="audit", name="trail")
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who orders, and by which request."""
+    """The staff account of an action, and the id of its request."""
 
     account_id: int
     request_id: str
@@ -32,7 +32,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditLogEntry:
-    """`action` is a fixed word; `target` is `account:<id>` or `letter:<id>`."""
+    """`action` is one of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`."""
 
     id: str
     actor_id: int
@@ -52,14 +52,14 @@ class AuditLog:
         self._max_entries = cap
 
     async def record(self, actor: Actor, action: str, target: str) -> None:
-        """Write an order down, on as many replicas as any write of this site."""
+        """Write an entry, and wait for replicas as every write of this site does."""
         key, by = audit_log_key(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id)
         await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))
         log.warning("staff_action", account=by, action=action, target=target)
 
     async def page(self, limit: int, cursor: str | None = None) -> list[AuditLogEntry]:
-        """Newest first, strictly older than the entry `cursor`. Raises ValueError for what is no cursor."""
+        """Return entries older than the entry `cursor`, newest first. Raises ValueError if the cursor is malformed."""
         newest = f"({validated_stream_id(cursor)}" if cursor else "+"
         rows = await self._store.node(audit_log_key()).execute(
             "XREVRANGE", audit_log_key(), newest, "-", "COUNT", limit
@@ -68,5 +68,5 @@ class AuditLog:
 
 
 def _parse_entry(id: bytes, fields: list[bytes]) -> AuditLogEntry:
-    found = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
-    return AuditLogEntry(id.decode(), int(found["by"]), found["action"], found["target"], found["request"])
+    values = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
+    return AuditLogEntry(id.decode(), int(values["by"]), values["action"], values["target"], values["request"])

@@ -1,4 +1,4 @@
-"""The dashboard's facts, each part for itself: what cannot be read says so, and hides nothing else."""
+"""The data of the dashboard. A failure hides only its own part."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -9,21 +9,20 @@ from accounts.domain import Author
 from socialsite.admin.activity import HOUR_MS, Activity, read_activity
 from socialsite.admin.fanouts import FanOut, read_fan_outs
 from socialsite.admin.memory import MemorySnapshot, MemorySnapshotCache
-from socialsite.admin.nodes import NodeHealth, read_node_health
-from socialsite.admin.processes import ProcessCounts, count_processes
+from socialsite.admin.servers import NodeHealth, ProcessCounts, count_processes, read_node_health
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
 from timelines.audit.sampler import DamageCounts
 
-PART_TIMEOUT_S = 2.5  # twice this is less than a request has in all (handler.py)
+PART_TIMEOUT_S = 2.5  # twice this is less than the deadline of a request (handler.py)
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """None: the servers that know it do not answer. `drift`: damage that the background audit met."""
+    """A part is None if its servers do not answer. `repair_counts`: damage that the background audit found."""
 
     at_ms: int
     activity: Activity | None
@@ -37,8 +36,8 @@ class Dashboard:
 
 
 async def read_dashboard(services: Services) -> Dashboard:
-    """The last hour, and now."""
-    (of_hour, processes), depth, fan_outs, nodes, memory, drift = await asyncio.gather(
+    """Read the last hour and the present state."""
+    (activity, processes), depth, fan_outs, nodes, memory, repair_counts = await asyncio.gather(
         asyncio.gather(
             _or_unavailable(read_activity(services, HOUR_MS)),
             _or_unavailable(count_processes(services)),
@@ -52,12 +51,12 @@ async def read_dashboard(services: Services) -> Dashboard:
     ids = {each.next_pass.author_id for each in fan_outs or ()}
     authors = await _or_unavailable(services.accounts.find_authors(ids)) if ids else {}
     now_ms = services.clock.now_ms()
-    return Dashboard(now_ms, of_hour, processes, depth, fan_outs, authors or {}, nodes, memory, drift)
+    return Dashboard(now_ms, activity, processes, depth, fan_outs, authors or {}, nodes, memory, repair_counts)
 
 
-async def _or_unavailable(found: Awaitable[T]) -> T | None:
+async def _or_unavailable(part: Awaitable[T]) -> T | None:
     try:
         async with asyncio.timeout(PART_TIMEOUT_S):
-            return await found
+            return await part
     except (StoreError, TimeoutError):
         return None

@@ -1,6 +1,6 @@
-"""Dead letters, readable: what each job was about, and another try or the end for it.
+"""Dead letters of the outbox: their details, retry and deletion.
 
-The text of a post is nobody's business here: a letter tells whose post it is and which.
+The details name a post's author and id, never its text.
 """
 
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, deco
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterDetails:
-    """`kind`: post, pass, purge or unknown. `cursor`: phase, partition, ms and id of the last edge."""
+    """`kind`: post, pass, purge, fade or unknown. `cursor`: phase, partition, ms and id of the last edge."""
 
     letter: DeadLetter
     kind: str
@@ -26,43 +26,43 @@ class DeadLetterDetails:
     cursor: dict[str, str | int] = field(default_factory=dict)
 
 
-def describe_letter(dead: DeadLetter) -> DeadLetterDetails:
+def describe_letter(letter: DeadLetter) -> DeadLetterDetails:
     try:
-        job = decode_job(dead.payload)
+        job = decode_job(letter.payload)
     except msgspec.DecodeError:
-        return DeadLetterDetails(dead, "unknown")
+        return DeadLetterDetails(letter, "unknown")
     if isinstance(job, PurgeAccount):
-        return DeadLetterDetails(dead, "purge", job.account_id)
+        return DeadLetterDetails(letter, "purge", job.account_id)
     if isinstance(job, SyndicatePost):
-        return DeadLetterDetails(dead, "post", job.post.author_id, job.post.id)
+        return DeadLetterDetails(letter, "post", job.post.author_id, job.post.id)
     if isinstance(job, DeleteBoostsOfPost):
-        return DeadLetterDetails(dead, "fade", post_id=job.post_id)
+        return DeadLetterDetails(letter, "fade", post_id=job.post_id)
     cursor: dict[str, str | int] = {
         "phase": job.phase,
         "partition": job.partition,
         "at_ms": job.at_ms,
         "id": job.id,
     }
-    return DeadLetterDetails(dead, "pass", job.author_id, job.post_id, cursor)
+    return DeadLetterDetails(letter, "pass", job.author_id, job.post_id, cursor)
 
 
 class DeadLetters:
     def __init__(self, services: Services) -> None:
         self._outbox = services.outbox
-        self._trail = AuditLog(services.store)
+        self._audit_log = AuditLog(services.store)
 
     async def page(self, limit: int, cursor: str | None) -> list[DeadLetterDetails]:
-        """Newest first. Raises ValueError for what is no cursor."""
-        return [describe_letter(dead) for dead in await self._outbox.read_dead_letters(limit, cursor)]
+        """Return dead letters, newest first. Raises ValueError if the cursor is malformed."""
+        return [describe_letter(letter) for letter in await self._outbox.read_dead_letters(limit, cursor)]
 
     async def retry(self, actor: Actor, id: str) -> None:
-        """Safe to repeat: jobs may run any number of times. Raises DeadLetterNotFound, ValueError."""
-        await self._trail.record(actor, "retry", f"letter:{id}")
+        """Put the job back into the outbox. Raises DeadLetterNotFound, ValueError."""
+        await self._audit_log.record(actor, "retry", f"letter:{id}")
         if not await self._outbox.retry_dead_letter(id):
             raise DeadLetterNotFound
 
     async def drop(self, actor: Actor, id: str) -> None:
-        """For good: what the job owed is left to `audit --repair`. Raises DeadLetterNotFound, ValueError."""
-        await self._trail.record(actor, "drop", f"letter:{id}")
+        """Delete the dead letter; `audit --repair` does its work. Raises DeadLetterNotFound, ValueError."""
+        await self._audit_log.record(actor, "drop", f"letter:{id}")
         if not await self._outbox.delete_dead_letter(id):
             raise DeadLetterNotFound

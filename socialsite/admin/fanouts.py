@@ -1,7 +1,7 @@
-"""Posts on their way: each running fan-out and how far it has come. Reads the outbox, takes nothing out.
+"""The running fan-outs and their progress, read from the outbox without changing it.
 
-A pass carries the last edge it delivered to; partitions are served one after the other, edges in order of
-time. So what is done is the followers of the partitions before, and those up to that edge of its own.
+A pass contains the last edge that it delivered to. Partitions are processed one after another, and edges in order of
+time. So the progress is the size of the earlier partitions plus the edges up to that edge in the present partition.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR
 from timelines.jobs import FanOutPhase, SyndicatePass, SyndicatePost, decode_job
 
 JOBS_READ_MAX = 500
-"""Oldest jobs of the outbox that are looked at."""
+"""Oldest jobs of the outbox that are read."""
 FAN_OUTS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class FanOutPass:
-    """A post's next pass. `is_taken`: a worker has it."""
+    """The next pass of a post. `is_claimed`: a worker processes it."""
 
     post_id: int
     author_id: AccountId
@@ -37,7 +37,7 @@ class FanOutPass:
 
 @dataclass(frozen=True, slots=True)
 class FanOut:
-    """`done` of `total` followers (in the phase `lists`: of the lists that hold the author)."""
+    """`done` of `total` followers, or in the phase `lists` of the lists that contain the author."""
 
     next_pass: FanOutPass
     done: int
@@ -53,13 +53,13 @@ class FanOut:
 
 
 async def read_fan_outs(services: Services) -> list[FanOut]:
-    """The oldest ones."""
-    found = await _read_passes(services.store, services.outbox.stream_key)
+    """Return the FAN_OUTS_SHOWN oldest fan-outs."""
+    stored_passes = await _read_passes(services.store, services.outbox.stream_key)
     layout = services.store.partitioned_component("follows", services.config.follow_partitions).layout
-    under = [_in_current_layout(layout, each) for each in found]
-    commands = [command for each in under for command in _count_commands(each, layout)]
+    passes = [_in_current_layout(layout, each) for each in stored_passes]
+    commands = [command for each in passes for command in _count_commands(each, layout)]
     replies = iter(await services.store.gather(commands))
-    return [_build_fan_out(each, [next(replies) for _ in range(layout.count + 1)]) for each in under]
+    return [_build_fan_out(each, [next(replies) for _ in range(layout.count + 1)]) for each in passes]
 
 
 async def _read_passes(store: Store, stream: Key) -> list[FanOutPass]:
@@ -67,41 +67,41 @@ async def _read_passes(store: Store, stream: Key) -> list[FanOutPass]:
     rows = await node.execute("XRANGE", stream, "-", "+", "COUNT", JOBS_READ_MAX)
     try:
         pending = await node.execute("XPENDING", stream, CONSUMER_GROUP, "-", "+", JOBS_READ_MAX)
-    except CommandRefused:  # no worker has ever been here
+    except CommandRefused:  # no worker has run yet
         pending = []
-    taken = {row[0] for row in pending}
-    jobs = (_parse_pass(parse_payload(fields), id in taken) for id, fields in rows)
+    claimed_ids = {row[0] for row in pending}
+    jobs = (_parse_pass(parse_payload(fields), id in claimed_ids) for id, fields in rows)
     return [each for each in jobs if each is not None][:FAN_OUTS_SHOWN]
 
 
-def _parse_pass(payload: bytes, is_taken: bool) -> FanOutPass | None:
+def _parse_pass(payload: bytes, is_claimed: bool) -> FanOutPass | None:
     try:
         job = decode_job(payload)
     except msgspec.DecodeError:
         return None
     if isinstance(job, SyndicatePost):
-        return FanOutPass(job.post.id, job.post.author_id, "homes", 0, -1, is_taken)
+        return FanOutPass(job.post.id, job.post.author_id, "homes", 0, -1, is_claimed)
     if isinstance(job, SyndicatePass):
-        return FanOutPass(job.post_id, job.author_id, job.phase, job.partition, job.at_ms, is_taken)
+        return FanOutPass(job.post_id, job.author_id, job.phase, job.partition, job.at_ms, is_claimed)
     return None
 
 
 def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
-    """With the number of its partition as it is cut now; a pass of an earlier cut begins again."""
-    generation, number = divmod(each.partition, LAYOUT_VERSION_FACTOR)
-    if generation == layout.version and number < layout.count:
+    """Return the pass with its partition in the present layout. A pass of an earlier layout begins again."""
+    version, number = divmod(each.partition, LAYOUT_VERSION_FACTOR)
+    if version == layout.version and number < layout.count:
         return replace(each, partition=number)
     return replace(each, partition=0, at_ms=-1)
 
 
 def _count_commands(each: FanOutPass, layout: PartitionLayout) -> list[Command]:
-    """The size of each partition, and how much of the present one is done."""
+    """Return commands for the size of each partition and for the progress in the present partition."""
     side = keys.followers if each.phase == "homes" else keys.lists_with_account
     parts = [side(tag, each.author_id) for tag in layout.tags]
-    present = parts[each.partition]
-    return [*(("ZCARD", part) for part in parts), ("ZCOUNT", present, "-inf", each.at_ms)]
+    current = parts[each.partition]
+    return [*(("ZCARD", part) for part in parts), ("ZCOUNT", current, "-inf", each.at_ms)]
 
 
 def _build_fan_out(each: FanOutPass, counts: Sequence[int]) -> FanOut:
-    *sizes, within = counts
-    return FanOut(each, sum(sizes[: each.partition]) + within, sum(sizes))
+    *sizes, current = counts
+    return FanOut(each, sum(sizes[: each.partition]) + current, sum(sizes))

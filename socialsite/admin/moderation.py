@@ -1,4 +1,4 @@
-"""What staff does with accounts: find them, suspend, reinstate, reset their password, end their sessions."""
+"""Moderation of accounts: search, suspension, password reset, end of sessions."""
 
 import secrets
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from socialsite.recipes.rate_limit import Identifier, WindowStats
 from timelines.graph.follow import FollowCounts
 
 ACCOUNTS_SCANNED_MAX = 5_000
-"""Accounts that one page of a search looks at; its cursor goes on below."""
+"""Accounts that one page of a search reads; its cursor continues below them."""
 ACCOUNTS_PER_BATCH = 500
 PASSWORD_BYTES = 15
 
 
 @dataclass(frozen=True, slots=True)
 class AccountSearchPage:
-    """Newest first, an exact match before all. `next`: where to look further; None at the oldest account."""
+    """Newest first, after an exact match. `next_cursor` continues the search; None at the oldest account."""
 
     authors: list[Author]
     next_cursor: int | None
@@ -34,7 +34,7 @@ class AccountSearchPage:
 
 @dataclass(frozen=True, slots=True)
 class AccountOverview:
-    """An account as staff sees it, in any state."""
+    """The data about an account that staff sees, in any state."""
 
     account: Account
     counts: FollowCounts
@@ -45,44 +45,44 @@ class AccountOverview:
 
 
 class Moderation:
-    """Orders of staff about accounts; each is written into the trail before it is carried out."""
+    """Actions of staff on accounts. Each is written to the audit log before it is done."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
         self._accounts = services.accounts
-        self._trail = AuditLog(services.store)
+        self._audit_log = AuditLog(services.store)
 
     async def search(self, text: str, before: int | None, limit: int) -> AccountSearchPage:
-        """By handle or its beginning. Handles stand in no index, so ids are walked, LOOKED_AT a page."""
+        """Search by a handle or its prefix. Each page reads ACCOUNTS_SCANNED_MAX accounts: no index has handles."""
         prefix = text.strip().removeprefix("@").lower()
-        found: list[Author] = []
+        matches: list[Author] = []
         exact = await self._accounts.find_by_handle(prefix) if prefix and before is None else None
         if exact is not None:
-            found.append(exact.author)
+            matches.append(exact.author)
         above = before or await self._services.repositories.accounts.last_id() + 1
         lowest = max(1, above - ACCOUNTS_SCANNED_MAX)
-        while above > lowest and len(found) < limit:
+        while above > lowest and len(matches) < limit:
             start = max(lowest, above - ACCOUNTS_PER_BATCH)
-            met = await self._accounts.find_authors(AccountId(id) for id in range(start, above))
-            for author in sorted(met.values(), key=lambda author: -author.id):
+            authors = await self._accounts.find_authors(AccountId(id) for id in range(start, above))
+            for author in sorted(authors.values(), key=lambda author: -author.id):
                 above = author.id
                 if author.handle.startswith(prefix) and (exact is None or author.id != exact.id):
-                    found.append(author)
-                    if len(found) >= limit:
+                    matches.append(author)
+                    if len(matches) >= limit:
                         break
             else:
                 above = start
-        return AccountSearchPage(found, above if above > 1 else None)
+        return AccountSearchPage(matches, above if above > 1 else None)
 
     async def get_overview(self, account_id: AccountId) -> AccountOverview:
         """Raises AccountNotFound."""
         services, account = self._services, await self._get(account_id)
-        visits = await services.statistics.stats.view_counts_if_available(Entity("account", account_id))
+        view_counts = await services.statistics.stats.view_counts_if_available(Entity("account", account_id))
         return AccountOverview(
             account=account,
             counts=await services.following.counts(account_id),
             posts=await services.reading.post_count(account_id),
-            view_counts=visits or ViewCounts(),
+            view_counts=view_counts or ViewCounts(),
             sessions=await services.sessions.list_sessions(account_id),
             rate_limit_usage=await services.limits.read_stats(
                 Identifier.account(account_id), list(services.rules.values()), services.clock.now_ms()
@@ -103,19 +103,19 @@ class Moderation:
 
     @sensitive_variables()
     async def reset_password(self, actor: Actor, account_id: AccountId) -> tuple[Account, str]:
-        """The account, signed out everywhere, and its new password, which nobody will be told again."""
+        """Set a random password and end all sessions. Returns the account and the password."""
         account = await self._record_action(actor, "password", account_id)
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         return await self._accounts.set_password(account=account, new=password), password
 
     async def _record_action(self, actor: Actor, action: str, account_id: AccountId) -> Account:
-        """Raises CannotModerateSelf, AccountNotFound (also for a deleted account: nothing is left to be done)."""
+        """Raises CannotModerateSelf, or AccountNotFound if the account is absent or deleted."""
         account = await self._get(account_id)
         if account_id == actor.account_id:
             raise CannotModerateSelf
         if account.state == "deleted":
             raise AccountNotFound
-        await self._trail.record(actor, action, f"account:{account_id}")
+        await self._audit_log.record(actor, action, f"account:{account_id}")
         return account
 
     async def _get(self, account_id: AccountId) -> Account:

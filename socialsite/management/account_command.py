@@ -1,4 +1,4 @@
-"""What the account commands share: a handle, --dry-run, one line on trouble, quiet at --verbosity 0."""
+"""The base of the account commands: the handle, --dry-run, passwords."""
 
 import asyncio
 import getpass
@@ -14,13 +14,13 @@ from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
 from accounts.models import Account
 from socialsite.container import Services
 from socialsite.errors import ApiError
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 
 class AccountCommand(SiteCommand):
-    """A command about one account. Subclasses say what they do in `act`, and whether it changed anything."""
+    """A command about one account. Prints the line that `handle_async` returns."""
 
     requires_system_checks: list[str] = []
 
@@ -42,11 +42,11 @@ class AccountCommand(SiteCommand):
             self.stdout.write(line)
 
     def prepare_options(self, options: dict[str, Any]) -> None:
-        """What is asked of the operator, before anything is opened."""
+        """Ask the operator for missing input before the services are opened."""
 
     @abstractmethod
     async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
-        """Do it, or with options["dry_run"] only look; the line to print."""
+        """Do the work, or with options["dry_run"] only read. Returns the line to print."""
 
     async def _run(self, options: dict[str, Any]) -> str:
         async with open_services() as services:
@@ -54,7 +54,7 @@ class AccountCommand(SiteCommand):
 
 
 async def get_existing_account(services: Services, handle: str) -> Account:
-    """The account in any state but deleted. Raises CommandError."""
+    """Return the account if it is not deleted. Raises CommandError."""
     account = await services.accounts.find_by_handle(handle)
     if account is None:
         raise CommandError(f"There is no account @{handle}.")
@@ -64,15 +64,15 @@ async def get_existing_account(services: Services, handle: str) -> Account:
 
 
 def add_password_arguments(parser: CommandParser) -> None:
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument("--password", help="seen by others in the list of processes: rather use the next one")
-    given.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--password", help="seen by others in the list of processes: rather use the next one")
+    group.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
 
 def read_password(command: BaseCommand, options: dict[str, Any]) -> str:
-    """The password as given, or asked for at a terminal. Raises CommandError where there is none.
+    """Return the password of the options, or read it at a terminal. Raises CommandError if neither is possible.
 
-    A weak one is the operator's to choose: it is only warned of.
+    A weak password is allowed with a warning.
     """
     if options["password"] is not None:
         password = str(options["password"])

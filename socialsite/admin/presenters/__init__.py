@@ -1,4 +1,4 @@
-"""What staff reads: the facts of /ops/ as JSON, and as the dicts that its templates take.
+"""The data of /ops/ as JSON and as template contexts.
 
-JSON: times as everywhere on this site, durations in ms, sizes in bytes; null where a server did not answer.
+In JSON, times are ISO 8601, durations in ms, sizes in bytes; null means that a server did not answer.
 """

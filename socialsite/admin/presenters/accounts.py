@@ -1,4 +1,4 @@
-"""Accounts, dead letters and the audit trail."""
+"""Accounts, dead letters and the audit log."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -29,7 +29,7 @@ def author_json(author: Author) -> JsonObject:
 
 
 def overview_page(case: AccountOverview, own_id: int) -> TemplateContext:
-    """What ops/account.html takes."""
+    """Return the context of ops/account.html."""
     account = case.account
     return {
         "account": account,

@@ -1,4 +1,4 @@
-"""A span of time: charts, and what stands beside them."""
+"""The statistics of a span of time: charts as SVG paths, and the figures beside them."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,21 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from socialsite.admin.activity import Activity
-from socialsite.admin.charts import area_path, line_path
 from socialsite.admin.presenters.labels import METRIC_LABELS, JsonObject, TemplateContext, format_duration
 from socialsite.recipes.time_series import Point
 from timelines.templatetags.timelines_tags import number
 
+CHART_WIDTH, CHART_HEIGHT = 300, 60
+HEADROOM = 4
+"""Space above the highest point for the width of its stroke."""
+
 
 def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> TemplateContext:
-    """One line over time; `now` is the last whole interval's."""
+    """Return a chart of one line. `now` is the count of the last complete interval."""
     counts = [point.count for point in points]
     top = max(counts, default=0)
     now = counts[-2] if len(counts) > 1 else sum(counts)
-    said = {"name": title, "total": number(sum(counts)), "top": number(top)}
+    figures = {"name": title, "total": number(sum(counts)), "top": number(top)}
     return {
         "name": name,
         "title": title,
@@ -26,51 +29,78 @@ def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> Temp
         "top": number(top),
         "line": line_path(counts, top),
         "area": area_path(counts, top),
-        "label": _("%(name)s: %(total)s in all, at most %(top)s in an interval") % said,
+        "label": _("%(name)s: %(total)s in all, at most %(top)s in an interval") % figures,
     }
 
 
-def latency_chart_page(found: Activity) -> TemplateContext:
-    """Two lines: half of the deliveries, and nearly all of them."""
-    half = [each.latency.p50_ms for each in found.latency_points]
-    most = [each.latency.p99_ms for each in found.latency_points]
+def latency_chart_page(activity: Activity) -> TemplateContext:
+    """Return a chart of two lines: the median and the 99th percentile."""
+    half = [each.latency.p50_ms for each in activity.latency_points]
+    most = [each.latency.p99_ms for each in activity.latency_points]
     top = max((value for value in most if value is not None), default=0.0)
-    said = {"p50": format_duration(found.latency.p50_ms), "p99": format_duration(found.latency.p99_ms)}
+    figures = {"p50": format_duration(activity.latency.p50_ms), "p99": format_duration(activity.latency.p99_ms)}
     return {
         "title": _("Post to home"),
-        "is_empty": found.latency.p99_ms is None,
-        "p50": said["p50"],
-        "p99": said["p99"],
+        "is_empty": activity.latency.p99_ms is None,
+        "p50": figures["p50"],
+        "p99": figures["p99"],
         "top": format_duration(top or None),
         "half": line_path(half, top),
         "most": line_path(most, top),
-        "label": _("Post to home: half within %(p50)s, 99 percent within %(p99)s") % said,
+        "label": _("Post to home: half within %(p50)s, 99 percent within %(p99)s") % figures,
     }
 
 
-def activity_page(found: Activity) -> TemplateContext:
-    """What ops/_activity.html takes."""
+def activity_page(activity: Activity) -> TemplateContext:
+    """Return the context of ops/_activity.html."""
     return {
-        "charts": [chart_page(name, title, found.trends[name]) for name, title in METRIC_LABELS.items()],
-        "late": latency_chart_page(found),
-        "refusals": [{"name": rule, "count": count} for rule, count in found.refusals.items()],
-        "errors": [{"name": status, "count": count} for status, count in found.errors.items()],
-        "active": found.active,
-        "busiest": [{"author": author, "count": count} for author, count in found.busiest],
+        "charts": [chart_page(name, title, activity.trends[name]) for name, title in METRIC_LABELS.items()],
+        "late": latency_chart_page(activity),
+        "refusals": [{"name": rule, "count": count} for rule, count in activity.refusals.items()],
+        "errors": [{"name": status, "count": count} for status, count in activity.errors.items()],
+        "active": activity.active,
+        "busiest": [{"author": author, "count": count} for author, count in activity.busiest],
     }
 
 
-def activity_json(found: Activity) -> JsonObject:
+def activity_json(activity: Activity) -> JsonObject:
     return {
-        "totals": {name: sum(point.count for point in points) for name, points in found.trends.items()},
-        "points": {name: [[p.at_ms, p.count] for p in points] for name, points in found.trends.items()},
+        "totals": {name: sum(point.count for point in points) for name, points in activity.trends.items()},
+        "points": {name: [[p.at_ms, p.count] for p in points] for name, points in activity.trends.items()},
         "latency": {
-            "p50_ms": found.latency.p50_ms,
-            "p99_ms": found.latency.p99_ms,
-            "points": [[each.at_ms, each.latency.p50_ms, each.latency.p99_ms] for each in found.latency_points],
+            "p50_ms": activity.latency.p50_ms,
+            "p99_ms": activity.latency.p99_ms,
+            "points": [[each.at_ms, each.latency.p50_ms, each.latency.p99_ms] for each in activity.latency_points],
         },
-        "refusals": found.refusals,
-        "errors": found.errors,
-        "active": dict(zip(("day", "week", "month"), found.active, strict=True)),
-        "busiest": [{"account": author.handle, "requests": count} for author, count in found.busiest],
+        "refusals": activity.refusals,
+        "errors": activity.errors,
+        "active": dict(zip(("day", "week", "month"), activity.active, strict=True)),
+        "busiest": [{"account": author.handle, "requests": count} for author, count in activity.busiest],
     }
+
+
+def line_path(values: Sequence[float | None], top: float) -> str:
+    """Return SVG path data of a line from left to right. None is a gap; `top` is the value at the upper edge."""
+    parts: list[str] = []
+    is_drawing = False
+    for at, value in enumerate(values):
+        if value is not None:
+            parts.append(f"{'L' if is_drawing else 'M'}{_x(at, len(values))} {_y(value, top)}")
+            if not is_drawing and (at + 1 == len(values) or values[at + 1] is None):
+                parts.append("h1")  # makes a single point visible
+        is_drawing = value is not None
+    return "".join(parts)
+
+
+def area_path(values: Sequence[float], top: float) -> str:
+    """Return SVG path data of the area below the line."""
+    return f"{line_path(values, top)}L{CHART_WIDTH} {CHART_HEIGHT}L0 {CHART_HEIGHT}Z" if values else ""
+
+
+def _x(at: int, count: int) -> str:
+    return f"{CHART_WIDTH * at / max(1, count - 1):.1f}".removesuffix(".0")
+
+
+def _y(value: float, top: float) -> str:
+    height = (CHART_HEIGHT - HEADROOM) * value / top if top else 0.0
+    return f"{CHART_HEIGHT - height:.1f}".removesuffix(".0")

@@ -1,4 +1,4 @@
-"""The dashboard: what runs, what is owed, the servers, their memory."""
+"""The dashboard: processes, outbox, fan-outs, servers and their memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,7 +12,6 @@ from accounts.domain import Author
 from socialsite.admin.dashboard import Dashboard
 from socialsite.admin.fanouts import FanOut
 from socialsite.admin.memory import MemorySnapshot
-from socialsite.admin.nodes import NodeHealth, SlowCall, newest_slow_calls
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.presenters.labels import (
     PHASE_LABELS,
@@ -21,17 +20,18 @@ from socialsite.admin.presenters.labels import (
     format_duration,
     format_percent,
 )
+from socialsite.admin.servers import NodeHealth, SlowCall, newest_slow_calls
 from socialsite.ids import AccountId
 from socialsite.web.requests import format_iso_time
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
 UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
-"""Part of the memory, and bytes: the server's buffers and libraries are less."""
+"""Unexplained memory is shown above this share and size: a server's buffers and libraries take less."""
 
 
 def dashboard_page(found: Dashboard) -> TemplateContext:
-    """What ops/_live.html takes."""
+    """Return the context of ops/_live.html."""
     depth = found.outbox_depth
     return {
         "at_ms": found.at_ms,
@@ -117,9 +117,9 @@ def slow_call_page(call: SlowCall) -> TemplateContext:
     return {**asdict(call), "took": format_duration(call.took_ms)}
 
 
-def memory_page(look: MemorySnapshot) -> TemplateContext:
-    report, total = look.report, max(1, look.report.bytes + look.unexplained_bytes)
-    is_much = look.unexplained_bytes > max(UNEXPLAINED_SHARE_SHOWN * total, UNEXPLAINED_BYTES_SHOWN)
+def memory_page(snapshot: MemorySnapshot) -> TemplateContext:
+    report, total = snapshot.report, max(1, snapshot.report.bytes + snapshot.unexplained_bytes)
+    is_much = snapshot.unexplained_bytes > max(UNEXPLAINED_SHARE_SHOWN * total, UNEXPLAINED_BYTES_SHOWN)
     families = sorted(report.families.items(), key=lambda pair: -pair[1].bytes)[:FAMILIES_SHOWN]
     return {
         "families": [
@@ -132,37 +132,37 @@ def memory_page(look: MemorySnapshot) -> TemplateContext:
             }
             for name, family in families
         ],
-        "is_sampled": look.is_sampled,
-        "unseen": filesizeformat(look.unexplained_bytes) if is_much else "",
-        "prospect": describe_forecast(look),
+        "is_sampled": snapshot.is_sampled,
+        "unseen": filesizeformat(snapshot.unexplained_bytes) if is_much else "",
+        "prospect": describe_forecast(snapshot),
     }
 
 
-def describe_forecast(look: MemorySnapshot) -> str:
-    """The forecast in a sentence."""
-    ahead = look.forecast
-    if not ahead.bytes_a_post:
+def describe_forecast(snapshot: MemorySnapshot) -> str:
+    """Return the forecast as a sentence."""
+    forecast = snapshot.forecast
+    if not forecast.bytes_a_post:
         return _("There are no posts yet to forecast from.")
-    said = {"bytes": number(round(ahead.bytes_a_post)), "posts": number(ahead.posts_left)}
-    if ahead.posts_left is None:
-        return _("A post takes %(bytes)s bytes. Without maxmemory nothing can be foretold.") % said
-    if ahead.days_left is None:
-        return _("A post takes %(bytes)s bytes; %(posts)s more fit.") % said
-    days = round(ahead.days_left)
+    figures = {"bytes": number(round(forecast.bytes_a_post)), "posts": number(forecast.posts_left)}
+    if forecast.posts_left is None:
+        return _("A post takes %(bytes)s bytes. Without maxmemory nothing can be foretold.") % figures
+    if forecast.days_left is None:
+        return _("A post takes %(bytes)s bytes; %(posts)s more fit.") % figures
+    days = round(forecast.days_left)
     text = ngettext(
         "A post takes %(bytes)s bytes; %(posts)s more fit: %(days)s day at the present rate.",
         "A post takes %(bytes)s bytes; %(posts)s more fit: %(days)s days at the present rate.",
         days,
     )
-    return text % {**said, "days": number(days)}
+    return text % {**figures, "days": number(days)}
 
 
-def memory_json(look: MemorySnapshot) -> JsonObject:
-    families = {name: {"keys": family.keys, "bytes": family.bytes} for name, family in look.report.families.items()}
+def memory_json(snapshot: MemorySnapshot) -> JsonObject:
+    families = {name: {"keys": family.keys, "bytes": family.bytes} for name, family in snapshot.report.families.items()}
     return {
-        "at": format_iso_time(look.at_ms),
-        "sampled": look.is_sampled,
-        "unseen": look.unexplained_bytes,
+        "at": format_iso_time(snapshot.at_ms),
+        "sampled": snapshot.is_sampled,
+        "unseen": snapshot.unexplained_bytes,
         "families": families,
-        "forecast": asdict(look.forecast),
+        "forecast": asdict(snapshot.forecast),
     }

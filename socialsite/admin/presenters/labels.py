@@ -1,4 +1,4 @@
-"""Names for what the facts call by fixed words, and figures as people read them."""
+"""Labels of metrics, states and actions, and formats of figures."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ METRIC_LABELS: Mapping[str, str | Promise] = {
     "refusals": gettext_lazy("Refused by limits"),
     "errors": gettext_lazy("Errors"),
 }
-"""Names of charts, in their order."""
+"""Titles of charts, in their order."""
 LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
     "post": gettext_lazy("First pass of a post"),
     "pass": gettext_lazy("Further pass of a post"),
@@ -47,7 +47,7 @@ PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "li
 
 
 def format_duration(ms: float | None) -> str:
-    """12 ms, 3.4 s, 5 min; a dash for nothing."""
+    """Return e.g. 12 ms, 3.4 s or 5 min, and a dash for None."""
     if ms is None:
         return "–"
     if ms < 1_000:

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
 from socialsite import __version__
-from socialsite.admin.access import get_services
+from socialsite.admin.requests import get_services
 from socialsite.analytics.metrics import POSTS
 from socialsite.container import Services
 from socialsite.recipes.time_series import ALL_MEMBERS

@@ -1,4 +1,4 @@
-"""Accounts as staff sees them, and what staff does with one."""
+"""Pages to find and moderate accounts."""
 
 from collections.abc import Awaitable, Callable
 
@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.debug import sensitive_variables
 
-from socialsite.admin.access import get_actor, get_services, staff_only
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.presenters.accounts import author_json, author_row, overview_json, overview_page
-from socialsite.admin.views.paging import build_next_url
+from socialsite.admin.requests import build_next_url, get_actor, get_services, staff_only
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import (
@@ -35,44 +34,46 @@ AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 
 @staff_only
 async def index(request: SiteRequest) -> HttpResponse:
-    """`?q=`: a handle or its beginning; without one the newest accounts."""
+    """`?q=` is a handle or its prefix; without it the newest accounts are shown."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
-    found = await Moderation(get_services(request)).search(text, parse_list_cursor(request.GET), ACCOUNTS_PER_PAGE)
-    following = build_next_url(request, found.next_cursor, **({"q": text} if text else {}))
+    page = await Moderation(get_services(request)).search(text, parse_list_cursor(request.GET), ACCOUNTS_PER_PAGE)
+    next_url = build_next_url(request, page.next_cursor, **({"q": text} if text else {}))
     return respond(
         request,
         "ops/accounts.html",
         page=lambda: {
-            "accounts": [author_row(author) for author in found.authors],
+            "accounts": [author_row(author) for author in page.authors],
             "query": text,
-            "next_url": following,
+            "next_url": next_url,
             "page_title": _("Accounts"),
         },
-        data=lambda: {"accounts": [author_json(each) for each in found.authors], "next": following},
+        data=lambda: {"accounts": [author_json(each) for each in page.authors], "next": next_url},
     )
 
 
 @staff_only
 async def show(request: SiteRequest, account_id: int) -> HttpResponse:
-    case = await Moderation(get_services(request)).get_overview(AccountId(account_id))
+    overview = await Moderation(get_services(request)).get_overview(AccountId(account_id))
     return respond(
         request,
         "ops/account.html",
-        page=lambda: overview_page(case, require_viewer_id(request)),
-        data=lambda: overview_json(case),
+        page=lambda: overview_page(overview, require_viewer_id(request)),
+        data=lambda: overview_json(overview),
     )
 
 
-def _make_action_view(order: AccountAction, said: str | Promise) -> Callable[..., Awaitable[HttpResponseBase]]:
-    """A view that carries out an order and goes back to the account."""
+def _make_action_view(
+    action: AccountAction, success_message: str | Promise
+) -> Callable[..., Awaitable[HttpResponseBase]]:
+    """Return a view that does `action` and redirects to the account."""
 
     @staff_only
     async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
         moderation, id = Moderation(get_services(request)), AccountId(account_id)
-        await order(moderation, get_actor(request), id)
+        await action(moderation, get_actor(request), id)
         if wants_json(request):
             return json_response(overview_json(await moderation.get_overview(id)))
-        messages.success(request, str(said), fail_silently=True)
+        messages.success(request, str(success_message), fail_silently=True)
         return SeeOther(f"/ops/accounts/{account_id}/")
 
     return act
@@ -86,7 +87,7 @@ end_sessions = _make_action_view(Moderation.end_sessions, gettext_lazy("All sess
 @staff_only
 @sensitive_variables()
 async def reset_password(request: SiteRequest, account_id: int) -> HttpResponseBase:
-    """The new password stands in this answer and nowhere else; asking again sets another one."""
+    """Set a random password. Only this response contains it; a repetition sets another password."""
     account, password = await Moderation(get_services(request)).reset_password(
         get_actor(request), AccountId(account_id)
     )
@@ -95,7 +96,7 @@ async def reset_password(request: SiteRequest, account_id: int) -> HttpResponseB
         "ops/password.html",
         page=lambda: {
             "account": account.author,
-            "password": Placeholder(password),  # a kept shell must not hold it
+            "password": Placeholder(password),  # the page cache must not contain it
             "page_title": _("New password"),
         },
         data=lambda: {"password": password},

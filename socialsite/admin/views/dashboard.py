@@ -1,4 +1,4 @@
-"""The dashboard, statistics over time, and the audit trail."""
+"""The pages of the dashboard, the statistics and the audit log."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.accounts.service import AccountService
-from socialsite.admin.access import get_services, staff_only
 from socialsite.admin.activity import SPAN_MS_BY_NAME, read_activity
 from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.dashboard import read_dashboard
@@ -16,7 +15,7 @@ from socialsite.admin.presenters.accounts import audit_log_json, audit_log_page
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.presenters.dashboard import dashboard_json, dashboard_page
 from socialsite.admin.presenters.labels import METRIC_LABELS, TemplateContext
-from socialsite.admin.views.paging import build_next_url, parse_cursor
+from socialsite.admin.requests import build_next_url, get_services, parse_cursor, staff_only
 from socialsite.errors import MalformedRequest
 from socialsite.ids import AccountId
 from socialsite.recipes.time_series import Point
@@ -33,12 +32,12 @@ SPAN_LABELS: dict[str, str | Promise] = {
 
 @staff_only
 async def index(request: SiteRequest) -> HttpResponse:
-    found = await read_dashboard(get_services(request))
+    data = await read_dashboard(get_services(request))
     return respond(
         request,
         "ops/dashboard.html",
-        page=lambda: {**dashboard_page(found), "page_title": _("Operations")},
-        data=lambda: dashboard_json(found),
+        page=lambda: {**dashboard_page(data), "page_title": _("Operations")},
+        data=lambda: dashboard_json(data),
     )
 
 
@@ -50,23 +49,23 @@ async def statistics(request: SiteRequest) -> HttpResponse:
         raise MalformedRequest(
             fields={"range": _("This is none of: %(names)s.") % {"names": ", ".join(SPAN_MS_BY_NAME)}}
         )
-    found = await read_activity(get_services(request), SPAN_MS_BY_NAME[name])
+    activity = await read_activity(get_services(request), SPAN_MS_BY_NAME[name])
     return respond(
         request,
         "ops/statistics.html",
         page=lambda: {
-            "activity": activity_page(found),
+            "activity": activity_page(activity),
             "range": name,
             "ranges": list(SPAN_LABELS.items()),
-            "rows": _table_rows(found.trends),
+            "rows": _table_rows(activity.trends),
             "page_title": _("Statistics"),
         },
-        data=lambda: {"range": name, **activity_json(found)},
+        data=lambda: {"range": name, **activity_json(activity)},
     )
 
 
 def _table_rows(trends: Mapping[str, Sequence[Point]]) -> list[TemplateContext]:
-    """The points of all charts as a table, newest first: they share their intervals."""
+    """Return the points of all charts as rows, newest first. All charts have the same intervals."""
     columns = [trends[name] for name in METRIC_LABELS]
     return [
         {"at_ms": points[0].at_ms, "counts": [point.count for point in points]}
@@ -80,14 +79,14 @@ async def audit_log(request: SiteRequest) -> HttpResponse:
     targets = [e.target.partition(":")[2] for e in entries if e.target.startswith("account:")]
     ids = {AccountId(int(id)) for id in targets} | {AccountId(entry.actor_id) for entry in entries}
     authors = await request.services[AccountService].find_authors(ids) if ids else {}
-    following = build_next_url(request, entries[-1].id if len(entries) == AUDIT_LOG_ENTRIES_PER_PAGE else None)
+    next_url = build_next_url(request, entries[-1].id if len(entries) == AUDIT_LOG_ENTRIES_PER_PAGE else None)
     return respond(
         request,
         "ops/trail.html",
         page=lambda: {
             "entries": [audit_log_page(entry, authors) for entry in entries],
-            "next_url": following,
+            "next_url": next_url,
             "page_title": _("Audit trail"),
         },
-        data=lambda: {"entries": [audit_log_json(entry, authors) for entry in entries], "next": following},
+        data=lambda: {"entries": [audit_log_json(entry, authors) for entry in entries], "next": next_url},
     )

@@ -14,7 +14,7 @@ from rich.progress import Progress
 
 from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from timelines.audit import Audit, AuditReport

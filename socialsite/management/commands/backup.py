@@ -10,7 +10,7 @@ from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import count_keys
 from socialsite.maintenance.topology_check import TopologyChanging
-from socialsite.management.operator_command import OperatorCommand
+from socialsite.management.base import OperatorCommand
 from timelines.archive.service import ArchivedBodies
 
 KEY_SCANS = 3

@@ -1,4 +1,4 @@
-"""Django's `check`, which connects to Redis when the redis tag is asked for by name, and only then."""
+"""Django's `check`. It connects to Redis only if --tag redis is given."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from socialsite.checks import may_connect
 
 class Command(check.Command):
     def handle(self, *app_labels: Any, **options: Any) -> None:
-        asked = may_connect.set("redis" in (options["tags"] or ()))
+        token = may_connect.set("redis" in (options["tags"] or ()))
         try:
             super().handle(*app_labels, **options)
         finally:
-            may_connect.reset(asked)
+            may_connect.reset(token)

@@ -19,19 +19,19 @@ class Command(AccountCommand):
         parser.add_argument("--staff", action="store_true", help="may see the operator's pages (/ops/)")
 
     def prepare_options(self, options: dict[str, Any]) -> None:
-        options["chosen"] = read_password(self, options)
+        options["new_password"] = read_password(self, options)
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
         handle = validate_handle(options["handle"], allow_reserved=True)
-        there = await services.accounts.find_by_handle(handle)
-        if there is not None:
-            await _require_same_account(services, there, options)
+        existing = await services.accounts.find_by_handle(handle)
+        if existing is not None:
+            await _require_same_account(services, existing, options)
             return f"@{handle} exists already; nothing changed."
         if options["dry_run"]:
             return f"Would create @{handle}."
         account = await services.accounts.sign_up(
             handle=handle,
-            password=options["chosen"],
+            password=options["new_password"],
             now_ms=services.clock.now_ms(),
             staff=options["staff"],
             allow_reserved=True,
@@ -40,7 +40,7 @@ class Command(AccountCommand):
 
 
 async def _require_same_account(services: Services, account: Account, options: dict[str, Any]) -> None:
-    """A repeat succeeds only if it would make the account that is there. Raises CommandError."""
-    same = account.is_active and account.is_staff == options["staff"]
-    if not same or not await services.accounts.check_password(account, options["chosen"]):
+    """Raises CommandError unless the account equals the account that the command would create."""
+    is_same = account.is_active and account.is_staff == options["staff"]
+    if not is_same or not await services.accounts.check_password(account, options["new_password"]):
         raise CommandError(f"@{account.handle}: This handle is taken.")

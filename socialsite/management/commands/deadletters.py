@@ -10,7 +10,7 @@ import msgspec
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
-from socialsite.management.operator_command import OperatorCommand
+from socialsite.management.base import OperatorCommand
 from socialsite.recipes.job_queue import STREAM_ID, DeadLetter
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 

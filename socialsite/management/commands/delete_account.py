@@ -31,7 +31,7 @@ class Command(AccountCommand):
         if account is None:
             raise CommandError(f"There is no account @{options['handle']}.")
         if options["dry_run"]:
-            done = account.state == DELETED
-            return f"@{account.handle} is deleted already." if done else f"Would delete @{account.handle}."
+            is_deleted = account.state == DELETED
+            return f"@{account.handle} is deleted already." if is_deleted else f"Would delete @{account.handle}."
         changed = await services.accounts.delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())
         return f"Deleted @{account.handle}." if changed else f"@{account.handle} was deleted; swept it again."

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.recipes.buffer import BATCH_LEASE_MS
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError

@@ -17,7 +17,7 @@ from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import ACCOUNTS_PER_ADDRESS
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule, WindowStats
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError

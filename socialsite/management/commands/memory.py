@@ -14,7 +14,7 @@ from socialsite.container import Services
 from socialsite.maintenance.forecast import Forecast, TimelineCaps, make_forecast
 from socialsite.maintenance.memory import POST_FAMILY, SAMPLE_SIZE, MemoryMeter, MemoryReport
 from socialsite.maintenance.scanning import count_keys
-from socialsite.management.operator_command import OperatorCommand
+from socialsite.management.base import OperatorCommand
 from timelines.audit.account_keys import owned_keys
 
 COLD_DAYS = 90

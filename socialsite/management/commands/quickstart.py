@@ -16,7 +16,7 @@ from typing import IO, Any
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.quickstart.bootstrap import DEFAULT_DATA_DIRECTORY, parse_data_directory, raise_file_limit
 from socialsite.quickstart.child_process import TERMINATION_GRACE_S
 from socialsite.quickstart.supervisor import RedisProcess, Supervisor, make_web_process, make_worker_process

@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 

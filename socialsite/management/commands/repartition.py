@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.migration import commands as operation
 from socialsite.migration.commands import MigrationSite
 from socialsite.migration.estimate import Estimate

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.container import Services
 from socialsite.maintenance.backup_file import BackupFooter, BackupReader, InvalidBackup
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
-from socialsite.management.operator_command import OperatorCommand
+from socialsite.management.base import OperatorCommand
 from timelines.archive.service import ArchivedBodies
 
 

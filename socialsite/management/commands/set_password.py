@@ -21,11 +21,11 @@ class Command(AccountCommand):
         add_password_arguments(parser)
 
     def prepare_options(self, options: dict[str, Any]) -> None:
-        options["chosen"] = read_password(self, options)
+        options["new_password"] = read_password(self, options)
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])
         if options["dry_run"]:
             return f"Would set the password of @{account.handle} and end its sessions."
-        await services.accounts.set_password(account=account, new=options["chosen"])
+        await services.accounts.set_password(account=account, new=options["new_password"])
         return f"The password of @{account.handle} is set; its sessions ended."

@@ -1,6 +1,6 @@
-"""manage.py stats [--hours N] [--json]: what the site did lately, from its time series.
+"""manage.py stats [--hours N] [--json]: the recent statistics of the site, from its time series.
 
-Counts are at most a second old. JSON: see `report`; times are Unix ms, latencies ms.
+Counts are at most a second old. JSON: see `build_report`; times are Unix ms, latencies ms.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.recipes.time_series import RankedMetric
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
@@ -35,13 +35,13 @@ class Command(SiteCommand):
         if not 1 <= options["hours"] <= MAX_HOURS:
             raise CommandError(f"--hours takes 1 to {MAX_HOURS}.")
         try:
-            found = asyncio.run(self._run(options["hours"]))
+            report = asyncio.run(self._run(options["hours"]))
         except StoreError as error:
             raise CommandError(f"The store cannot be used: {error}") from error
         if options["json"]:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(report))
         elif options["verbosity"] > 0:
-            self.stdout.write("\n".join(format_text(found)))
+            self.stdout.write("\n".join(format_text(report)))
 
     async def _run(self, hours: int) -> dict[str, Any]:
         async with open_services() as services:
@@ -49,21 +49,21 @@ class Command(SiteCommand):
 
 
 async def build_report(services: Services, hours: int) -> dict[str, Any]:
-    """Sums of the last hours and their points, latencies, accounts, what is owed."""
-    figures, now_ms = services.statistics.stats, services.clock.now_ms()
+    """Return the sums and points of the last hours, latencies, active accounts, and the size of outbox and buffers."""
+    stats, now_ms = services.statistics.stats, services.clock.now_ms()
     start_ms = now_ms - hours * HOUR_MS
-    latency = await figures.latency(start_ms, now_ms, now_ms=now_ms)
+    latency = await stats.latency(start_ms, now_ms, now_ms=now_ms)
     depth = await services.outbox.read_depth()
-    trends = await figures.trends(start_ms, now_ms, now_ms=now_ms)
+    trends = await stats.trends(start_ms, now_ms, now_ms=now_ms)
     return {
         "at": now_ms,
         "hours": hours,
-        "totals": await figures.site_totals(start_ms, now_ms, now_ms=now_ms),
+        "totals": await stats.site_totals(start_ms, now_ms, now_ms=now_ms),
         "latency": {"p50_ms": latency.p50_ms, "p99_ms": latency.p99_ms},
-        "refusals": await figures.totals_by_member(REFUSALS, [*services.rules], start_ms, now_ms, now_ms=now_ms),
-        "errors": await figures.totals_by_member(ERRORS, ERROR_STATUSES, start_ms, now_ms, now_ms=now_ms),
+        "refusals": await stats.totals_by_member(REFUSALS, [*services.rules], start_ms, now_ms, now_ms=now_ms),
+        "errors": await stats.totals_by_member(ERRORS, ERROR_STATUSES, start_ms, now_ms, now_ms=now_ms),
         "active_accounts": {
-            name: await figures.count_active_accounts(days, now_ms=now_ms)
+            name: await stats.count_active_accounts(days, now_ms=now_ms)
             for name, days in (("day", 1), ("week", 7), ("month", 30))
         },
         "most_active": await _most_active(services, ACCOUNTS_BY_REQUESTS, start_ms, now_ms),
@@ -77,29 +77,29 @@ async def build_report(services: Services, hours: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _most_active(services: Services, kind: RankedMetric, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
-    """The most active accounts; those that are gone are left out."""
-    figures = services.statistics.stats
-    best = await figures.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, metric=kind)
+async def _most_active(services: Services, metric: RankedMetric, start_ms: int, now_ms: int) -> list[dict[str, Any]]:
+    """Return the most active accounts, without deleted accounts."""
+    stats = services.statistics.stats
+    best = await stats.most_active(start_ms, now_ms, ACCOUNTS_SHOWN, now_ms=now_ms, metric=metric)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best]) if best else {}
     return [
         {"account": authors[AccountId(id)].handle, "count": count} for id, count in best if AccountId(id) in authors
     ]
 
 
-def format_text(found: dict[str, Any]) -> list[str]:
-    """For people."""
-    latency, active, outbox = found["latency"], found["active_accounts"], found["outbox"]
-    posters = ", ".join(f"@{each['account']} {each['count']}" for each in found["posters"])
-    lines = [f"In the last {found['hours']} hours:"]
-    lines += [f"  {name:<12} {count:>12,}" for name, count in found["totals"].items()]
-    lines += [f"  {'refused':<12} {count:>12,} by {rule}" for rule, count in found["refusals"].items()]
-    lines += [f"  {'failed':<12} {count:>12,} with {status}" for status, count in found["errors"].items()]
+def format_text(report: dict[str, Any]) -> list[str]:
+    """Return the lines of the report for a terminal."""
+    latency, active, outbox = report["latency"], report["active_accounts"], report["outbox"]
+    posters = ", ".join(f"@{each['account']} {each['count']}" for each in report["posters"])
+    lines = [f"In the last {report['hours']} hours:"]
+    lines += [f"  {name:<12} {count:>12,}" for name, count in report["totals"].items()]
+    lines += [f"  {'refused':<12} {count:>12,} by {rule}" for rule, count in report["refusals"].items()]
+    lines += [f"  {'failed':<12} {count:>12,} with {status}" for status, count in report["errors"].items()]
     lines += [f"Post to home: {_format_latency(latency['p50_ms'], latency['p99_ms'])}."]
     lines += [f"Active accounts: {active['day']} today, {active['week']} in 7 days, {active['month']} in 30."]
     lines += [f"Most posts: {posters or 'none'}."]
     lines += [f"Outbox: {outbox['waiting']} waiting, {outbox['pending']} pending, {outbox['dead']} dead letters."]
-    return [*lines, f"Buffers: {found['buffers']} to flush."]
+    return [*lines, f"Buffers: {report['buffers']} to flush."]
 
 
 def _format_latency(p50_ms: float | None, p99_ms: float | None) -> str:

@@ -21,8 +21,8 @@ class Command(AccountCommand):
         account = await get_existing_account(services, options["handle"])
         undo, word = options["undo"], "reinstate" if options["undo"] else "suspend"
         if options["dry_run"]:
-            due = (account.state == SUSPENDED) == undo
-            return f"Would {word} @{account.handle}." if due else f"Nothing to do for @{account.handle}."
+            is_needed = (account.state == SUSPENDED) == undo
+            return f"Would {word} @{account.handle}." if is_needed else f"Nothing to do for @{account.handle}."
         change = services.accounts.reinstate if undo else services.accounts.suspend
         changed = await change(account_id=AccountId(account.id))
         state = "active" if undo else "suspended"

@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from socialsite.container import Services
 from socialsite.maintenance.scanning import count_keys
-from socialsite.management.operator_command import OperatorCommand
+from socialsite.management.base import OperatorCommand
 from timelines.audit.trimming import Trimming
 
 

@@ -11,8 +11,7 @@ from socialsite.admin.fanouts import read_fan_outs
 from socialsite.admin.memory import MemorySnapshotCache
 from socialsite.admin.memory_sample import MemorySampler, count_unexplained_bytes
 from socialsite.admin.moderation import Moderation
-from socialsite.admin.nodes import estimate_delivery_shares, parse_slow_call, read_node_health
-from socialsite.admin.processes import count_processes
+from socialsite.admin.servers import count_processes, estimate_delivery_shares, parse_slow_call, read_node_health
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.maintenance.backup import Backup

@@ -1,6 +1,6 @@
 """Path data of charts: what is drawn from which numbers."""
 
-from socialsite.admin.charts import CHART_HEIGHT, CHART_WIDTH, area_path, line_path
+from socialsite.admin.presenters.activity import CHART_HEIGHT, CHART_WIDTH, area_path, line_path
 
 
 def test_a_line_goes_from_the_left_to_the_right_edge() -> None:

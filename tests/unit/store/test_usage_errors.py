@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
-from socialsite.management.site_command import SiteCommand
+from socialsite.management.base import SiteCommand
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = ("socialsite", "accounts", "timelines")

@@ -1,23 +1,40 @@
-"""What the operator's commands share: services, a progress bar, one line on trouble, --verbosity."""
+"""Bases of all commands: an error is one line and exit status 1 (docs/reference/interface.md)."""
 
 import asyncio
 import contextlib
+import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import Progress
 
 from socialsite.container import Services
-from socialsite.management.site_command import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 
 
+class SiteCommand(BaseCommand):
+    """Print one line for wrong arguments, too. Django prints the usage and ends with status 2."""
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        self._called_from_command_line = False  # the parsers then raise CommandError
+        return super().create_parser(prog_name, subcommand, **kwargs)
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        try:
+            super().run_from_argv(argv)
+        except CommandError as error:
+            if "--traceback" in argv:
+                raise
+            self.stderr.write(f"{error} (see {argv[1]} --help)")
+            sys.exit(1)
+
+
 class OperatorCommand(SiteCommand):
-    """Subclasses do their work in `act` and raise CommandError where it failed."""
+    """Runs `handle_async` with open services. It raises CommandError if it fails."""
 
     requires_system_checks = ()
     verbosity: int = 1
@@ -33,22 +50,22 @@ class OperatorCommand(SiteCommand):
             raise CommandError("Stopped. It may be run again.") from None
 
     def prepare_options(self, options: dict[str, Any]) -> None:
-        """Look at the options before anything is opened."""
+        """Check the options before the services are opened."""
 
     @abstractmethod
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None: ...
 
     def print_line(self, line: str, *, min_verbosity: int = 1) -> None:
-        """A line on standard output, from verbosity `at` on."""
+        """Print a line if the verbosity is at least `min_verbosity`."""
         if self.verbosity >= min_verbosity:
             self.stdout.write(line)
 
     @contextlib.contextmanager
     def progress_bar(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """A bar; call what it gives with how much further it is."""
+        """Show a progress bar on a terminal. Yields a function that advances it by a count."""
         console = Console(stderr=True)
-        quiet = self.verbosity == 0 or not console.is_terminal
-        with Progress(console=console, disable=quiet, transient=True) as progress:
+        is_quiet = self.verbosity == 0 or not console.is_terminal
+        with Progress(console=console, disable=is_quiet, transient=True) as progress:
             task = progress.add_task(what, total=total)
             yield lambda count: progress.advance(task, count)
 
