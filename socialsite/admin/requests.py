@@ -19,7 +19,7 @@ StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpRespon
 
 
 def staff_only(view: AsyncView[P]) -> StaffView[P]:
-    """Answer 404 unless the viewer is staff. The account was read by this request, so a revocation is effective immediately."""
+    """Answer 404 unless the viewer is staff. Each request reads the account again, so a revocation is immediate."""
 
     @wraps(view)
     async def guarded_view(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

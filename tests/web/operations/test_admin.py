@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from socialsite import __version__
 from socialsite.admin.audit_log import AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -224,5 +225,6 @@ async def test_everybody_may_know_how_lively_the_site_is(
     await alice.publish("hello")
     await site.statistics.meter.flush()
     found = (await visitor.get_json("/about/")).json()
-    assert found == {"accounts": 1, "posts_today": 1, "active_today": 1, "active_month": 1}
+    figures = {"accounts": 1, "posts_today": 1, "active_today": 1, "active_month": 1}
+    assert found == {**figures, "version": __version__}
     assert (await visitor.get("/about/")).status_code == 200
