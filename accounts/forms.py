@@ -18,12 +18,8 @@ from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials
 from accounts.models import Account
 from socialsite.errors import ApiError
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import (
-    SiteRequest,
-    page_response,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, wants_json
+from socialsite.web.responses import page_response, respond
 
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 

@@ -1,7 +1,7 @@
 """Accounts in JSON (docs/reference/interface.md). Ids are strings, times are ISO 8601."""
 
 from accounts.models import Account
-from socialsite.web.requests import format_iso_time
+from socialsite.web.responses import format_iso_time
 
 
 def account_json(account: Account) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from accounts.sessions.values import ActiveSession
-from socialsite.web.requests import format_iso_time
+from socialsite.web.responses import format_iso_time
 
 
 def sessions_json(sessions: Iterable[ActiveSession]) -> dict[str, object]:

@@ -9,7 +9,8 @@ from accounts.forms import FORM_ERRORS, LoginForm, SignUpForm, redisplay_form, r
 from accounts.presenters import account_json
 from accounts.sessions.authentication import sign_in, sign_out
 from socialsite.errors import MethodNotAllowed
-from socialsite.web.requests import SiteRequest, dispatch_by_method, done, get_form_data, page_response, wants_json
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
+from socialsite.web.responses import done, page_response
 
 
 async def signup_page(request: SiteRequest) -> HttpResponse:

@@ -22,7 +22,8 @@ from accounts.sessions.authentication import get_session, renew_session, require
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, dispatch_by_method, done, get_form_data, respond
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
+from socialsite.web.responses import done, respond
 
 SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
 

@@ -1,43 +1,43 @@
-"""The border between HTTP and everything below it: what a request is, and the two shapes of an answer.
+"""HTTP requests: their form fields, their viewer and their dispatch to views.
 
-Each address answers in HTML or, to `Accept: application/json`, in JSON. Bodies are read as
-a dict of texts whatever their form. No domain here: what the keys mean is said by the presenters.
+A body is read as a dict of texts from form data, multipart or a JSON object. Django decodes form data with replacement
+characters and keeps NUL. Here a body that is not UTF-8, or that contains NUL or half a surrogate pair, is refused.
+JSON is decoded into its type directly, so deep nesting fails at once.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
-from functools import cache, lru_cache
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Concatenate, ParamSpec, Protocol
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl
 
 import msgspec
 from django.conf import settings
-from django.contrib.messages import get_messages
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.template import loader
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from socialsite.errors import MethodNotAllowed, SignInRequired
+from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import Caller
-from socialsite.web.body import parse_body
-from socialsite.web.csrf import get_page_token
-from socialsite.web.page_cache import PageViewer, Placeholder, render_page
+from socialsite.web.page_cache import Placeholder
 from socialsite.web.services import SiteServices
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 HTML_TYPE, JSON_TYPE = "text/html", "application/json"
 JSON_TYPES = (JSON_TYPE, "application/json; charset=utf-8", "application/json; charset=UTF-8")
-"""As clients name it in Accept; its parameter means nothing, but Django compares it."""
-ACCEPT_CACHE_MAX_LENGTH = 200  # characters of Accept up to which the answer is kept
+"""JSON as clients name it in Accept. Django compares the parameter, which has no meaning."""
+ACCEPT_CACHE_MAX_LENGTH = 200  # characters of the longest Accept that is cached
 NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more than 2,048
+
+JSON_INTEGER_MAX = 1 << 64  # larger integers are no ids, and slow to format
+
+_json_object_decoder = msgspec.json.Decoder(dict[str, str | int | None])
 
 
 class Viewer(Protocol):
-    """The fields of the signed-in account (accounts.models.Account) that pages and limits read."""
+    """The signed-in account (accounts.models.Account), as far as pages and limits use it."""
 
     @property
     def id(self) -> int: ...
@@ -61,7 +61,7 @@ class Badge(Protocol):
 
 
 class SiteRequest(ASGIRequest):
-    """A request with what the stack has added to it; middleware sets each of these before any view runs."""
+    """A request with attributes that the middleware sets before it calls the view."""
 
     services: SiteServices
     account: Viewer | None
@@ -73,7 +73,7 @@ class SiteRequest(ASGIRequest):
     render_side_panel: "Callable[[SiteRequest], Placeholder | str]"
     """settings.SIDE_PANEL; not set while the store cannot be opened."""
     deadline: float
-    """By the event loop's clock."""
+    """Time of the event loop's clock."""
     _form: dict[str, str] | None
     _host: str | None = None
 
@@ -83,7 +83,7 @@ class SiteRequest(ASGIRequest):
         return Caller(get_viewer_id(self), self.client_address)
 
     def get_host(self) -> str:
-        """Django's answer, looked for once a request: several of the stack ask."""
+        """Return the host, which Django checks once for each request."""
         if self._host is None:
             self._host = super().get_host()
         return self._host
@@ -93,14 +93,8 @@ P = ParamSpec("P")
 AsyncView = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
 
 
-class SeeOther(HttpResponseRedirect):
-    """303: the answer to a POST is looked at by GET."""
-
-    status_code = HTTPStatus.SEE_OTHER
-
-
 def wants_json(request: SiteRequest) -> bool:
-    """Whether the client prefers JSON. A client that takes anything gets the page."""
+    """Return whether the client prefers JSON. A client that accepts any type gets HTML."""
     accept = request.META.get("HTTP_ACCEPT", "")
     if "json" not in accept:
         return False
@@ -109,105 +103,85 @@ def wants_json(request: SiteRequest) -> bool:
 
 @lru_cache(maxsize=256)
 def _prefers_json(accept: str) -> bool:
-    """Django's answer; it parses the header as a mail's, which costs more than the session."""
-    asked = HttpRequest()
-    asked.META["HTTP_ACCEPT"] = accept
-    return asked.get_preferred_type([HTML_TYPE, *JSON_TYPES]) in JSON_TYPES
+    """Return Django's decision, cached: parsing the header costs more than reading the session."""
+    request = HttpRequest()
+    request.META["HTTP_ACCEPT"] = accept
+    return request.get_preferred_type([HTML_TYPE, *JSON_TYPES]) in JSON_TYPES
 
 
 def get_form_data(request: SiteRequest) -> dict[str, str]:
-    """The fields of the body, form-encoded or a JSON object alike. Raises Malformed."""
+    """Return the fields of the body, parsed once. Raises MalformedRequest."""
     form = getattr(request, "_form", None)
     if form is None:
         form = request._form = parse_body(request)
     return form
 
 
-def json_response(data: object, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    return HttpResponse(msgspec.json.encode(data), status=status, content_type=JSON_TYPE, headers=headers)
+def parse_body(request: SiteRequest) -> dict[str, str]:
+    """Parse the body. Of repeated fields the last counts; a JSON null is an absent field. Raises MalformedRequest."""
+    match request.content_type:
+        case "application/json":
+            return _reject_invalid_text(_parse_json(request.body))
+        case "multipart/form-data":
+            return _reject_invalid_text(_parse_multipart(request))
+        case "application/x-www-form-urlencoded":
+            return _reject_invalid_text(_parse_urlencoded(request.body))
+    if request.body:
+        raise MalformedRequest
+    return {}
 
 
-def page_response(
-    request: SiteRequest,
-    template: str | list[str],
-    page: Mapping[str, object],
-    status: int = HTTPStatus.OK,
-    headers: Mapping[str, str] | None = None,
-) -> HttpResponse:
-    """A whole HTML page: `page`, and what every page gets. Of several templates the first that exists."""
-    found = template if isinstance(template, str) else _first_existing_template(tuple(template))
-    html = render_page(found, {**page_context(request), **page}, use_cache=status < HTTPStatus.BAD_REQUEST)
-    return HttpResponse(html, status=status, headers=headers)
+def _parse_json(body: bytes) -> Iterable[tuple[str, str]]:
+    try:
+        fields = _json_object_decoder.decode(body)
+    except ValueError as error:  # errors of msgspec, and UnicodeDecodeError
+        raise MalformedRequest from error
+    if any(isinstance(value, int) and abs(value) > JSON_INTEGER_MAX for value in fields.values()):
+        raise MalformedRequest
+    return [(name, str(value)) for name, value in fields.items() if value is not None]
 
 
-def page_context(request: SiteRequest) -> dict[str, object]:
-    """What base.html takes. Nothing else of the request goes into templates, so that shells can be kept."""
-    account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
-    badge = getattr(request, "badge", None)
-    return {
-        "viewer": account and PageViewer(account.id, account.handle, account.display_name, account.is_staff),
-        "site_name": settings.SITE_NAME,
-        "unread": Placeholder(badge.text) if badge and badge.text else "",
-        "newest_notification": Placeholder(str(badge.newest)) if badge else "",
-        "trends_aside": request.render_side_panel(request) if hasattr(request, "render_side_panel") else "",
-        "messages": _unread_messages(request),
-        "page_title": "",
-        "csrf_token": Placeholder(get_page_token(request)),
-        "request": {
-            "path": path,
-            "get_full_path": path if full_path == path else Placeholder(full_path),
-        },
-    }
+def _parse_urlencoded(body: bytes) -> Iterable[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            body.decode(),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
+        )
+    except ValueError as error:  # also UnicodeDecodeError
+        raise MalformedRequest from error
 
 
-def _unread_messages(request: SiteRequest) -> object:
-    """The one-time messages, or "": looking for them would mark them as read."""
-    storage = get_messages(request)
-    return storage if len(storage) else ""
+def _parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
+    """Parse multipart by Django, which replaces invalid UTF-8: so a body without files is decoded first."""
+    fields = request.POST
+    if not request.FILES:
+        try:
+            getattr(request, "_body", b"").decode()
+        except UnicodeDecodeError as error:
+            raise MalformedRequest from error
+    return [(name, str(value)) for name, value in fields.items()]
 
 
-@cache
-def _first_existing_template(templates: tuple[str, ...]) -> str:
-    name: str = loader.select_template(templates).template.name
-    return name
-
-
-def respond(
-    request: SiteRequest,
-    template: str,
-    *,
-    page: Callable[[], Mapping[str, object]],
-    data: Callable[[], object],
-    status: int = HTTPStatus.OK,
-) -> HttpResponse:
-    """The answer in the shape the client wants; only that one is made."""
-    if wants_json(request):
-        return json_response(data(), status)
-    return page_response(request, template, page(), status)
-
-
-def set_page_path(request: SiteRequest, path: str) -> None:
-    """Show a refused form on the page `path`: its links lead there, as the action answers only POST."""
-    request.path, request.META["QUERY_STRING"] = path, ""
-
-
-def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
-    """303 to the form's `next` if that is on this host, else to `default`."""
-    wanted = get_form_data(request).get("next", "")
-    return SeeOther(wanted if is_own_url(request, wanted) else default)
+def _reject_invalid_text(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the fields as a dict. Raises MalformedRequest for NUL or half a surrogate pair."""
+    texts = dict(fields)
+    all_text = "".join(texts) + "".join(texts.values())
+    try:
+        all_text.encode()
+    except UnicodeEncodeError as error:
+        raise MalformedRequest from error
+    if "\x00" in all_text:
+        raise MalformedRequest
+    return texts
 
 
 def is_own_url(request: SiteRequest, url: str) -> bool:
-    """Whether `url` is a path or address of this very site."""
+    """Return whether `url` is a path or URL of this site."""
     if not url.startswith(("/", "http")) or len(url) > NEXT_URL_MAX_LENGTH or not url.isprintable():
         return False
     return url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
-
-
-def redirect_to_login(request: SiteRequest) -> SeeOther:
-    """To the log-in page and back; back to a page, never to an action, which answers only POST."""
-    back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
-    return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': back})}")
 
 
 def get_viewer_id(request: SiteRequest) -> AccountId | None:
@@ -215,12 +189,12 @@ def get_viewer_id(request: SiteRequest) -> AccountId | None:
 
 
 def require_viewer_id(request: SiteRequest) -> AccountId:
-    """The id of the signed-in account. Raises SignInRequired."""
+    """Return the id of the signed-in account. Raises SignInRequired."""
     return AccountId(require_viewer(request).id)
 
 
 def require_viewer(request: SiteRequest) -> Viewer:
-    """The signed-in account. Raises SignInRequired."""
+    """Return the signed-in account. Raises SignInRequired."""
     if request.account is None:
         raise SignInRequired
     return request.account
@@ -241,9 +215,9 @@ def error_page(hook: ErrorPageHook) -> Callable[[AsyncView[P]], AsyncView[P]]:
 
 
 def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
-    """One view of several, by method: `methods(GET=index, POST=create)`.
+    """Return a view that calls one view for each method: `dispatch_by_method(GET=index, POST=create)`.
 
-    HEAD goes with GET, others answer 405.
+    HEAD is handled like GET. Other methods raise MethodNotAllowed.
     """
     if "GET" in views:
         views.setdefault("HEAD", views["GET"])
@@ -257,14 +231,3 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
     dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
     dispatch.on_error_page = getattr(views.get("POST"), "on_error_page", None)  # type: ignore[attr-defined]
     return dispatch
-
-
-def format_iso_time(ms: int) -> str:
-    """Unix milliseconds as clients get them: 2026-11-20T15:14:00.123Z."""
-    moment = datetime.fromtimestamp(ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
-
-
-def done(request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK) -> HttpResponse:
-    """JSON, or 303 to the form's `next`, else to `default`."""
-    return json_response(data, status) if wants_json(request) else redirect_to_next(request, default)

@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from socialsite import __version__
 from socialsite.web.health import check_readiness
 from socialsite.web.middleware.errors import DEFAULT_MESSAGES, error_response
-from socialsite.web.requests import SiteRequest, json_response
+from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import json_response
 
 SECURITY_TXT_VALIDITY = timedelta(days=180)
 

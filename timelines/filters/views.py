@@ -6,17 +6,8 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import (
-    SiteRequest,
-    done,
-    format_iso_time,
-    get_form_data,
-    page_response,
-    require_viewer_id,
-    respond,
-    set_page_path,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
 from timelines.filters.service import FilterService

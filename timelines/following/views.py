@@ -9,16 +9,8 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
-from socialsite.web.requests import (
-    SiteRequest,
-    done,
-    format_iso_time,
-    get_form_data,
-    json_response,
-    page_response,
-    require_viewer_id,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import done, format_iso_time, json_response, page_response
 from timelines.errors import MuteDurationInvalid
 from timelines.filters.forms import parse_end_ms
 from timelines.following.blocks_and_mutes import BlocksAndMutesService

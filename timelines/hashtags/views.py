@@ -9,15 +9,8 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.web.requests import (
-    SiteRequest,
-    done,
-    get_viewer_id,
-    json_response,
-    require_viewer_id,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
+from socialsite.web.responses import done, json_response, respond
 from timelines.errors import HashtagNotFound
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import trends_json, trends_panel

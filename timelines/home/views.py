@@ -4,14 +4,8 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.errors import SignInRequired
-from socialsite.web.requests import (
-    SiteRequest,
-    get_viewer_id,
-    page_response,
-    require_viewer_id,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
+from socialsite.web.responses import page_response, respond
 from timelines.following.views import suggest_on_home
 from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService

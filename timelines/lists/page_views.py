@@ -9,7 +9,8 @@ from django.http import HttpResponse
 from accounts.accounts.service import AccountService
 from socialsite.errors import ApiError
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, require_viewer_id, respond, set_page_path, wants_json
+from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
+from socialsite.web.responses import respond, set_page_path
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.forms import apply_submitted_settings, mark_current_parts, mark_submitted_parts

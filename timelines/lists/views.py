@@ -11,17 +11,8 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import (
-    SiteRequest,
-    done,
-    get_form_data,
-    json_response,
-    page_response,
-    redirect_to_next,
-    require_viewer_id,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import done, json_response, page_response, redirect_to_next, respond
 from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached, ListTitleInvalid
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList

@@ -7,14 +7,8 @@ from django.utils.translation import gettext as _
 
 from socialsite.errors import MalformedRequest
 from socialsite.ids import PostId, parse_id
-from socialsite.web.requests import (
-    SiteRequest,
-    done,
-    get_form_data,
-    get_viewer_id,
-    require_viewer_id,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_form_data, get_viewer_id, require_viewer_id, wants_json
+from socialsite.web.responses import done
 from timelines.markers.marker import Marker
 from timelines.markers.service import MarkerService
 

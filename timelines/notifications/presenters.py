@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from accounts.domain import Author
-from socialsite.web.requests import format_iso_time
+from socialsite.web.responses import format_iso_time
 from timelines.notifications.notification import (
     MENTION_KINDS,
     NotificationGroup,

@@ -12,15 +12,8 @@ from django.utils.translation import gettext_lazy
 from socialsite.errors import MalformedRequest
 from socialsite.ids import MAX_ID, PostId, parse_id
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import (
-    SiteRequest,
-    get_form_data,
-    json_response,
-    redirect_to_next,
-    require_viewer_id,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import json_response, redirect_to_next, respond
 from timelines.lists.forms import parse_list_cursor
 from timelines.notifications.notification import (
     MENTION_KINDS,

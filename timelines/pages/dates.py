@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 
 from socialsite.errors import MalformedRequest
 from socialsite.ids import EPOCH_MS, MAX_ID, PostId, id_at, ms_from_id
-from socialsite.web.requests import SeeOther, SiteRequest
+from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import SeeOther
 from timelines.pages.responses import url_with_query
 
 P = ParamSpec("P")

@@ -18,7 +18,7 @@ from django.utils.translation import get_language
 from accounts.domain import Author
 from accounts.models import Account
 from socialsite.web.page_cache import RenderedBytes
-from socialsite.web.requests import format_iso_time
+from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from socialsite.web.page_cache import Placeholder, RenderedBytes
-from socialsite.web.requests import SiteRequest, json_response, page_response, wants_json
+from socialsite.web.requests import SiteRequest, wants_json
+from socialsite.web.responses import json_response, page_response
 from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, TimelinePage
 from timelines.pages.presenters import Json, entries_html, posts_json

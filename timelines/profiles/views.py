@@ -7,7 +7,8 @@ from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
 from socialsite.recipes.buffer import Entity
-from socialsite.web.requests import SiteRequest, get_viewer_id, respond, wants_json
+from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
+from socialsite.web.responses import respond
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService

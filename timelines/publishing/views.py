@@ -7,15 +7,13 @@ from django.http.response import HttpResponseBase
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import (
     SiteRequest,
-    done,
     error_page,
     get_form_data,
-    json_response,
-    redirect_to_next,
     require_viewer,
     require_viewer_id,
     wants_json,
 )
+from socialsite.web.responses import done, json_response, redirect_to_next
 from timelines.pages.presenters import post_json
 from timelines.publishing.draft import preserve_draft
 from timelines.publishing.forms import PostForm

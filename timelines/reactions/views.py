@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from socialsite.ids import PostId
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, done, get_viewer_id, require_viewer_id, respond
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.responses import done, respond
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.graph.follow import FollowPage
 from timelines.pages.page import HydratedPost

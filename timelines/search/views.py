@@ -8,14 +8,8 @@ from django.utils.translation import gettext_lazy
 
 from socialsite.errors import MalformedRequest
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import (
-    SiteRequest,
-    get_viewer_id,
-    json_response,
-    page_response,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
+from socialsite.web.responses import json_response, page_response, respond
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.hashtags.trend_views import trends_panel
 from timelines.pages.page import TimelinePage

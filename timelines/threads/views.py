@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from socialsite.ids import PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer, respond
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
+from socialsite.web.responses import respond
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import PageQuery

@@ -17,7 +17,7 @@ from socialsite.admin.presenters.labels import (
     TemplateContext,
 )
 from socialsite.ids import AccountId
-from socialsite.web.requests import format_iso_time
+from socialsite.web.responses import format_iso_time
 
 
 def author_row(author: Author) -> TemplateContext:

@@ -22,7 +22,7 @@ from socialsite.admin.presenters.labels import (
 )
 from socialsite.admin.servers import NodeHealth, SlowCall, newest_slow_calls
 from socialsite.ids import AccountId
-from socialsite.web.requests import format_iso_time
+from socialsite.web.responses import format_iso_time
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12

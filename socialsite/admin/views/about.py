@@ -13,7 +13,8 @@ from socialsite.container import Services
 from socialsite.recipes.time_series import ALL_MEMBERS
 from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, respond
+from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import respond
 from timelines.templatetags.timelines_tags import number
 
 DAY_MS = 86_400_000

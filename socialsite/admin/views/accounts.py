@@ -16,14 +16,8 @@ from socialsite.admin.presenters.accounts import author_json, author_row, overvi
 from socialsite.admin.requests import build_next_url, get_actor, get_services, staff_only
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import (
-    SeeOther,
-    SiteRequest,
-    json_response,
-    require_viewer_id,
-    respond,
-    wants_json,
-)
+from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
+from socialsite.web.responses import SeeOther, json_response, respond
 from timelines.lists.forms import parse_list_cursor
 
 ACCOUNTS_PER_PAGE = 30

@@ -19,7 +19,8 @@ from socialsite.admin.requests import build_next_url, get_services, parse_cursor
 from socialsite.errors import MalformedRequest
 from socialsite.ids import AccountId
 from socialsite.recipes.time_series import Point
-from socialsite.web.requests import SiteRequest, respond
+from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import respond
 
 AUDIT_LOG_ENTRIES_PER_PAGE = 50
 SPAN_LABELS: dict[str, str | Promise] = {

@@ -16,7 +16,8 @@ from socialsite.admin.presenters.accounts import letter_json, letter_page
 from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor, staff_only
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import STREAM_ID
-from socialsite.web.requests import SeeOther, SiteRequest, get_form_data, json_response, respond, wants_json
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.responses import SeeOther, json_response, respond
 
 LETTERS_PER_PAGE = 20
 LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]

@@ -18,15 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from socialsite import errors as site
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.requests import (
-    SAFE_METHODS,
-    ErrorPageHook,
-    SiteRequest,
-    json_response,
-    page_response,
-    redirect_to_login,
-    wants_json,
-)
+from socialsite.web.requests import SAFE_METHODS, ErrorPageHook, SiteRequest, wants_json
+from socialsite.web.responses import json_response, page_response, redirect_to_login
 
 log = structlog.get_logger("socialsite.errors")
 

@@ -6,17 +6,8 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.test import RequestFactory
 
 from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
-from socialsite.web.requests import (
-    dispatch_by_method,
-    format_iso_time,
-    get_form_data,
-    is_own_url,
-    json_response,
-    redirect_to_login,
-    redirect_to_next,
-    require_viewer,
-    wants_json,
-)
+from socialsite.web.requests import dispatch_by_method, get_form_data, is_own_url, require_viewer, wants_json
+from socialsite.web.responses import format_iso_time, json_response, redirect_to_login, redirect_to_next
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

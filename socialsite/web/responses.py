@@ -1,0 +1,114 @@
+"""HTTP responses: a page or JSON, redirects and what every page contains."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import msgspec
+from django.conf import settings
+from django.contrib.messages import get_messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.template import loader
+
+from socialsite.web.csrf import get_page_token
+from socialsite.web.page_cache import PageViewer, Placeholder, render_page
+from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data, is_own_url, wants_json
+
+
+class SeeOther(HttpResponseRedirect):
+    """A 303 redirect: the client continues with GET after a POST."""
+
+    status_code = HTTPStatus.SEE_OTHER
+
+
+def json_response(data: object, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    return HttpResponse(msgspec.json.encode(data), status=status, content_type=JSON_TYPE, headers=headers)
+
+
+def page_response(
+    request: SiteRequest,
+    template: str | list[str],
+    page: Mapping[str, object],
+    status: int = HTTPStatus.OK,
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """Return an HTML page with the context `page` and `page_context`. Uses the first template that exists."""
+    name = template if isinstance(template, str) else _first_existing_template(tuple(template))
+    html = render_page(name, {**page_context(request), **page}, use_cache=status < HTTPStatus.BAD_REQUEST)
+    return HttpResponse(html, status=status, headers=headers)
+
+
+def page_context(request: SiteRequest) -> dict[str, object]:
+    """Return the context of base.html. Templates get nothing else of the request, so that pages can be cached."""
+    account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
+    badge = getattr(request, "badge", None)
+    return {
+        "viewer": account and PageViewer(account.id, account.handle, account.display_name, account.is_staff),
+        "site_name": settings.SITE_NAME,
+        "unread": Placeholder(badge.text) if badge and badge.text else "",
+        "newest_notification": Placeholder(str(badge.newest)) if badge else "",
+        "trends_aside": request.render_side_panel(request) if hasattr(request, "render_side_panel") else "",
+        "messages": _unread_messages(request),
+        "page_title": "",
+        "csrf_token": Placeholder(get_page_token(request)),
+        "request": {
+            "path": path,
+            "get_full_path": path if full_path == path else Placeholder(full_path),
+        },
+    }
+
+
+def _unread_messages(request: SiteRequest) -> object:
+    """Return the one-time messages, "" if there are none: iterating over them would mark them as read."""
+    storage = get_messages(request)
+    return storage if len(storage) else ""
+
+
+@cache
+def _first_existing_template(templates: tuple[str, ...]) -> str:
+    name: str = loader.select_template(templates).template.name
+    return name
+
+
+def respond(
+    request: SiteRequest,
+    template: str,
+    *,
+    page: Callable[[], Mapping[str, object]],
+    data: Callable[[], object],
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """Respond with JSON or a page, as the client prefers. Only the function of that format is called."""
+    if wants_json(request):
+        return json_response(data(), status)
+    return page_response(request, template, page(), status)
+
+
+def set_page_path(request: SiteRequest, path: str) -> None:
+    """Set the path that links of this page use, after a form is redisplayed: its own path accepts POST only."""
+    request.path, request.META["QUERY_STRING"] = path, ""
+
+
+def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
+    """Redirect to the form's `next` if it is on this site, else to `default`."""
+    next_url = get_form_data(request).get("next", "")
+    return SeeOther(next_url if is_own_url(request, next_url) else default)
+
+
+def redirect_to_login(request: SiteRequest) -> SeeOther:
+    """Redirect to the log-in page, and from there back to this page; after a POST back to the front page."""
+    back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
+    return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': back})}")
+
+
+def format_iso_time(ms: int) -> str:
+    """Format Unix milliseconds as in JSON: 2026-11-20T15:14:00.123Z."""
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
+
+
+def done(request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK) -> HttpResponse:
+    """Respond to an action: with JSON, or with a redirect to the form's `next` or `default`."""
+    return json_response(data, status) if wants_json(request) else redirect_to_next(request, default)
