@@ -97,10 +97,10 @@ def _as_zsets(posts: "list[Post]") -> float:
 
 
 def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
-    from timelines.text.tokenizer import terms_of
+    from timelines.text.tokenizer import index_terms
 
     chance = random.Random(11)
-    often = Counter(term for post in posts for term in terms_of(post.text))
+    often = Counter(term for post in posts for term in index_terms(post.text))
     common = [term for term, _ in often.most_common(COMMON_WORD_COUNT)]
     rare = [term for term, count in often.items() if count == 3]
     return {

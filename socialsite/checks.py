@@ -83,13 +83,13 @@ def check_servers(**_: Any) -> list[CheckMessage]:
         return [Error(str(error), id="socialsite.E006")]
 
 
-def check_server_info(name: str, facts: dict[str, str]) -> list[CheckMessage]:
+def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
     """What INFO says against a server."""
     found: list[CheckMessage] = []
-    version = facts.get("redis_version", "0.0")
+    version = info.get("redis_version", "0.0")
     if tuple(map(int, version.split(".")[:2])) < MIN_REDIS_VERSION:
         found.append(Error(f"{name} runs version {version}; 7.0 or newer is needed.", id="socialsite.E003"))
-    policy = facts.get("maxmemory_policy")
+    policy = info.get("maxmemory_policy")
     if policy != "noeviction":
         found.append(
             Error(
@@ -98,7 +98,7 @@ def check_server_info(name: str, facts: dict[str, str]) -> list[CheckMessage]:
                 id="socialsite.E004",
             )
         )
-    if facts.get("aof_enabled") != "1":
+    if info.get("aof_enabled") != "1":
         found.append(
             Warning(
                 f"{name} writes no append-only file: a crash loses what came after the last snapshot.",

@@ -11,7 +11,7 @@ from timelines import keys
 from timelines.hashtags.repository import hashtag_key
 from timelines.posts.post import Post
 from timelines.search.repository import ID_BYTES, partition_of_post, post_digests, term_keys
-from timelines.text.linkify import hashtags
+from timelines.text.linkify import find_hashtags
 
 SIMILAR_KEYS_SAMPLED = 4
 """Hashtags, and terms, that are asked about of each post; they speak for the others of it."""
@@ -37,7 +37,7 @@ def list_shared_keys(post: Post, profiles: keys.AuthorFeedKeys) -> Iterator[Shar
     if post.in_reply_to is not None:
         yield _timeline_key(keys.replies(post.in_reply_to), post.id)
     if post.is_discoverable:
-        tags, speak_for = _sample_with_weight(list(dict.fromkeys(hashtags(post.text))))
+        tags, speak_for = _sample_with_weight(list(dict.fromkeys(find_hashtags(post.text))))
         yield from (_timeline_key(hashtag_key(tag), post.id, speak_for) for tag in tags)
         terms, speak_for = _sample_with_weight(post_digests(post))
         for term in terms:

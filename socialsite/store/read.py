@@ -26,8 +26,8 @@ class CommandRunner(Protocol):
 class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
     """Commands and the function that turns their replies, in the same order, into the result.
 
-    Reads are compared by identity, so that `asyncio.gather` accepts them.
-    `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`.
+    `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`. Reads are
+    compared by identity, so that `asyncio.gather` accepts them.
     `may_lag`: a replica may answer, with data that is up to one second old (docs/reference/topologies.md).
     """
 

@@ -17,7 +17,7 @@ from accounts.models import Account
 from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
-from timelines.text.linkify import hashtags
+from timelines.text.linkify import find_hashtags
 
 TITLE_PATTERN = regex.compile(r"\X{0,80}")
 """Posts have no title and Atom wants one: so much of the first line, in whole graphemes."""
@@ -89,7 +89,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
         unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
         pubdate=_utc_datetime(post.created_ms),
         updateddate=_utc_datetime(post.created_ms),
-        categories=hashtags(post.text),
+        categories=find_hashtags(post.text),
     )
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from socialsite.ids import AccountId
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
-from timelines.text.tokenizer import folded
+from timelines.text.tokenizer import normalize_spelling
 from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter
 
 
@@ -63,7 +63,7 @@ class FilterService:
 def normalize_phrase(phrase: str) -> str:
     """The phrase as it is stored. Raises FilterInvalid."""
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
-    if not folded(phrase).split():
+    if not normalize_spelling(phrase).split():
         raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})
     if len(phrase) > PHRASE_LENGTH_CAP:
         text = ngettext(

@@ -11,7 +11,7 @@ from socialsite.store import Command, Key, Read, Store
 from timelines import keys
 from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_command
 from timelines.posts.post import Post
-from timelines.text.linkify import hashtags
+from timelines.text.linkify import find_hashtags
 
 HASHTAG_CAP = 1000
 
@@ -29,7 +29,7 @@ class HashtagTimelines(ZsetTimelines):
         return sum(command[0] == "ZADD" for command in commands)
 
     async def remove(self, post: Post) -> None:
-        drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in hashtags(post.text)]
+        drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in find_hashtags(post.text)]
         await self._component.gather(drops)
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
@@ -54,7 +54,7 @@ def hashtag_key(tag: str) -> Key:
 
 def add_commands(posts: Iterable[Post], cap: int = HASHTAG_CAP) -> Sequence[Command]:
     """What puts posts into their tags' timelines; a timeline is trimmed once, after all its additions."""
-    tagged = [(hashtag_key(tag), post.id) for post in posts for tag in hashtags(post.text)]
+    tagged = [(hashtag_key(tag), post.id) for post in posts for tag in find_hashtags(post.text)]
     adds: list[Command] = [("ZADD", key, post_id, post_id) for key, post_id in tagged]
     touched = dict.fromkeys(key for key, _ in tagged)
     return adds + [("ZREMRANGEBYRANK", key, 0, -cap - 1) for key in touched]

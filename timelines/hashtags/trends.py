@@ -9,7 +9,7 @@ from socialsite.ids import AccountId, TimeSource, ms_from_id
 from socialsite.store import StoreError
 from timelines.hashtags.trends_repository import Trends
 from timelines.posts.post import Post
-from timelines.text.linkify import hashtags
+from timelines.text.linkify import find_hashtags
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class TrendService:
 
     async def count_post(self, post: Post) -> None:
         """A post was published; only what strangers may read makes a trend. Never fails: it is a count."""
-        tags = hashtags(post.text) if post.is_discoverable else []
+        tags = find_hashtags(post.text) if post.is_discoverable else []
         if not tags:
             return
         try:

@@ -28,7 +28,7 @@ from timelines.live.process_messages import (
     encode_live,
 )
 from timelines.posts.post import Post
-from timelines.text.linkify import hashtags
+from timelines.text.linkify import find_hashtags
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class LiveService:
 
     async def entry_published(self, post: Post) -> None:
         """Announce a post on profile, public and hashtag timelines and its author's home, after they are written."""
-        tags = tuple(hashtags(post.text)) if post.is_discoverable else ()
+        tags = tuple(find_hashtags(post.text)) if post.is_discoverable else ()
         await self._publish_to_all(post.id, EntryPublished(post.id, post.author_id, post.is_discoverable, tags))
 
     async def entry_delivered(self, post: Post, followers: Sequence[AccountId | bytes]) -> None:

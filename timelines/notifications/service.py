@@ -35,7 +35,7 @@ from timelines.notifications.repository import (
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pages.page import ABOVE_ALL_IDS, DEFAULT_LIMIT
 from timelines.posts.post import Post
-from timelines.text.linkify import mentions
+from timelines.text.linkify import find_mentions
 
 MENTIONS_CAP = 50
 """Accounts that one post notifies by mentions."""
@@ -81,7 +81,7 @@ class NotificationService:
                 kinds: dict[AccountId, NotificationKind] = {post.boosted_author_id: "boost"}
                 await self._add(kinds, post.author_id, post.boost_of, ms_from_id(post.id))
             return
-        mentioned = await self.accounts.find_ids_by_handle(mentions(post.text)[:MENTIONS_CAP])
+        mentioned = await self.accounts.find_ids_by_handle(find_mentions(post.text)[:MENTIONS_CAP])
         kinds = dict.fromkeys(mentioned.values(), "mention")
         if post.reply_to_author_id is not None:
             kinds[post.reply_to_author_id] = "reply"

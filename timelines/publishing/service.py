@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from msgspec.structs import replace
 
 from socialsite.ids import AccountId, PostId
@@ -18,8 +19,7 @@ from timelines.posts.post import FOLLOWERS, PUBLIC, Post
 from timelines.posts.repository import IdempotencyRecord, PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
-from timelines.text.post_text import TextRefused, check_post_text
-from timelines.text.refusals import text_refusal
+from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP, TextRefused, check_post_text
 
 MAX_ATTEMPTS = 20
 UNASSIGNED_ID = PostId(0)
@@ -202,3 +202,22 @@ def hash_request(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) 
     """What makes two requests the same one."""
     said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
     return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+def text_refusal(refused: TextRefused, max_graphemes: int) -> str:
+    """Return the translated sentence for a text that violates a rule."""
+    match refused.code:
+        case "empty":
+            return _("Write something first.")
+        case "too_long":
+            return ngettext(
+                "This is too long: a post has at most %(most)s character.",
+                "This is too long: a post has at most %(most)s characters.",
+                max_graphemes,
+            ) % {"most": max_graphemes}
+        case "too_large":
+            return _("This is too large: a text has at most %(most)s bytes.") % {"most": TEXT_BYTES_CAP}
+        case "marks":
+            return _("At most %(most)s marks can stand on one character.") % {"most": MARKS_PER_CLUSTER_CAP}
+        case _:
+            return _("This text holds characters that cannot be stored.")

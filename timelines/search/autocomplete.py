@@ -13,8 +13,8 @@ from timelines.hashtags.repository import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
-from timelines.text.accents import plain
-from timelines.text.tokenizer import NAME_LENGTH_CAP, called, tokens_of
+from timelines.text.accents import fold_accents
+from timelines.text.tokenizer import NAME_LENGTH_CAP, join_tokens, tokenize
 from timelines.visibility.rights import ViewContext, ViewerRelations, may_see
 from timelines.visibility.viewer_state import read_viewer_relations
 
@@ -61,7 +61,7 @@ class AutocompleteService:
             return await self._complete_accounts(prefix, viewer_id, limit)
 
     async def _complete_accounts(self, prefix: str, viewer_id: AccountId | None, limit: int) -> list[Author]:
-        start = called(tokens_of(prefix))[:NAME_LENGTH_CAP]
+        start = join_tokens(tokenize(prefix))[:NAME_LENGTH_CAP]
         if not start:
             return []
         ids = await self._names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
@@ -81,13 +81,13 @@ class AutocompleteService:
             return await self._complete_hashtags(prefix, limit) if prefix else []
 
     async def _complete_hashtags(self, prefix: str, limit: int) -> list[str]:
-        bare = plain(prefix)
+        bare = fold_accents(prefix)
         if not bare:  # nothing but marks
             return []
         found = await self._names.find_tags(prefix, CANDIDATES_PER_PARTITION)
         sizes = await self._hashtag_timelines.sizes(found)
         used = [tag for tag in found if sizes[tag]]
-        ranked = sorted(used, key=lambda tag: (tag != prefix, plain(tag) != bare, -sizes[tag], tag))
+        ranked = sorted(used, key=lambda tag: (tag != prefix, fold_accents(tag) != bare, -sizes[tag], tag))
         shown = await self._find_public_hashtags(ranked[:limit], FIRST_DEPTH)
         if len(shown) < limit and (rest := [tag for tag in ranked[:CANDIDATES_PER_PARTITION] if tag not in shown]):
             shown |= await self._find_public_hashtags(rest, SECOND_DEPTH)

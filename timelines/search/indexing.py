@@ -21,8 +21,8 @@ from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
 from timelines.search.pending import PendingSearchPosts
 from timelines.search.repository import PostIndex
-from timelines.text.linkify import hashtags
-from timelines.text.tokenizer import name_starts
+from timelines.text.linkify import find_hashtags
+from timelines.text.tokenizer import name_prefixes
 
 POSTS_PER_BATCH = 1_000
 """In one round trip, some 60 ms of the index's servers, in scripts of a millisecond."""
@@ -57,7 +57,7 @@ class SearchIndexer:
         added = 0
         for some in batches((post for post in posts if post.is_discoverable), POSTS_PER_BATCH):
             added += await self._index.add(some)
-            await self._names.add_hashtags(chain.from_iterable(hashtags(post.text) for post in some))
+            await self._names.add_hashtags(chain.from_iterable(find_hashtags(post.text) for post in some))
         return added
 
     async def add_or_defer(self, post: Post) -> None:
@@ -117,4 +117,4 @@ def searchable_names(author: Author | None) -> list[str]:
     """The handle, marked as one, and the beginnings of the display name."""
     if author is None or not author.is_visible:
         return []
-    return [f"@{author.handle}", *name_starts(author.display_name)]
+    return [f"@{author.handle}", *name_prefixes(author.display_name)]

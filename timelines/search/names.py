@@ -11,7 +11,7 @@ from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.search.repository import SEARCH_PARTITIONS
-from timelines.text.accents import plain
+from timelines.text.accents import fold_accents
 
 HASHTAGS_PER_PARTITION_CAP = 50_000
 """Hashtags that one partition keeps; further ones are not completed until the next rebuild."""
@@ -23,7 +23,7 @@ ADD_HASHTAGS_SCRIPT = load_script("search_add_tags.lua", __package__)
 
 
 class NameIndex:
-    """`search:{s<p>}:names`, `:named` and `:tags`. Names come as name_starts has them, tags normalized."""
+    """`search:{s<p>}:names`, `:named` and `:tags`. Names come as name_prefixes has them, tags normalized."""
 
     def __init__(self, store: Store) -> None:
         self._component = store.component("search")
@@ -63,7 +63,7 @@ class NameIndex:
     async def find_tags(self, prefix: str, limit: int) -> list[str]:
         """Hashtags that begin so, accents aside, at most `limit` a partition. Nobody need use them now."""
         replies: list[Reply] = await self._component.gather(
-            prefix_range_command(keys.search_hashtags(number), plain(prefix), limit)
+            prefix_range_command(keys.search_hashtags(number), fold_accents(prefix), limit)
             for number in range(SEARCH_PARTITIONS)
         )
         return sorted({member.rpartition(PREFIX_DELIMITER)[2].decode() for reply in replies for member in reply})
@@ -71,7 +71,7 @@ class NameIndex:
 
 def hashtag_member(tag: str) -> str:
     """A hashtag behind what it is without accents. One that has none stands alone, as all did once."""
-    bare = plain(tag)
+    bare = fold_accents(tag)
     return tag if bare == tag else f"{bare}\0{tag}"
 
 

@@ -12,9 +12,9 @@ from itertools import chain
 
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_from_id
-from timelines.text.accents import plain
-from timelines.text.linkify import hashtags, mentions
-from timelines.text.tokenizer import analysed, called, joined, narrowing_terms, tokens_of
+from timelines.text.accents import fold_accents
+from timelines.text.linkify import find_hashtags, find_mentions
+from timelines.text.tokenizer import analyze, join_sequence, join_tokens, required_terms, tokenize
 
 QUERY_LENGTH_CAP = 300  # characters of a query
 INDEX_TERMS_CAP = 12
@@ -58,8 +58,8 @@ class SearchQuery:
     @property
     def terms(self) -> list[str]:
         """What to ask the index for; every post that `matches` stands under all of them."""
-        words = chain.from_iterable(narrowing_terms(phrase) for phrase in self.phrases)
-        terms = dict.fromkeys([*(f"#{plain(tag)}" for tag in self.hashtags), *self.mentions, *words])
+        words = chain.from_iterable(required_terms(phrase) for phrase in self.phrases)
+        terms = dict.fromkeys([*(f"#{fold_accents(tag)}" for tag in self.hashtags), *self.mentions, *words])
         return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:INDEX_TERMS_CAP]
 
     @property
@@ -69,7 +69,7 @@ class SearchQuery:
             return ""
         if self.mentions:
             return "" if self.phrases or len(self.mentions) > 1 else self.mentions[0]
-        return called(chain.from_iterable(self.phrases))
+        return join_tokens(chain.from_iterable(self.phrases))
 
     @property
     def hashtag_prefix(self) -> str:
@@ -84,10 +84,10 @@ class SearchQuery:
 
     def matches(self, text: str) -> bool:
         """Whether a text has all of it. Author and days are the caller's to compare."""
-        found = analysed(text)
+        found = analyze(text)
         return (
-            all(joined(phrase) in found.sequence for phrase in self.phrases)
-            and found.tags.issuperset(map(plain, self.hashtags))
+            all(join_sequence(phrase) in found.sequence for phrase in self.phrases)
+            and found.tags.issuperset(map(fold_accents, self.hashtags))
             and found.mentions.issuperset(self.mentions)
         )
 
@@ -100,7 +100,7 @@ def parse_query(raw: str) -> SearchQuery:
     for match in _QUERY_WORD.finditer(unicodedata.normalize("NFKC", raw.translate(_QUOTES))):
         quoted, word = match.groups()
         if quoted is not None:
-            said.phrases.append(tokens_of(quoted))
+            said.phrases.append(tokenize(quoted))
         else:
             said.add_word(word)
     return said.build()
@@ -126,12 +126,12 @@ class _QueryBuilder:
             self._add_day(operator[1].lower(), _parse_day_ms(operator[2]))
 
     def _add_plain_word(self, word: str) -> None:
-        tags = hashtags(word) if word[0] == "#" else []
-        named = mentions(word) if word[0] == "@" else []
+        tags = find_hashtags(word) if word[0] == "#" else []
+        named = find_mentions(word) if word[0] == "@" else []
         self._hashtags += tags
         self._mentions += named
         if not (tags or named):
-            self.phrases.append(tokens_of(word))
+            self.phrases.append(tokenize(word))
 
     def _add_day(self, operator: str, day_ms: int) -> None:
         if operator == "since":

@@ -17,7 +17,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
 from timelines.posts.post import Post
-from timelines.text.tokenizer import terms_of
+from timelines.text.tokenizer import index_terms
 
 SEARCH_PARTITIONS = 8
 """Fixed: another number needs an empty index and `rebuild_timelines --search`."""
@@ -113,7 +113,7 @@ def partition_of_post(post_id: int) -> int:
 
 def post_digests(post: Post) -> list[bytes]:
     """What a post stands under."""
-    return [term_digest(author_term(post.author_id)), *map(term_digest, terms_of(post.text))]
+    return [term_digest(author_term(post.author_id)), *map(term_digest, index_terms(post.text))]
 
 
 def author_term(account_id: AccountId) -> str:

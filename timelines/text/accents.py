@@ -1,11 +1,11 @@
-"""What search compares letters without: marks that people leave out when they type, script by script.
+"""Remove the marks that people omit when they type, so that search ignores them. The rules depend on the script.
 
-Latin, Greek: every accent (é, ñ, å, ế, ώ), and the letters that Unicode takes for whole ones but a plain
-    keyboard writes with others (ø, ł, đ, æ, þ, ı). One language's letter is another's accent: all fold.
-Cyrillic: stress (за́мок) and the dots of ё, which are seldom typed; й, ї, ў, ѓ, ќ are letters that always are.
-Hebrew, Arabic: points, vowel signs, cantillation, tatweel, and what stands on or below alef. Hamza on
-    another letter, and the dots of ة and ي, tell words apart and are typed.
-Elsewhere a mark is a vowel, a tone or another consonant (हि, ที่, が): all stay.
+Latin, Greek: all accents are removed (é, ñ, å, ế, ώ). Letters without a decomposition are replaced by those of a plain
+    keyboard (ø, ł, đ, æ, þ, ı). This includes accented letters that are separate letters in some languages.
+Cyrillic: stress marks (за́мок) and the dots of ё are removed, because they are seldom typed. й, ї, ў, ѓ, ќ stay.
+Hebrew, Arabic: points, vowel signs, cantillation, tatweel, and marks above or below alef are removed. Hamza on other
+    letters, and the dots of ة and ي, stay, because they distinguish words and are typed.
+Other scripts: all marks stay, because they are vowels, tones or consonants (हि, ที่, が).
 """
 
 import re
@@ -14,57 +14,57 @@ from functools import partial
 
 import regex
 
-_MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
-"""The blocks of combining marks that belong to no one script."""
-_POINTED = re.compile(
+_COMBINING_MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
+"""The Unicode blocks of combining marks for all scripts."""
+_VOWEL_POINTS = re.compile(
     r"[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"  # Hebrew
     r"\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065e\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
     r"\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff]+"
 )
-"""Points, vowel signs, tatweel: left out first and anywhere, so that none hides an accent behind it."""
-_ACCENTED = regex.compile(
-    rf"(?<=[\p{{Latin}}\p{{Greek}}])[{_MARKS}]++"
+"""Points, vowel signs and tatweel. They are removed first, because they may stand between a letter and its accent."""
+_ACCENTS = regex.compile(
+    rf"(?<=[\p{{Latin}}\p{{Greek}}])[{_COMBINING_MARKS}]++"
     r"|(?<=[аиоуыэюяіє]|і\u0308)[\u0300\u0301]++|(?<=е)[\u0300\u0301\u0308]++"
     r"|(?<=\u0627)[\u0653-\u0655]++"
 )
-"""In a decomposed text, after _WHOLE: a letter, then its marks in the one order that Unicode gives them."""
-_WHOLE = str.maketrans(
+"""Accents of a letter, in NFD text after _BASE_LETTERS was applied. NFD defines the order of marks."""
+_BASE_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
     | {"ɓ": "b", "ɗ": "d", "ƙ": "k", "ƴ": "y", "\u0671": "\u0627"}
 )
-_TOUCHED = re.compile(
-    rf"[\u00df-\u024f\u0250-\u02af{_MARKS}\u0370-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u08ff"
+_FOLDABLE = re.compile(
+    rf"[\u00df-\u024f\u0250-\u02af{_COMBINING_MARKS}\u0370-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u08ff"
     r"\u1e00-\u1fff]"
 )
-"""Without one of these a composed text stays as it is: Chinese, Hindi, most Russian cost one look."""
-_LOOSE = regex.compile(r"\p{Mn}")
-"""A mark of its own: what becomes of those at a letter depends on all of them."""
+"""A text without any of these characters needs no change: Chinese, Hindi, most Russian texts."""
+_NONSPACING_MARK = regex.compile(r"\p{Mn}")
+"""A combining mark. Such texts are decomposed, because the result depends on all marks of a letter."""
 _nfd = partial(unicodedata.normalize, "NFD")
 _nfc = partial(unicodedata.normalize, "NFC")
 
 
-def without_marks(text: str) -> str:
-    """What `plain` says, of any text. The table below takes a part of its time."""
-    bare: str = _ACCENTED.sub("", _nfd(_POINTED.sub("", text)).translate(_WHOLE))
-    return _nfc(bare)
+def remove_marks(text: str) -> str:
+    """As `fold_accents`, but for any text and slower."""
+    base_letters: str = _ACCENTS.sub("", _nfd(_VOWEL_POINTS.sub("", text)).translate(_BASE_LETTERS))
+    return _nfc(base_letters)
 
 
-_ALONE = {
-    code: bare
+_SINGLE_CHARACTERS = {
+    code: letters
     for code in range(0xDF, 0x2000)
-    if _TOUCHED.match(sign := chr(code)) and (bare := without_marks(sign)) != sign
+    if _FOLDABLE.match(character := chr(code)) and (letters := remove_marks(character)) != character
 }
-"""Of characters that need no neighbour to be judged, nearly all there are."""
+"""Replacements of single characters. They suffice for nearly all texts."""
 
 
-def plain(folded: str) -> str:
-    """A text that comes case-folded and in NFKC, with its optional marks left out; still in NFKC.
+def fold_accents(text: str) -> str:
+    """Remove optional marks from a case-folded NFKC text. The result is in NFKC; folding it again changes nothing.
 
-    Repeating it changes nothing. No longer in UTF-8 than before, in characters at most twice (æ, œ, þ).
+    The result is not longer in UTF-8 bytes, and at most twice as long in characters (æ, œ, þ).
     """
-    if folded.isascii() or _TOUCHED.search(folded) is None:
-        return folded
-    pointless = _POINTED.sub("", folded)
-    if _LOOSE.search(pointless) is None:
-        return _nfc(pointless.translate(_ALONE))
-    return without_marks(pointless)
+    if text.isascii() or _FOLDABLE.search(text) is None:
+        return text
+    without_points = _VOWEL_POINTS.sub("", text)
+    if _NONSPACING_MARK.search(without_points) is None:
+        return _nfc(without_points.translate(_SINGLE_CHARACTERS))
+    return remove_marks(without_points)

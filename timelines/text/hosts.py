@@ -1,7 +1,4 @@
-"""Which strings name a host of the web: known top-level domain or IPv4 address, labels of the right form.
-
-The list of top-level domains is that of linkify-it-py (IANA's).
-"""
+"""Recognize host names: a known top-level domain (IANA's list, from linkify-it-py) or an IPv4 address."""
 
 import re
 from ipaddress import AddressValueError, IPv4Address
@@ -12,7 +9,7 @@ _ASCII_TLDS = [tld.lower() for tld in TLDS]
 _IDN_TLDS = [tld.removeprefix("xn--").encode().decode("punycode") for tld in _ASCII_TLDS if tld.startswith("xn--")]
 _TLDS = frozenset(_ASCII_TLDS + _IDN_TLDS)
 _FILE_ENDINGS = frozenset(["cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "so", "zip"])
-"""Top-level domains that are file endings too: linked only with a scheme, `www.` or a path."""
+"""Top-level domains that are also file extensions. Such a host is linked only with a scheme, `www.` or a path."""
 
 _EDGE = r"[A-Za-z0-9\x80-\U0010ffff]"
 _LABEL = re.compile(rf"{_EDGE}(?:[A-Za-z0-9_\x80-\U0010ffff-]{{0,61}}{_EDGE})?")
@@ -20,9 +17,9 @@ _ASCII_HEAD = re.compile(r"([A-Za-z]{2,})[^\x00-\x7f]")
 
 
 def host_length(host: str) -> int:
-    """How much of `host`, a run of host characters after `http://`, is a host; 0 where nothing is.
+    """Return the length of the host at the beginning of a run of host characters, or 0.
 
-    Less than all of it where a sentence in a script without spaces goes on directly after an ASCII domain.
+    It is shorter than the run if a text in a script without spaces follows directly after an ASCII domain.
     """
     trimmed = host.rstrip(".")
     *labels, last = trimmed.split(".")
@@ -32,12 +29,12 @@ def host_length(host: str) -> int:
         return 0
     if _is_tld(last):
         return len(trimmed)
-    head = _ASCII_HEAD.match(last)
-    return len(trimmed) - len(last) + head.end(1) if head and _is_tld(head[1]) else 0
+    ascii_head = _ASCII_HEAD.match(last)
+    return len(trimmed) - len(last) + ascii_head.end(1) if ascii_head and _is_tld(ascii_head[1]) else 0
 
 
 def is_bare_host(host: str, *, has_path: bool) -> bool:
-    """Whether a run of ASCII labels without a scheme is meant as a host."""
+    """Return whether ASCII labels without a scheme are probably meant as a host."""
     if host_length(host) != len(host):
         return False
     *labels, last = host.split(".")

@@ -1,8 +1,8 @@
-"""What a text must be before it is stored: one form, no hidden bytes, a bounded size.
+"""Normalize and validate texts before they are stored.
 
-Sizes are checked before anything is parsed, because normalizing and segmenting cost time. Length is
-counted in grapheme clusters (what a reader calls a character), as Intl.Segmenter does in the browser.
-Bidi controls stay: right-to-left text needs them. Pages isolate them instead (`<bdi>`, `unicode-bidi`).
+Sizes are checked first, because normalizing and segmenting a long text takes time. Length is counted in grapheme
+clusters, as Intl.Segmenter does in the browser. Bidirectional control characters are allowed, because right-to-left
+text needs them; pages isolate them (`<bdi>`, `unicode-bidi`).
 """
 
 import unicodedata
@@ -10,10 +10,11 @@ import unicodedata
 import regex
 
 TEXT_BYTES_CAP = 16_384
-"""UTF-8 bytes of any text, before normalization."""
+"""Maximum size of a text in UTF-8 bytes before normalization."""
 
 MARKS_PER_CLUSTER_CAP = 8
-"""Combining marks on one base. No orthography needs more than about five; taller stacks cover other posts."""
+"""Maximum number of combining marks on one base character. No orthography needs more than about five; higher stacks of
+marks cover other posts."""
 
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")
@@ -23,7 +24,7 @@ _MARK = regex.compile(r"\p{M}")
 
 
 class TextRefused(ValueError):
-    """A text that must not be stored; `code` says which rule, forms hold the translated sentences."""
+    """The text violates a rule. `code` identifies the rule; forms translate it to a sentence."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -32,28 +33,28 @@ class TextRefused(ValueError):
 
 
 def normalize_text(raw: str) -> str:
-    """The stored form of `raw`: NFC, LF line ends, no outer white space. Raises TextRefused."""
+    """Return the text in NFC, with LF line ends and without outer white space. Raises TextRefused."""
     _check_encoding(raw)
     text = raw.replace("\r\n", "\n").replace("\r", "\n")
-    if _CONTROL.search(text):  # before strip(), which would drop some of them in silence
+    if _CONTROL.search(text):  # before strip(), which removes some control characters
         raise TextRefused("control", "The text holds control characters.")
     text = unicodedata.normalize("NFC", text).strip()
     if not _VISIBLE.search(text):
         raise TextRefused("empty", "The text is empty.")
-    if _has_a_stack(text):
+    if _has_too_many_marks(text):
         raise TextRefused("marks", f"More than {MARKS_PER_CLUSTER_CAP} marks stand on one character.")
     return text
 
 
 def grapheme_count(text: str) -> int:
-    """The number of characters as a reader counts them (UAX 29 extended grapheme clusters)."""
+    """Return the number of extended grapheme clusters (Unicode Standard Annex 29)."""
     if text.isascii() and "\r" not in text:
         return len(text)
     return sum(1 for _ in _CLUSTER.finditer(text))
 
 
 def check_post_text(raw: str, max_graphemes: int) -> str:
-    """The stored form of a post's text, at most `max_graphemes` long. Raises TextRefused."""
+    """Return the normalized text of a post. Raises TextRefused, also for more than `max_graphemes`."""
     text = normalize_text(raw)
     count = grapheme_count(text)
     if count > max_graphemes:
@@ -62,7 +63,7 @@ def check_post_text(raw: str, max_graphemes: int) -> str:
 
 
 def _check_encoding(raw: str) -> None:
-    """Size first: a code point is at least one byte, so long strings are refused without encoding them."""
+    """Raises TextRefused. A code point has at least one byte, so long strings are refused without encoding them."""
     if len(raw) > TEXT_BYTES_CAP:
         raise TextRefused("too_large", f"The text is larger than {TEXT_BYTES_CAP} bytes.")
     try:
@@ -75,8 +76,8 @@ def _check_encoding(raw: str) -> None:
         raise TextRefused("noncharacter", "The text holds code points that are not characters.")
 
 
-def _has_a_stack(text: str) -> bool:
-    """Whether a cluster carries more marks than the cap; short clusters are not looked into."""
+def _has_too_many_marks(text: str) -> bool:
+    """Return whether a cluster has more marks than the cap. Clusters up to that length are skipped."""
     if text.isascii():
         return False
     cap = MARKS_PER_CLUSTER_CAP

@@ -1,9 +1,9 @@
-"""What of a text can be searched for: its tokens in order, and the terms that the index keeps of them.
+"""Split texts into tokens, and into the terms of the search index.
 
-Words are runs of letters, marks, digits and underscores in any script, in one spelling (NFKC, case-folded,
-nothing invisible), without the marks that people leave out (accents.py). Scripts that put no space between
-words (and Hangul, whose words take endings) are cut into single characters, each with its marks: alone and
-in pairs of neighbours they are the terms (bigrams).
+A token is a word: letters, marks, digits and underscores, in NFKC, case-folded, without invisible characters and
+without optional marks (accents.py). In scripts without spaces between words, and in Hangul, whose words have suffixes,
+each character with its marks is a token. For these scripts the terms are single characters and pairs of adjacent
+characters (bigrams).
 """
 
 import re
@@ -14,99 +14,105 @@ from functools import lru_cache, partial
 import msgspec
 import regex
 
-from timelines.text.accents import plain
-from timelines.text.linkify import hashtags, mentions
+from timelines.text.accents import fold_accents
+from timelines.text.linkify import find_hashtags, find_mentions
 
-KEPT = 4_096  # analysed texts: about 8 MB when full
-NAME_STARTS_CAP = 8
-NAME_LENGTH_CAP = 40  # characters of a name that are compared
-GAP = "\0"
-"""Between the tokens of a joined sequence; no token holds it."""
+ANALYSIS_CACHE_SIZE = 4_096
+"""Cached analyses, about 8 MB."""
+NAME_PREFIXES_CAP = 8
+NAME_LENGTH_CAP = 40
+"""Characters of a name that are indexed."""
+SEPARATOR = "\0"
+"""Separates the tokens of a joined sequence. No token contains it."""
 
 _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\u3005-\u3007\u30fc"
     r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 )
-_OF_UNITS = rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]"
-OF_WORDS = rf"[\w--{_OF_UNITS}]"
-"""A character of a word in a script with spaces (for regex.VERSION1)."""
-_TOKEN = regex.compile(rf"(?P<unit>{_OF_UNITS}\p{{M}}*+)|{OF_WORDS}++", regex.VERSION1)
-_UNIT = regex.compile(_OF_UNITS, regex.VERSION1)
+_UNSPACED_CHARACTER = rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]"
+WORD_CHARACTER = rf"[\w--{_UNSPACED_CHARACTER}]"
+"""A character of a word in a script with spaces, as a set for regex.VERSION1."""
+_TOKEN = regex.compile(rf"(?P<unit>{_UNSPACED_CHARACTER}\p{{M}}*+)|{WORD_CHARACTER}++", regex.VERSION1)
+_UNIT = regex.compile(_UNSPACED_CHARACTER, regex.VERSION1)
 _PLAIN_WORD = re.compile("[a-z0-9_]+")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 _nfkc = partial(unicodedata.normalize, "NFKC")
 
 
-def folded(text: str) -> str:
-    """The one spelling of a text. Accents stay: what filters hide is as written, `tokens_of` drops them."""
+def normalize_spelling(text: str) -> str:
+    """Return the text in NFKC, case-folded and without invisible characters. Accents stay: filters compare them."""
     if text.isascii():
         return text.lower()
     visible: str = _INVISIBLE.sub("", text)
-    spelled: str = _INVISIBLE.sub("", _nfkc(_nfkc(visible).casefold()))
-    return spelled
+    normalized: str = _INVISIBLE.sub("", _nfkc(_nfkc(visible).casefold()))
+    return normalized
 
 
-def tokens_of(text: str) -> tuple[str, ...]:
-    """Words and single characters, without accents, in their order."""
+def tokenize(text: str) -> tuple[str, ...]:
+    """Return words and single characters, without accents, in order."""
     if text.isascii():
         return tuple(_PLAIN_WORD.findall(text.lower()))
-    return tuple(match.group() for match in _TOKEN.finditer(plain(folded(text))))
+    return tuple(match.group() for match in _TOKEN.finditer(fold_accents(normalize_spelling(text))))
 
 
-def name_starts(name: str) -> list[str]:
-    """What a name may be found by the beginning of: itself, and itself from each of its first tokens on."""
-    tokens = tokens_of(name)
-    return [called(tokens[at:])[:NAME_LENGTH_CAP] for at in range(min(len(tokens), NAME_STARTS_CAP))]
+def name_prefixes(name: str) -> list[str]:
+    """Return the name from each of its first tokens on. A prefix of any of them finds the name."""
+    tokens = tokenize(name)
+    return [join_tokens(tokens[at:])[:NAME_LENGTH_CAP] for at in range(min(len(tokens), NAME_PREFIXES_CAP))]
 
 
-def called(tokens: Iterable[str]) -> str:
-    """Tokens as names are compared: with one space between them, whatever stood there."""
+def join_tokens(tokens: Iterable[str]) -> str:
+    """Join tokens with single spaces, to compare names."""
     return " ".join(tokens)
 
 
-def is_unit(token: str) -> bool:
-    """Whether it is a character of a script without spaces."""
+def is_unspaced(token: str) -> bool:
+    """Return whether the token is a character of a script without spaces."""
     return not token.isascii() and _UNIT.match(token) is not None
 
 
-def narrowing_terms(phrase: Sequence[str]) -> list[str]:
-    """Terms that every text with this sequence of tokens has."""
-    units = [is_unit(token) for token in phrase]
+def required_terms(phrase: Sequence[str]) -> list[str]:
+    """Return terms that every text with this sequence of tokens has."""
+    unspaced = [is_unspaced(token) for token in phrase]
     terms = []
-    for at, token in enumerate(phrase):
-        follows = at + 1 < len(phrase) and units[at] and units[at + 1]
-        if follows:
-            terms.append(token + phrase[at + 1])
-        elif not (units[at] and at and units[at - 1]):  # else the pair before holds it
+    for index, token in enumerate(phrase):
+        is_in_pair_with_next = index + 1 < len(phrase) and unspaced[index] and unspaced[index + 1]
+        is_in_pair_with_last = index > 0 and unspaced[index] and unspaced[index - 1]
+        if is_in_pair_with_next:
+            terms.append(token + phrase[index + 1])
+        elif not is_in_pair_with_last:
             terms.append(token)
     return terms
 
 
 class Analysis(msgspec.Struct, frozen=True):
-    """A text as search sees it, without accents. `sequence`: its tokens, joined and enclosed by gaps."""
+    """The searchable parts of a text, without accents. `sequence`: the result of `join_sequence`."""
 
     sequence: str
     tags: frozenset[str]
     mentions: frozenset[str]
 
 
-@lru_cache(maxsize=KEPT)
-def analysed(text: str) -> Analysis:
-    return Analysis(joined(tokens_of(text)), frozenset(map(plain, hashtags(text))), frozenset(mentions(text)))
+@lru_cache(maxsize=ANALYSIS_CACHE_SIZE)
+def analyze(text: str) -> Analysis:
+    tags = frozenset(map(fold_accents, find_hashtags(text)))
+    return Analysis(join_sequence(tokenize(text)), tags, frozenset(find_mentions(text)))
 
 
-def joined(tokens: Iterable[str]) -> str:
-    """A sequence of tokens as a text in which another sequence can be looked for."""
-    return f"{GAP}{GAP.join(tokens)}{GAP}"
+def join_sequence(tokens: Iterable[str]) -> str:
+    """Join tokens, with a separator around each, so that `in` finds one sequence in another."""
+    return f"{SEPARATOR}{SEPARATOR.join(tokens)}{SEPARATOR}"
 
 
-def terms_of(text: str) -> set[str]:
-    """All that the index keeps of a text: words, characters, pairs of characters, `#` and each hashtag."""
-    tokens = tokens_of(text)
-    terms = {*tokens, *(f"#{plain(tag)}" for tag in hashtags(text))}
+def index_terms(text: str) -> set[str]:
+    """Return the terms of a text: words, characters, pairs of characters, and hashtags with their `#`."""
+    tokens = tokenize(text)
+    terms = {*tokens, *(f"#{fold_accents(tag)}" for tag in find_hashtags(text))}
     if text.isascii():
         return terms
-    units = [is_unit(token) for token in tokens]
-    pairs = zip(tokens, tokens[1:], units, units[1:], strict=False)
-    terms.update(one + other for one, other, is_one, is_other in pairs if is_one and is_other)
+    unspaced = [is_unspaced(token) for token in tokens]
+    pairs = zip(tokens, tokens[1:], unspaced, unspaced[1:], strict=False)
+    terms.update(
+        first + second for first, second, first_unspaced, second_unspaced in pairs if first_unspaced and second_unspaced
+    )
     return terms

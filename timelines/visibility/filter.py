@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 import regex
 
-from timelines.text.tokenizer import OF_WORDS, folded, is_unit
+from timelines.text.tokenizer import WORD_CHARACTER, is_unspaced, normalize_spelling
 
 FilterAction = Literal["warn", "hide"]
 FILTERS_CAP = 50
@@ -40,7 +40,7 @@ def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> Key
     for each in filters:
         if each.is_expired(now_ms) or (found is not None and each.action == "warn"):
             continue
-        looked_at = looked_at if looked_at is not None else folded(text)
+        looked_at = looked_at if looked_at is not None else normalize_spelling(text)
         if _compile_phrase(each.phrase, each.whole_word).search(looked_at):
             found = each
             if each.action == "hide":
@@ -54,11 +54,11 @@ def _compile_phrase(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
 
     Scripts without spaces have no whole words: their characters may stand beside any others.
     """
-    spelled = " ".join(folded(phrase).split())
+    spelled = " ".join(normalize_spelling(phrase).split())
     if not spelled:
         return regex.compile("(?!)")  # nothing visible: an earlier release took such phrases
     words = r"\s+".join(map(regex.escape, spelled.split()))
     if whole_word:
-        before = "" if is_unit(spelled[0]) else f"(?<!{OF_WORDS})"
-        words = before + words + ("" if is_unit(spelled[-1]) else f"(?!{OF_WORDS})")
+        before = "" if is_unspaced(spelled[0]) else f"(?<!{WORD_CHARACTER})"
+        words = before + words + ("" if is_unspaced(spelled[-1]) else f"(?!{WORD_CHARACTER})")
     return regex.compile(words, regex.VERSION1)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines.search.query import QueryInvalid, SearchQuery, parse_query
-from timelines.text.accents import plain, without_marks
-from timelines.text.tokenizer import folded, name_starts, terms_of, tokens_of
+from timelines.text.accents import fold_accents, remove_marks
+from timelines.text.tokenizer import index_terms, name_prefixes, normalize_spelling, tokenize
 from timelines.visibility.filter import KeywordFilter, find_filter
 
 EVERY_CHARACTER = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -59,7 +59,7 @@ def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: s
     assert parse_query(written).matches(typed)
     assert parse_query(written).matches(written)
     assert parse_query(f'"{typed}"').matches(written), "a phrase is as lenient as its words"
-    assert name_starts(typed) == name_starts(written)
+    assert name_prefixes(typed) == name_prefixes(written)
 
 
 @pytest.mark.parametrize(
@@ -83,54 +83,56 @@ def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: s
     ],
 )
 def test_letters_that_tell_words_apart_stay_apart(one: str, other: str) -> None:
-    assert tokens_of(one) != tokens_of(other)
+    assert tokenize(one) != tokenize(other)
     assert not parse_query(one).matches(other)
 
 
 @given(texts)
 def test_leaving_out_again_changes_nothing_however_it_was_composed(text: str) -> None:
-    bare = plain(folded(text))
-    assert plain(bare) == folded(bare) == bare
+    bare = fold_accents(normalize_spelling(text))
+    assert fold_accents(bare) == normalize_spelling(bare) == bare
     for form in ("NFC", "NFD"):
-        assert plain(folded(unicodedata.normalize(form, text))) == bare  # type: ignore[arg-type]
+        assert fold_accents(normalize_spelling(unicodedata.normalize(form, text))) == bare  # type: ignore[arg-type]
 
 
 @given(texts)
 def test_what_is_passed_over_and_what_the_table_says_is_what_the_rules_say(text: str) -> None:
-    assert plain(folded(text)) == without_marks(folded(text))
+    assert fold_accents(normalize_spelling(text)) == remove_marks(normalize_spelling(text))
 
 
 def test_every_character_and_every_mark_on_a_letter_settle_at_once() -> None:
     for sign in EVERY_CHARACTER[0x80:0x3100]:
-        bare = plain(folded(sign))
-        assert plain(bare) == folded(bare) == bare == without_marks(folded(sign)), hex(ord(sign))
+        spelling = normalize_spelling(sign)
+        bare = fold_accents(spelling)
+        assert fold_accents(bare) == normalize_spelling(bare) == bare == remove_marks(spelling), hex(ord(sign))
         if unicodedata.combining(sign):
             for base in ("ø", "ι", "и", "ا", "か"):
-                bare = plain(folded(base + sign))
-                assert plain(bare) == folded(bare) == bare == without_marks(folded(base + sign)), (base, sign)
+                spelling = normalize_spelling(base + sign)
+                bare = fold_accents(spelling)
+                assert fold_accents(bare) == normalize_spelling(bare) == bare == remove_marks(spelling), (base, sign)
 
 
 @given(texts)
 def test_nothing_grows(text: str) -> None:
-    spelled = folded(text)
-    bare = plain(spelled)
+    spelled = normalize_spelling(text)
+    bare = fold_accents(spelled)
     assert len(bare.encode()) <= len(spelled.encode())
     assert len(bare) <= 2 * len(spelled)
-    assert len(tokens_of(text)) <= len(spelled)
+    assert len(tokenize(text)) <= len(spelled)
 
 
 @given(st.text(alphabet=[sign for sign in EVERY_CHARACTER if KEPT_AS_THEY_ARE.match(sign)], max_size=20))
 def test_scripts_whose_marks_are_letters_are_left_alone(text: str) -> None:
-    assert plain(folded(text)) == folded(text)
+    assert fold_accents(normalize_spelling(text)) == normalize_spelling(text)
 
 
 def test_latin_and_greek_keep_no_accent_and_lose_no_letter() -> None:
     """Of all characters that Unicode takes apart: what is left is the letter it names as their base."""
     for sign in filter(unicodedata.decomposition, EVERY_CHARACTER):
-        apart = unicodedata.normalize("NFD", folded(sign))
+        apart = unicodedata.normalize("NFD", normalize_spelling(sign))
         if regex.fullmatch(r"[\p{Latin}\p{Greek}][\u0300-\u036f]+", apart):
-            assert plain(folded(sign)) == plain(apart[0])
-            assert len(plain(apart[0])) == (2 if apart[0] in "æœþ" else 1)
+            assert fold_accents(normalize_spelling(sign)) == fold_accents(apart[0])
+            assert len(fold_accents(apart[0])) == (2 if apart[0] in "æœþ" else 1)
 
 
 @given(texts, texts)
@@ -140,20 +142,20 @@ def test_what_is_found_stands_under_what_is_asked_for(query: str, text: str) -> 
     except QueryInvalid:
         return
     if found.matches(text):
-        assert set(found.terms) <= terms_of(text)
+        assert set(found.terms) <= index_terms(text)
 
 
 def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_own() -> None:
     assert parse_query("#cafe").matches("im #Café")
     assert parse_query("#café").matches("im #cafe")
     assert parse_query("#Café").hashtags == ("café",)
-    assert terms_of("#Café") == {"cafe", "#cafe"}
+    assert index_terms("#Café") == {"cafe", "#cafe"}
     assert parse_query("#Café").terms == ["#cafe"]
     assert not parse_query("#cafe").matches("café")
 
 
 def test_marks_alone_are_nothing_to_look_for() -> None:
-    assert tokens_of("\u0640 \u064b \u05b8") == ()
+    assert tokenize("\u0640 \u064b \u05b8") == ()
     with pytest.raises(QueryInvalid):
         parse_query("\u0640")
 
@@ -168,5 +170,5 @@ def test_a_filter_means_what_it_says() -> None:
 def test_hostile_marks_take_no_longer_than_letters(text: str) -> None:
     """A post has at most 16 kB; these are far longer."""
     began = time.process_time()
-    plain(folded(text))
+    fold_accents(normalize_spelling(text))
     assert time.process_time() - began < 1.0

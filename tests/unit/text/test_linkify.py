@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.markup import Markup
-from timelines.text.linkify import REL, hashtags, linkify, mentions, shown_url
+from timelines.text.linkify import REL, display_url, find_hashtags, find_mentions, linkify
 from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
 
@@ -29,8 +29,8 @@ def test_a_mention_leads_to_the_profile_and_a_hashtag_to_its_timeline() -> None:
         "/@bob/",
         "/tags/%E6%97%A5%E6%9C%AC/",
     ]
-    assert mentions("@Alice @bob, @alice") == ["alice", "bob"]
-    assert hashtags("#One #two #ONE ＃ｔｗｏ") == ["one", "two"]
+    assert find_mentions("@Alice @bob, @alice") == ["alice", "bob"]
+    assert find_hashtags("#One #two #ONE ＃ｔｗｏ") == ["one", "two"]
 
 
 def test_lines_are_broken_where_the_author_broke_them() -> None:
@@ -38,10 +38,10 @@ def test_lines_are_broken_where_the_author_broke_them() -> None:
 
 
 def test_a_long_address_is_cut_in_its_path_and_never_in_its_host() -> None:
-    assert shown_url("https://example.com/" + "a" * 50 + "/end.html") == "example.com/aaaaaaaaaaaaaaaaaa…/end.html"
+    assert display_url("https://example.com/" + "a" * 50 + "/end.html") == "example.com/aaaaaaaaaaaaaaaaaa…/end.html"
     host = "accounts.example.com." + "x" * 60 + ".evil.net"
-    assert shown_url(f"https://{host}/{'a' * 90}").startswith(host + "/")
-    assert len(shown_url("https://example.com/" + "a" * 900)) <= 40
+    assert display_url(f"https://{host}/{'a' * 90}").startswith(host + "/")
+    assert len(display_url("https://example.com/" + "a" * 900)) <= 40
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_the_html_holds_nothing_but_links_and_line_breaks(text: str) -> None:
 def test_the_pieces_of_a_text_are_the_text_and_the_html_shows_them(text: str) -> None:
     pieces = list(scan(text))
     assert "".join(piece.raw for piece in pieces) == text
-    shown = "".join(shown_url(piece.raw) if piece.kind == "url" else piece.raw for piece in pieces)
+    shown = "".join(display_url(piece.raw) if piece.kind == "url" else piece.raw for piece in pieces)
     assert Markup(linkify(text)).text == shown
 
 
 @given(TEXTS)
 def test_what_is_linked_is_what_is_counted(text: str) -> None:
     kinds = [anchor.attributes["class"] for anchor in Markup(linkify(text)).anchors]
-    assert len(mentions(text)) <= kinds.count("mention")
-    assert all(normalize_tag(tag) == tag for tag in hashtags(text))
+    assert len(find_mentions(text)) <= kinds.count("mention")
+    assert all(normalize_tag(tag) == tag for tag in find_hashtags(text))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.corpora import twitter_text
-from timelines.text.linkify import hashtags, mentions
+from timelines.text.linkify import find_hashtags, find_mentions
 from timelines.text.token_scanner import normalize_tag, scan
 
 NO_PROTOCOL = "autolink leaves hosts without a protocol alone, extract finds them: ours links them"
@@ -88,7 +88,7 @@ def autolink_answer(section: str, case: Case) -> Answer:
     urls = [href for href, _ in anchors(case, "")]
     names = once(text.lower() for _, text in anchors(case, "username"))
     tags = once(normalize_tag(text[1:]) or "" for _, text in anchors(case, "hashtag"))
-    ours = (found(case["text"], "url"), mentions(case["text"]), hashtags(case["text"]))
+    ours = (found(case["text"], "url"), find_mentions(case["text"]), find_hashtags(case["text"]))
     wanted = (urls, names, tags)
     looked_at = {"urls": [0], "usernames": [1], "hashtags": [2], "all": [0, 1, 2]}[section]
     return [ours[i] for i in looked_at], [wanted[i] for i in looked_at]

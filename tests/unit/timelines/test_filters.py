@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from timelines.errors import FilterInvalid
 from timelines.filters.service import normalize_phrase
-from timelines.text.tokenizer import folded
+from timelines.text.tokenizer import normalize_spelling
 from timelines.visibility.filter import KeywordFilter, find_filter
 
 NOW = 1_000
@@ -92,24 +92,24 @@ WORDS = st.text(alphabet="abcäß茶 \n#@_", max_size=12)
 @given(phrase=WORDS, before=WORDS, after=WORDS)
 def test_within_words_it_finds_what_plain_search_finds(phrase: str, before: str, after: str) -> None:
     """As a search for the folded words with any white space between them."""
-    if not folded(phrase).split():
+    if not normalize_spelling(phrase).split():
         return
     text = before + phrase + after
-    plain = " ".join(folded(phrase).split()) in " ".join(folded(text).split())
+    plain = " ".join(normalize_spelling(phrase).split()) in " ".join(normalize_spelling(text).split())
     assert plain
     assert found(phrase, text, whole_word=False)
 
 
 @given(phrase=WORDS, text=WORDS)
 def test_whole_words_are_found_only_where_the_words_are(phrase: str, text: str) -> None:
-    if folded(phrase).split() and found(phrase, text):
+    if normalize_spelling(phrase).split() and found(phrase, text):
         assert found(phrase, text, whole_word=False)
-        assert " ".join(folded(phrase).split()) in " ".join(folded(text).split())
+        assert " ".join(normalize_spelling(phrase).split()) in " ".join(normalize_spelling(text).split())
 
 
 @given(text=st.text(max_size=50), form=st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
 def test_how_a_text_is_composed_does_not_matter(text: str, form: str) -> None:
-    assert folded(unicodedata.normalize(form, text)) == folded(text)  # type: ignore[arg-type]
+    assert normalize_spelling(unicodedata.normalize(form, text)) == normalize_spelling(text)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

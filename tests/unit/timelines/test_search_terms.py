@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import MAX_ID, ms_from_id
 from timelines.search.query import INDEX_TERMS_CAP, QUERY_LENGTH_CAP, QueryInvalid, SearchQuery, parse_query
-from timelines.text.tokenizer import folded, name_starts, narrowing_terms, terms_of, tokens_of
+from timelines.text.tokenizer import index_terms, name_prefixes, normalize_spelling, required_terms, tokenize
 
 texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#@_-.\"é'", max_size=40)
 
@@ -31,32 +31,32 @@ texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#
     ],
 )
 def test_a_text_is_cut_into_words_and_characters(text: str, tokens: list[str]) -> None:
-    assert list(tokens_of(text)) == tokens
+    assert list(tokenize(text)) == tokens
 
 
 def test_characters_without_spaces_stand_alone_and_in_pairs() -> None:
-    assert terms_of("日本語 ab #Tag") == {"日", "本", "語", "日本", "本語", "ab", "tag", "#tag"}
-    assert narrowing_terms(tokens_of("日本語")) == ["日本", "本語"]
-    assert narrowing_terms(tokens_of("語 ab 日")) == ["語", "ab", "日"]
+    assert index_terms("日本語 ab #Tag") == {"日", "本", "語", "日本", "本語", "ab", "tag", "#tag"}
+    assert required_terms(tokenize("日本語")) == ["日本", "本語"]
+    assert required_terms(tokenize("語 ab 日")) == ["語", "ab", "日"]
 
 
 @given(texts)
 def test_folding_again_changes_no_token(text: str) -> None:
-    assert tokens_of(folded(text)) == tokens_of(text)
+    assert tokenize(normalize_spelling(text)) == tokenize(text)
 
 
 @given(texts)
 def test_spelling_makes_no_difference(text: str) -> None:
     for form in ("NFC", "NFD"):
-        assert tokens_of(unicodedata.normalize(form, text)) == tokens_of(text)
+        assert tokenize(unicodedata.normalize(form, text)) == tokenize(text)
 
 
 @given(texts, st.integers(0, 20), st.integers(1, 20))
 def test_every_part_of_a_text_is_found_in_it_and_narrowed_to_it(text: str, start: int, length: int) -> None:
-    phrase = tokens_of(text)[start : start + length]
+    phrase = tokenize(text)[start : start + length]
     if phrase:
         assert SearchQuery(phrases=(phrase,)).matches(text)
-        assert set(narrowing_terms(phrase)) <= terms_of(text)
+        assert set(required_terms(phrase)) <= index_terms(text)
 
 
 @given(texts, texts)
@@ -67,7 +67,7 @@ def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text
         return
     assert len(found.terms) <= INDEX_TERMS_CAP
     if found.matches(text):
-        assert set(found.terms) <= terms_of(text)
+        assert set(found.terms) <= index_terms(text)
 
 
 @given(st.text(max_size=QUERY_LENGTH_CAP + 20))
@@ -143,8 +143,8 @@ def test_what_a_query_finds(query: str, text: str, is_found: bool) -> None:
 
 
 def test_a_name_is_found_from_each_of_its_words() -> None:
-    assert name_starts("Alice  Liddell") == ["alice liddell", "liddell"]
-    assert name_starts("山田 太郎") == ["山 田 太 郎", "田 太 郎", "太 郎", "郎"]
+    assert name_prefixes("Alice  Liddell") == ["alice liddell", "liddell"]
+    assert name_prefixes("山田 太郎") == ["山 田 太 郎", "田 太 郎", "太 郎", "郎"]
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_who_or_what_a_query_could_name(query: str, account: str, tag: str) -> N
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
 def test_plain_texts_are_cut_as_any_other(text: str) -> None:
-    assert (*tokens_of(text), "e") == tokens_of(f"{text} é")
+    assert (*tokenize(text), "e") == tokenize(f"{text} é")
