@@ -22,7 +22,7 @@ from timelines.hashtags.repository import HASHTAG_CAP, hashtag_key
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
 from timelines.reactions.repository import PostGone, ReactionKind
-from timelines.text.linkify import hashtags
+from timelines.text.linkify import find_hashtags
 
 KEYS_PER_READ = 20  # sets with up to 1,000 posts each
 
@@ -61,7 +61,9 @@ class PostIndexChecks:
         )  # fmt: skip
         self._replies = PostIndex("reply", lambda key, post: str(post.in_reply_to) == key.tag, "of_nothing")
         self._tags = PostIndex(
-            "tag", lambda key, post: post.is_discoverable and key in map(hashtag_key, hashtags(post.text)), "of_nothing"
+            "tag",
+            lambda key, post: post.is_discoverable and key in map(hashtag_key, find_hashtags(post.text)),
+            "of_nothing",
         )
         self._public = PostIndex(
             "public", lambda _, post: post.is_discoverable, "of_unlisted", cap=context.config.public_cap
@@ -176,7 +178,7 @@ class PostIndexChecks:
         ]  # fmt: skip
         tags = [
             IndexEntry(key, post, hashtag_key(tag), partial(context.tags.add, [post]), str(hashtag_key(tag)))
-            for key, post in posts.items() if post.is_discoverable for tag in hashtags(post.text)
+            for key, post in posts.items() if post.is_discoverable for tag in find_hashtags(post.text)
         ]  # fmt: skip
         return [
             *(Discrepancy("post_unprofiled", e.key, e.detail, e.repair)
