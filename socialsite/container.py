@@ -4,7 +4,7 @@ A request passes view or consumer -> service -> repository -> store -> node. Eac
 used. Only the code above the apps imports this module; views get a service by its class: `request.services[Class]`.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeVar, get_type_hints
 
 from accounts import keys as account_keys
@@ -13,7 +13,8 @@ from accounts.accounts.service import AccountService
 from accounts.ports import BadgePort
 from accounts.sessions.repository import SessionRepository
 from accounts.sessions.service import SessionService
-from socialsite.analytics.statistics import Statistics
+from socialsite.analytics.metrics import SIGNUPS
+from socialsite.analytics.stats import Statistics
 from socialsite.clock import Clock, FixedClock
 from socialsite.ids import AccountId, PostIdGenerator
 from socialsite.limits import ActionLimits
@@ -194,7 +195,7 @@ class Services:
             end_sessions=self.sessions.end_all,
             limits=self.action_limits,
             on_account_deleted=self._purge_account,
-            on_account_created=self.statistics.meter.count_signup,
+            on_account_created=partial(self.statistics.meter.count, SIGNUPS),
             on_names_changed=self.indexing.update_names_if_available,
         )
 

@@ -1,4 +1,4 @@
-"""Where everything is mounted."""
+"""The URLs of the site."""
 
 from django.urls import include, path
 

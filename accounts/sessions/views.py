@@ -8,6 +8,7 @@ from accounts.errors import InvalidCredentials
 from accounts.forms import FORM_ERRORS, LoginForm, SignUpForm, redisplay_form, render_form, validate_form
 from accounts.presenters import account_json
 from accounts.sessions.authentication import sign_in, sign_out
+from socialsite.analytics.metrics import LOGINS
 from socialsite.errors import MethodNotAllowed
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
 from socialsite.web.responses import done, page_response
@@ -54,7 +55,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
             raise InvalidCredentials
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/login.html", form, error)
-    request.services.statistics.meter.count_login()
+    request.services.statistics.meter.count(LOGINS)
     await sign_in(request, account)
     return done(request, {"account": account_json(account)}, default="/")
 

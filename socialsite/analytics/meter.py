@@ -19,13 +19,9 @@ from socialsite.analytics.metrics import (
     DELIVERIES,
     DELIVERY_LATENCY,
     ERRORS,
-    LOGINS,
     PAGE_VIEWS,
     POSTS,
-    REFUSALS,
     REQUESTS,
-    SIGNUPS,
-    SOCKETS_OPENED,
     DurationHistogram,
     SiteMetric,
 )
@@ -83,12 +79,6 @@ class Meter:
         if metric.counter is not None:
             prometheus.count(metric.counter, member, amount)
 
-    def count_signup(self) -> None:
-        self.count(SIGNUPS)
-
-    def count_login(self) -> None:
-        self.count(LOGINS)
-
     def count_post(self, author_id: int) -> None:
         self.count(POSTS)
         self.count_ranked(ACCOUNTS_BY_POSTS, author_id)
@@ -109,13 +99,6 @@ class Meter:
         if account_id is not None:
             self.count_ranked(ACCOUNTS_BY_REQUESTS, account_id)
             self._mark_seen(account_id)
-
-    def count_refusal(self, rule: str) -> None:
-        """Count a request or message that the rate limit `rule` refused."""
-        self.count(REFUSALS, rule)
-
-    def count_socket(self) -> None:
-        self.count(SOCKETS_OPENED)
 
     def count_view(self, entity: Entity) -> None:
         """Count a view of a post's page or of an account's profile."""

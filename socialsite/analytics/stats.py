@@ -1,8 +1,10 @@
 """Statistics of the site for operators and pages, from its time series and view counters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
+from socialsite.analytics.meter import Meter
 from socialsite.analytics.metrics import (
     ACCOUNTS_BY_REQUESTS,
     ACTIVE_ACCOUNTS,
@@ -10,7 +12,9 @@ from socialsite.analytics.metrics import (
     SITE_METRICS,
     DurationHistogram,
 )
-from socialsite.recipes.buffer import BufferTotals, Entity
+from socialsite.ids import TimeSource
+from socialsite.recipes.buffer import Buffers, BufferTotals, Entity, Flusher, TotalsKeyBuilder
+from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.time_series import ALL_MEMBERS, Metric, Point, RankedMetric, Rollup, TimeSeries
 from socialsite.store import Store, StoreUnavailable
 
@@ -110,3 +114,38 @@ class Stats:
         except StoreUnavailable:
             return None
         return counts
+
+
+BUFFER_FLUSH_INTERVAL_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """`meter` counts, `flusher` adds buffered counts to their totals, `stats` reads."""
+
+    meter: Meter
+    stats: Stats
+    buffers: Buffers
+    flusher: Flusher
+    clock: TimeSource
+
+    @classmethod
+    def create(cls, store: Store, clock: TimeSource, totals_keys: Mapping[str, TotalsKeyBuilder]) -> Self:
+        totals = BufferTotals(store, totals_keys)
+        return cls(
+            meter=Meter(store, clock),
+            stats=Stats(store, totals),
+            buffers=Buffers(store),
+            flusher=Flusher(store, totals.apply),
+            clock=clock,
+        )
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        """The tasks that workers run."""
+        return (PeriodicTask("flush", BUFFER_FLUSH_INTERVAL_S, self._flush),)
+
+    async def _flush(self) -> None:
+        flushed = await self.flusher.flush(self.clock.now_ms())
+        if flushed.error is not None:
+            raise flushed.error

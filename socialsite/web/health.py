@@ -1,13 +1,13 @@
-"""Whether the store answers and takes writes, component by component, for /readyz.
+"""The state of each component of the store, for /readyz.
 
-ok            answers, and a write is taken
+ok            answers and accepts a write
 unavailable   no answer in time
 loading       reads its data from disk after a start
-read_only     a replica: the master is elsewhere
-full          less than MEMORY_RESERVE is left below maxmemory: posting is refused, reading goes on
-not_saving    the server refuses writes because its last one did not reach the disk (MISCONF)
-no_replicas   the server refuses writes because too few replicas follow it
-refused       it answers with an error: a defect, or rights that are missing (ACL)
+read_only     is a replica: the master is another server
+full          less than MEMORY_RESERVE is left below maxmemory: posting is refused, reading continues
+not_saving    refuses writes because its last write did not reach the disk (MISCONF)
+no_replicas   refuses writes because too few replicas are connected
+refused       answers with another error: a defect, or missing permissions (ACL)
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from socialsite.store.replies import parse_info
 from socialsite.web.services import SiteServices, loop_services
 
 READINESS_TIMEOUT_S = 1.8
-"""An answer to /readyz within 2 s, whatever hangs; the rest is for the answer itself."""
+"""Time limit of all checks, so that /readyz responds within 2 s."""
 OPEN_TIMEOUT_S = 1.2
-"""To open what is not open yet: giving up takes half a second more (socialsite/migration/lease.py)."""
+"""Time limit for opening the services. Giving up takes 0.5 s more (socialsite/migration/lease.py)."""
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
 STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`outbox`: what the workers owe; None where nobody can tell."""
+    """The state of each component. `outbox`: pending jobs of the workers, None if it cannot be read."""
 
     components: dict[str, str]
     outbox: QueueDepth | None = None
@@ -43,7 +43,7 @@ class Readiness:
 
 
 async def check_readiness() -> Readiness:
-    """Everybody is asked at once, with one deadline for all: who has not answered by then counts as away."""
+    """Check all components concurrently. A server that does not answer in time counts as unavailable."""
     until = asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
     try:
         async with asyncio.timeout(OPEN_TIMEOUT_S):
@@ -51,18 +51,18 @@ async def check_readiness() -> Readiness:
     except (StoreError, TimeoutError) as error:
         return Readiness(dict.fromkeys(COMPONENTS, state_from_error(error)))
     nodes = services.store.nodes
-    found, ways, outbox = await asyncio.gather(
+    node_states, write_states, outbox = await asyncio.gather(
         asyncio.gather(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
         asyncio.gather(*(_probe_write(services, name, until) for name in COMPONENTS)),
         read_outbox_depth(services, until),
     )
-    by_node = dict(zip(nodes, found, strict=True))
-    states = (_combine_states(services, *way, by_node) for way in zip(COMPONENTS, ways, strict=True))
+    by_node = dict(zip(nodes, node_states, strict=True))
+    states = (_combine_states(services, *each, by_node) for each in zip(COMPONENTS, write_states, strict=True))
     return Readiness(dict(zip(COMPONENTS, states, strict=True)), outbox)
 
 
 async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth | None:
-    """`until`: of the loop's clock."""
+    """Return the pending jobs. `until`: time of the event loop's clock."""
     try:
         async with asyncio.timeout_at(until):
             return await services.outbox.read_depth()
@@ -71,19 +71,19 @@ async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth 
 
 
 def state_from_info(facts: Mapping[str, str], reserve_bytes: int) -> str:
-    """What INFO says of a server that is to be written to."""
+    """Return the state of a master by the fields of its INFO."""
     if facts.get("loading") == "1":
         return "loading"
     if facts.get("role") == "slave":
         return READ_ONLY
     if facts.get("aof_last_write_status", OK) != OK:
         return NOT_SAVING
-    most = int(facts.get("maxmemory", 0))
-    return FULL if most and int(facts.get("used_memory", 0)) + reserve_bytes > most else OK
+    max_bytes = int(facts.get("maxmemory", 0))
+    return FULL if max_bytes and int(facts.get("used_memory", 0)) + reserve_bytes > max_bytes else OK
 
 
 def state_from_error(error: Exception) -> str:
-    """What a server says of itself stays inside: a word of ours for it."""
+    """Return the state for an error. Error texts of servers are not published."""
     if isinstance(error, StoreFull):
         return FULL
     if isinstance(error, ReadOnlyServer):
@@ -102,8 +102,8 @@ async def _check_node(node: Node, reserve_bytes: int, until: float) -> str:
 
 
 async def _probe_write(services: SiteServices, component: str, until: float) -> str:
-    """Whether a component's own way (through a proxy, say) takes a write."""
-    key = Key(component, tag="ids", name="ready")  # never there: deleting it is a write that changes nothing
+    """Probe a write to the component through its normal route, for example a proxy."""
+    key = Key(component, tag="ids", name="ready")  # does not exist: deleting it is a write without effect
     try:
         async with asyncio.timeout_at(until):
             await services.store.node(key).execute("DEL", key)
@@ -112,7 +112,7 @@ async def _probe_write(services: SiteServices, component: str, until: float) -> 
     return OK
 
 
-def _combine_states(services: SiteServices, component: str, way: str, by_node: Mapping[Node, str]) -> str:
-    """The first trouble of its nodes, which say best what it is, then that of its own way."""
+def _combine_states(services: SiteServices, component: str, write_state: str, by_node: Mapping[Node, str]) -> str:
+    """Return the first error state of the component's nodes, else the state of its write probe."""
     nodes = services.store.topology(component).nodes
-    return next((state for node in nodes if (state := by_node.get(node, OK)) != OK), way)
+    return next((state for node in nodes if (state := by_node.get(node, OK)) != OK), write_state)

@@ -1,7 +1,7 @@
-"""`/metrics`: what the processes of this machine counted, and how the store stands at this moment.
+"""`/metrics`: the counts of all processes of this machine, and the state of the store.
 
-Not for the world: it is shown to who asks directly, from a network in METRICS_ALLOWED. A request that came
-through any proxy is somebody else's, whatever its address says: there it does not exist (404).
+The page is shown to direct clients in the networks of METRICS_ALLOWED. For other clients, and for every request
+through a proxy, it does not exist (404).
 """
 
 import asyncio
@@ -16,8 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from socialsite.analytics import multiprocess as metrics_shared
-from socialsite.analytics import prometheus as metrics
+from socialsite.analytics import multiprocess, prometheus
 from socialsite.store.errors import StoreError
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
@@ -32,15 +31,15 @@ NodeInfo = tuple[str, dict[str, str]]
 async def metrics_page(request: SiteRequest) -> HttpResponse:
     if not is_allowed_client(request):
         raise Http404
-    metrics.flush_round_trips()
+    prometheus.flush_round_trips()
     families = build_gauges(*await asyncio.gather(check_readiness(), read_node_infos()))
-    # In a thread: the files of many processes take a while to add up, and pages go on meanwhile.
+    # In a thread, because adding up the files of many processes takes a while.
     page = await asyncio.to_thread(render_metrics, families)
     return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
 
 
 def is_allowed_client(request: SiteRequest) -> bool:
-    """Asked directly, from a network that may know."""
+    """Return whether the client is connected directly and in an allowed network."""
     if any(header in request.META for header in FORWARDED_HEADERS):
         return False
     try:
@@ -52,27 +51,27 @@ def is_allowed_client(request: SiteRequest) -> bool:
 
 
 def render_metrics(families: Iterable[Metric]) -> bytes:
-    """Prometheus's text: the counts, then `families`."""
-    figures = CollectorRegistry(auto_describe=False)
-    figures.register(PrebuiltCollector(families))
-    return render_counters() + generate_latest(figures)
+    """Render the counts, then `families`, in Prometheus's text format."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(PrebuiltCollector(families))
+    return render_counters() + generate_latest(registry)
 
 
 def render_counters() -> bytes:
-    """What all processes of METRICS_DIR counted, the dead ones too; without it, this one."""
-    metrics.sample_process()
-    place = metrics_shared.get_directory()
-    if place is None:
+    """Render the counts of all processes of METRICS_DIR, also of ended ones; without it those of this process."""
+    prometheus.sample_process()
+    directory = multiprocess.get_directory()
+    if directory is None:
         return generate_latest(REGISTRY)
-    with metrics_shared.lock_directory(place):
-        metrics_shared.merge_dead_processes(place)
+    with multiprocess.lock_directory(directory):
+        multiprocess.merge_dead_processes(directory)
         registry = CollectorRegistry()
-        MultiProcessCollector(registry, str(place))  # type: ignore[no-untyped-call]
+        MultiProcessCollector(registry, str(directory))  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
 
 class PrebuiltCollector(Collector):
-    """Families that were made already."""
+    """A collector of metric families that exist already."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
@@ -82,15 +81,15 @@ class PrebuiltCollector(Collector):
 
 
 async def read_node_infos() -> list[NodeInfo]:
-    """INFO memory of each node that answers in time."""
+    """Return (address, INFO memory) of each node that answers in time."""
     until = asyncio.get_running_loop().time() + READINESS_TIMEOUT_S
     try:
         async with asyncio.timeout(OPEN_TIMEOUT_S):
             services = await loop_services.get()
     except (StoreError, TimeoutError):
         return []
-    found = await asyncio.gather(*(_read_memory_info(node, until) for node in services.store.nodes))
-    return [facts for facts in found if facts is not None]
+    infos = await asyncio.gather(*(_read_memory_info(node, until) for node in services.store.nodes))
+    return [info for info in infos if info is not None]
 
 
 async def _read_memory_info(node: Node, until: float) -> NodeInfo | None:
@@ -102,27 +101,27 @@ async def _read_memory_info(node: Node, until: float) -> NodeInfo | None:
 
 
 def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
-    """Gauges of this moment, the same whichever process is asked."""
+    """Build gauges of the store's state, which are the same in every process."""
     up = GaugeMetricFamily(
         "socialsite_component_up", "1 where a component answers and takes writes", labels=["component"]
     )
     for component, state in ready.components.items():
         up.add_metric([component], float(state == OK))
     used = GaugeMetricFamily("socialsite_redis_used_bytes", "Memory used, by node", labels=["node"])
-    most = GaugeMetricFamily("socialsite_redis_max_bytes", "maxmemory, by node; 0: no limit", labels=["node"])
+    limit = GaugeMetricFamily("socialsite_redis_max_bytes", "maxmemory, by node; 0: no limit", labels=["node"])
     for node, facts in nodes:
         used.add_metric([node], float(facts.get("used_memory", 0)))
-        most.add_metric([node], float(facts.get("maxmemory", 0)))
-    return [up, used, most, *_build_outbox_gauges(ready)]
+        limit.add_metric([node], float(facts.get("maxmemory", 0)))
+    return [up, used, limit, *_build_outbox_gauges(ready)]
 
 
 def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
     if ready.outbox is None:
         return []
-    depth, jobs = ready.outbox, "Jobs the workers owe, by what became of them"
-    owed = GaugeMetricFamily("socialsite_outbox_jobs", jobs, labels=["state"])
+    depth, help_text = ready.outbox, "Jobs the workers owe, by what became of them"
+    jobs = GaugeMetricFamily("socialsite_outbox_jobs", help_text, labels=["state"])
     for state, count in (("waiting", depth.waiting), ("pending", depth.pending), ("dead", depth.dead)):
-        owed.add_metric([state], count)
+        jobs.add_metric([state], count)
     age = GaugeMetricFamily("socialsite_outbox_oldest_seconds", "Age of the oldest job owed; 0: none")
     age.add_metric([], depth.oldest_ms / 1000)
-    return [owed, age]
+    return [jobs, age]

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from socialsite.analytics.statistics import Statistics
+from socialsite.analytics.stats import Statistics
 from socialsite.clock import Clock, FixedClock
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.rate_limit import RateLimiter, Rule

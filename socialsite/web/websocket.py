@@ -94,7 +94,7 @@ def parse_socket_cookies(scope: Scope) -> dict[str, str]:
 
 
 def choose_language(cookies: dict[str, str], accept_language: str) -> str:
-    """As Django's LocaleMiddleware finds it: the cookie, then Accept-Language, then the site's own."""
+    """Choose the language as Django's LocaleMiddleware does: the cookie, then Accept-Language, then the default."""
     request = HttpRequest()
     request.COOKIES = cookies
     request.META["HTTP_ACCEPT_LANGUAGE"] = accept_language

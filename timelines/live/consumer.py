@@ -4,6 +4,7 @@ It uses no channel layer (docs/reference/live.md): entries are written to the so
 """
 
 import asyncio
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from channels.exceptions import StopConsumer
@@ -13,6 +14,7 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
 from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
+from socialsite.analytics.metrics import REFUSALS, SOCKETS_OPENED
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Receive, Scope, Send
@@ -60,7 +62,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
             await reject_unavailable(self.base_send)
             raise StopConsumer from None
         await self.accept()  # type: ignore[no-untyped-call]
-        services.statistics.meter.count_socket()
+        services.statistics.meter.count(SOCKETS_OPENED)
         prometheus.SOCKETS.inc()
         self.limit = create_message_limit(services, viewer)
         writer = open_socket_writer(self.base_send)
@@ -96,7 +98,7 @@ async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bo
 def create_message_limit(services: SiteServices, viewer: SocketViewer) -> MessageLimit:
     account_id = viewer.account_id
     identifier = Identifier.address(viewer.address) if account_id is None else Identifier.account(account_id)
-    on_refused = services.statistics.meter.count_refusal
+    on_refused = partial(services.statistics.meter.count, REFUSALS)
     return MessageLimit(services.limits, services.rules["socket"], identifier, services.clock, on_refused)
 
 

@@ -1,7 +1,7 @@
 """Turns errors into HTTP responses, as a page or as JSON (docs/reference/interface.md, Errors).
 
-Each base of socialsite/errors.py has one status. An error of any other class is a defect: 500, and the page says
-nothing about it. Errors of the store are 503: the effect is unknown, and the client may safely repeat the request.
+Each base of socialsite/errors.py has one status. An error of any other class is a defect: 500, without
+details. Errors of the store are 503: the effect is unknown, and the client may safely repeat the request.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from socialsite import errors as site
+from socialsite.analytics.metrics import REFUSALS
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SAFE_METHODS, ErrorPageHook, SiteRequest, wants_json
@@ -25,7 +26,7 @@ log = structlog.get_logger("socialsite.errors")
 
 LazyText = str | Promise
 RETRY_AFTER_S = 3
-"""When to try again after store trouble: a restart or failover takes about this long."""
+"""Retry-After for an unavailable store: a restart or failover takes about this time."""
 
 STATUS_BY_ERROR: Mapping[type[Exception], int] = {
     site.MalformedRequest: 400,
@@ -55,25 +56,25 @@ DEFAULT_MESSAGES: Mapping[int, tuple[str, LazyText]] = {
     500: ("defect", _("Something went wrong on our side.")),
     503: (site.Unavailable.code, site.Unavailable.message),
 }
-"""Code and message for errors that have none of their own: Django's and the store's."""
+"""Code and message of errors of Django and of the store, which have none."""
 
 HANDLED_ERRORS: tuple[type[Exception], ...] = tuple(STATUS_BY_ERROR)
 
 
 def get_error_status(error: Exception) -> int:
-    """The status of an error or of its nearest known ancestor; 500 if nothing is known."""
+    """Return the status of the error's class or its nearest base class, 500 for an unknown class."""
     if isinstance(error, site.RequestTooLarge):
         return int(error.status)
     return next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
 
 
 def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
-    """The refusal, as a page or as JSON."""
+    """Return the response to an error, as a page or as JSON. Counts refusals and logs store errors."""
     status = get_error_status(error)
     if isinstance(error, StoreUnavailable):
         log.warning("store unavailable", kind=type(error).__name__, reason=str(error))
     if isinstance(error, site.RateLimited) and hasattr(request, "services"):
-        request.services.statistics.meter.count_refusal(error.rule)
+        request.services.statistics.meter.count(REFUSALS, error.rule)
     if isinstance(error, site.SignInRequired) and not wants_json(request):
         return redirect_to_login(request)
     code, message = DEFAULT_MESSAGES.get(status, DEFAULT_MESSAGES[500])
@@ -132,7 +133,7 @@ def _error_headers(error: Exception, status: int) -> dict[str, str]:
 
 
 class ErrorsMiddleware(Middleware):
-    """Answers what views raise. Under the site's own handler this is called on the loop (handler.py)."""
+    """Responds to errors of views. The site's handler calls it on the event loop (handler.py)."""
 
     def process_exception(self, request: SiteRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, HANDLED_ERRORS):

@@ -2,7 +2,7 @@
 
 from django.http.response import HttpResponseBase
 
-from socialsite.analytics import prometheus as metrics
+from socialsite.analytics import prometheus
 from socialsite.web.middleware.base import PROBE_PATHS
 from socialsite.web.requests import HTML_TYPE, SiteRequest
 
@@ -14,7 +14,7 @@ def record_request(request: SiteRequest, response: HttpResponseBase, seconds: fl
     match = request.resolver_match
     account = getattr(request, "account", None)
     view = (match and match.view_name) or "none"
-    metrics.observe_request(view, response.status_code, seconds, signed_in=account is not None)
+    prometheus.observe_request(view, response.status_code, seconds, signed_in=account is not None)
     services = getattr(request, "services", None)
     if services is None:
         return

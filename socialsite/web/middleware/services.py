@@ -1,4 +1,4 @@
-"""Sets `request.services` and the panel that stands beside every page."""
+"""Sets `request.services` and the side panel of every page."""
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
@@ -12,7 +12,7 @@ from socialsite.web.services import loop_services
 
 
 class ServicesMiddleware(Middleware):
-    """Answers 503 if the store cannot be opened yet; the next request tries again."""
+    """Responds with 503 if the store cannot be opened yet; the next request tries again."""
 
     def __init__(self, get_response: GetResponse) -> None:
         super().__init__(get_response)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from socialsite.analytics.metrics import REFUSALS
 from socialsite.container import Services
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier
@@ -104,7 +105,7 @@ def test_stats_tell_what_happened() -> None:
         await bob.home()
         await alice.publishes("words")
         await world.deliver_all()
-        services.statistics.meter.count_refusal("post")
+        services.statistics.meter.count(REFUSALS, "post")
         services.statistics.meter.count_response(500, is_page=True, account_id=bob.id)
 
     run_with_services(happen)

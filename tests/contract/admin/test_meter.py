@@ -15,8 +15,7 @@ from socialsite.analytics.metrics import (
     REFUSALS,
     REQUESTS,
 )
-from socialsite.analytics.statistics import Statistics
-from socialsite.analytics.stats import DAY_MS
+from socialsite.analytics.stats import DAY_MS, Statistics
 from socialsite.clock import FixedClock
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.buffer import Entity
@@ -48,10 +47,10 @@ def meter(statistics: Statistics) -> Meter:
 async def test_what_is_counted_is_told_after_the_next_flush(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
-    meter.count_login()
+    meter.count(LOGINS)
     meter.count_response(200, is_page=True, account_id=3)
     meter.count_response(503, is_page=True, account_id=None)
-    meter.count_refusal("post")
+    meter.count(REFUSALS, "post")
     await meter.flush()
     now_ms = clock.now_ms()
     asked = [
