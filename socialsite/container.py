@@ -74,8 +74,8 @@ from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostWriter
 from timelines.publishing.service import PublishingService
-from timelines.reactions.bookmark_repository import Bookmarks
-from timelines.reactions.boosting import BoostService
+from timelines.reactions.bookmarks import Bookmarks
+from timelines.reactions.boosts import BoostService
 from timelines.reactions.repository import Reactions
 from timelines.reactions.service import ReactionsService, VisibleAccounts
 from timelines.reading.fan_out_on_read import FanOutOnRead, FanOutOnReadAuthors

@@ -17,7 +17,7 @@ from timelines.audit.reader import Check
 from timelines.audit.wrong_types import TypeChecks
 from timelines.hashtags.repository import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
-from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
+from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 
 @dataclass(frozen=True, slots=True, eq=False)

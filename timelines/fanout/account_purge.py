@@ -20,7 +20,7 @@ from timelines.notifications.repository import Notifications
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
-from timelines.reactions.boosting import BoostService
+from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
 
 ITEMS_PER_ROUND = 200

@@ -38,7 +38,7 @@ from timelines.ports import Authors, PostMeter
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
-from timelines.reactions.boosting import BoostService
+from timelines.reactions.boosts import BoostService
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.search.indexing import SearchIndexer
 

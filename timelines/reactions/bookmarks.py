@@ -1,57 +1,132 @@
-"""Pages of bookmarks: the last bookmarked first, deleted and hidden posts left out, full unless they end."""
+"""Bookmarks: private to an account, the newest BOOKMARKS_CAP; their cursors and pages."""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from socialsite.ids import AccountId, PostId
+from socialsite.store import Read, Store
+from timelines import keys
+from timelines.graph.zset_page import ScoredId, read_page
 from timelines.pages.page import HydratedPost
-from timelines.reactions.bookmark_cursor import Bookmark, BookmarkCursor, BookmarksPage
-from timelines.reactions.bookmark_repository import Bookmarks
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
-MOST_ROUNDS = 20
-FEWEST = 10
-Shown = tuple[Bookmark, HydratedPost]
+BOOKMARKS_CAP = 10_000
+MAX_ROUNDS = 20
+"""Reads for one page whose bookmarks are deleted or hidden."""
+MIN_FETCH = 10
+_CURSOR = re.compile(r"([<>])(\d{1,16})-(\d{1,16})", re.ASCII)
 
 
-async def bookmarks_page(
-    bookmarks: Bookmarks,
-    pipeline: ReadPipeline,
-    account_id: AccountId,
-    cursor: BookmarkCursor | None,
-    limit: int,
+class Bookmark(NamedTuple):
+    """A bookmarked post, and when it was bookmarked (Unix ms). Unique within an account."""
+
+    at_ms: int
+    post_id: PostId
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarkCursor:
+    """Where a page begins, exclusive: with older bookmarks than `edge`, or newer ones if `upward` is true."""
+
+    edge: Bookmark
+    upward: bool = False
+
+    def encode(self) -> str:
+        """Return the opaque text of `?cursor=`."""
+        return f"{'>' if self.upward else '<'}{self.edge.at_ms}-{self.edge.post_id}"
+
+    @classmethod
+    def decode(cls, text: str) -> Self:
+        """Parse the text of `?cursor=`. Raises ValueError if it is no cursor."""
+        match = _CURSOR.fullmatch(text)
+        if match is None:
+            raise ValueError("not a cursor")
+        return cls(Bookmark(int(match[2]), PostId(int(match[3]))), upward=match[1] == ">")
+
+
+@dataclass(frozen=True, slots=True)
+class BookmarksPage:
+    """Bookmarked posts, the last bookmarked first. The cursors are None at the ends."""
+
+    entries: tuple[HydratedPost, ...]
+    next: BookmarkCursor | None
+    previous: BookmarkCursor | None
+
+
+class Bookmarks:
+    """The ZSET `timelines:{<account>}:bookmarks`: post id -> Unix ms."""
+
+    def __init__(self, store: Store, cap: int = BOOKMARKS_CAP) -> None:
+        self._timelines = store.component("timelines")
+        self._cap = cap
+
+    async def add(self, account_id: AccountId, post_id: PostId, now_ms: int) -> bool:
+        """Return whether the bookmark is new. A bookmark that exists keeps its time."""
+        key = keys.bookmarks(account_id)
+        trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
+        added, _trimmed = await self._timelines.write(key, ("ZADD", key, "NX", now_ms, post_id), trim)
+        return bool(added)
+
+    async def remove(self, account_id: AccountId, post_id: PostId) -> bool:
+        key = keys.bookmarks(account_id)
+        (removed,) = await self._timelines.write(key, ("ZREM", key, post_id))
+        return bool(removed)
+
+    def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> Read[list[Bookmark]]:
+        """Read the bookmarks directly beyond `edge`: newest first, or oldest first if `upward` is true."""
+        cursor = None if edge is None else ScoredId(edge.at_ms, edge.post_id)
+        members = read_page(self._timelines, [keys.bookmarks(account_id)], cursor, limit, upward=upward)
+        return members.map(lambda members: [Bookmark(member.at_ms, PostId(member.id)) for member in members])
+
+    async def delete_all(self, account_id: AccountId) -> None:
+        """Delete the bookmarks of a deleted account."""
+        key = keys.bookmarks(account_id)
+        await self._timelines[key].execute("UNLINK", key)
+
+
+async def load_bookmarks_page(
+    bookmarks: Bookmarks, pipeline: ReadPipeline, account_id: AccountId, cursor: BookmarkCursor | None, limit: int
 ) -> BookmarksPage:
-    """`limit` bookmarks behind the cursor; one more tells whether there is a next page."""
-    shown: list[Shown] = []
-    edge, upward, ended = None if cursor is None else cursor.edge, cursor is not None and cursor.upward, False
-    for _ in range(MOST_ROUNDS):
-        asked = max(FEWEST, limit + 1 - len(shown))
-        places = await bookmarks.read(account_id, edge, asked, upward=upward)
-        shown += await _shown(pipeline, account_id, places)
-        ended = len(places) < asked
-        if ended or len(shown) > limit:
+    """Load `limit` bookmarks behind the cursor, without deleted and hidden posts. Full unless the bookmarks end."""
+    entries: list[tuple[Bookmark, HydratedPost]] = []
+    edge, upward, is_end = None if cursor is None else cursor.edge, cursor is not None and cursor.upward, False
+    for _ in range(MAX_ROUNDS):
+        size = max(MIN_FETCH, limit + 1 - len(entries))
+        batch = await bookmarks.read(account_id, edge, size, upward=upward)
+        entries += await _hydrate(pipeline, account_id, batch)
+        is_end = len(batch) < size
+        if is_end or len(entries) > limit:
             break
-        edge = places[-1]
-    outward = shown[limit - 1][0] if len(shown) > limit else None if ended else edge
-    return _page(cursor, shown[:limit], BookmarkCursor(outward, upward) if outward else None)
+        edge = batch[-1]
+    last = entries[limit - 1][0] if len(entries) > limit else None if is_end else edge
+    return _build_page(cursor, entries[:limit], BookmarkCursor(last, upward) if last else None)
 
 
-async def _shown(pipeline: ReadPipeline, account_id: AccountId, places: list[Bookmark]) -> list[Shown]:
-    ids = [PostId(place.post_id) for place in places]
+async def _hydrate(
+    pipeline: ReadPipeline, account_id: AccountId, bookmarks: list[Bookmark]
+) -> list[tuple[Bookmark, HydratedPost]]:
+    ids = [bookmark.post_id for bookmark in bookmarks]
     entries = await pipeline.read_posts(ids, ViewerContext(account_id, ViewContext.BOOKMARKS))
     by_id = {entry.post.id: entry for entry in entries}
-    return [(place, by_id[place.post_id]) for place in places if place.post_id in by_id]
+    return [(bookmark, by_id[bookmark.post_id]) for bookmark in bookmarks if bookmark.post_id in by_id]
 
 
-def _page(cursor: BookmarkCursor | None, shown: list[Shown], outward: BookmarkCursor | None) -> BookmarksPage:
-    entries = tuple(entry for _, entry in shown)
+def _build_page(
+    cursor: BookmarkCursor | None, entries: list[tuple[Bookmark, HydratedPost]], onward: BookmarkCursor | None
+) -> BookmarksPage:
+    """Build the page; `onward` continues in the direction of `cursor`."""
+    posts = tuple(entry for _, entry in entries)
     if cursor is None:
-        return BookmarksPage(entries, outward, None)
-    back = BookmarkCursor(shown[0][0] if shown else _beside(cursor), not cursor.upward)
+        return BookmarksPage(posts, onward, None)
+    back = BookmarkCursor(entries[0][0] if entries else _beside(cursor), not cursor.upward)
     if cursor.upward:
-        return BookmarksPage(entries[::-1], back, outward)
-    return BookmarksPage(entries, outward, back)
+        return BookmarksPage(posts[::-1], back, onward)
+    return BookmarksPage(posts, onward, back)
 
 
 def _beside(cursor: BookmarkCursor) -> Bookmark:
-    """An empty page leads back to one that begins with the place its cursor named."""
+    """Return the edge with which an empty page leads back to the bookmark of its cursor."""
     return Bookmark(max(cursor.edge.at_ms + (1 if cursor.upward else -1), 0), PostId(0))

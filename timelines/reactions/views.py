@@ -1,8 +1,8 @@
-"""Like, boost, bookmark and back; who liked and who boosted a post; one's bookmarks."""
+"""Likes, boosts and bookmarks: actions on a post, pages of likers and boosters, the page of bookmarks."""
 
 from collections.abc import Awaitable, Callable
 
-from django.http import HttpResponsePermanentRedirect
+from django.http import HttpResponsePermanentRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -15,15 +15,14 @@ from timelines.following.presenters import accounts_with_follow_state
 from timelines.graph.follow import FollowPage
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
-from timelines.pages.queries import parse_follow_cursor, parse_limit
+from timelines.pages.queries import _cursor_error, parse_follow_cursor, parse_limit
 from timelines.pages.responses import (
     TemplateContext,
     accounts_response,
     optional_placeholder,
     url_with_query,
 )
-from timelines.reactions.bookmark_cursor import BookmarkCursor, BookmarksPage
-from timelines.reactions.forms import parse_bookmark_cursor
+from timelines.reactions.bookmarks import BookmarkCursor, BookmarksPage
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
 
@@ -69,10 +68,21 @@ def _entry_response(request: SiteRequest, entry: HydratedPost) -> HttpResponseBa
     return done(request, post_json(entry), default=post_url(entry.post.id, entry.author))
 
 
+def _parse_bookmark_cursor(query: QueryDict) -> BookmarkCursor | None:
+    """Parse `?cursor=`. Raises MalformedRequest."""
+    text = query.get("cursor")
+    if text is None:
+        return None
+    try:
+        return BookmarkCursor.decode(text)
+    except ValueError as error:
+        raise _cursor_error() from error
+
+
 async def bookmarks(request: SiteRequest) -> HttpResponseBase:
-    """The viewer's own, the last bookmarked first."""
+    """Show the viewer's bookmarks, the last bookmarked first."""
     page = await request.services[ReactionsService].bookmarks(
-        require_viewer_id(request), cursor=parse_bookmark_cursor(request.GET), limit=parse_limit(request.GET)
+        require_viewer_id(request), cursor=_parse_bookmark_cursor(request.GET), limit=parse_limit(request.GET)
     )
     return respond(
         request,
@@ -83,7 +93,7 @@ async def bookmarks(request: SiteRequest) -> HttpResponseBase:
 
 
 def _bookmarks_context(request: SiteRequest, page: BookmarksPage) -> TemplateContext:
-    """What timelines/_timeline.html takes; nothing arrives here by itself."""
+    """Return the context of timelines/_timeline.html; the page receives no live entries."""
     return {
         "name": "bookmarks",
         "entries_html": Placeholder(entries_html(page.entries)),
@@ -108,13 +118,13 @@ def _cursor_url(request: SiteRequest, cursor: BookmarkCursor | None) -> str | No
 
 
 async def likes(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
-    """The accounts that like the post. A wrong handle before the id answers 301."""
+    """Show the accounts that like the post. A wrong handle before the id is redirected with 301."""
     read = request.services[ReactionsService].likers
     return await _accounts_response(request, handle, post_id, read, "likes", _("Liked by"))
 
 
 async def boosts(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
-    """The accounts that boost the post. A wrong handle before the id answers 301."""
+    """Show the accounts that boost the post. A wrong handle before the id is redirected with 301."""
     read = request.services[ReactionsService].boosters
     return await _accounts_response(request, handle, post_id, read, "boosts", _("Boosted by"))
 
@@ -128,9 +138,9 @@ async def _accounts_response(
     if (entry.author.handle, entry.post.id) != (handle, post_id):
         return HttpResponsePermanentRedirect(f"{url}{kind}/")
     page = await read(post_id, viewer_id=me, cursor=parse_follow_cursor(request.GET), limit=parse_limit(request.GET))
-    found = await services[AccountService].find_many(page.account_ids)
-    shown = await accounts_with_follow_state(request, [found[id] for id in page.account_ids if id in found])
+    by_id = await services[AccountService].find_many(page.account_ids)
+    accounts = await accounts_with_follow_state(request, [by_id[id] for id in page.account_ids if id in by_id])
     next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
     return accounts_response(
-        request, shown, next_url, title=title, page_title=title, kind=kind, account=None, post_url=url
+        request, accounts, next_url, title=title, page_title=title, kind=kind, account=None, post_url=url
     )

@@ -12,7 +12,7 @@ from tests.support.world import World
 from timelines import keys
 from timelines.audit.trimming import Trimming
 from timelines.posts.post import UNLISTED, Post
-from timelines.reactions.bookmark_repository import BOOKMARKS_CAP
+from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 
 class Square:

@@ -23,7 +23,7 @@ from timelines.live.process_messages import (
 )
 from timelines.live.service import home_member, list_member
 from timelines.posts.post import Post
-from timelines.reactions.boosting import boost_post
+from timelines.reactions.boosts import boost_post
 
 
 class Ear:

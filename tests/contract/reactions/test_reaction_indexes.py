@@ -8,7 +8,7 @@ from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Key, Store
 from timelines import keys
 from timelines.posts.post import Post
-from timelines.reactions.repository import MOST_LOOKS, ReactionKind, Reactions
+from timelines.reactions.repository import MAX_COMPARISONS, ReactionKind, Reactions
 
 ALICE, BOB = AccountId(7), AccountId(8)
 NOW_MS = 1_795_000_000_000
@@ -103,9 +103,9 @@ async def test_what_came_back_while_it_was_noted_is_kept(store: Store, reactions
 async def test_a_reaction_that_never_rests_is_noted_so_many_times_and_no_more(
     store: Store, reactions: Interrupted
 ) -> None:
-    reactions.meanwhile = [lambda: liked(store), lambda: unliked(store)] * MOST_LOOKS
+    reactions.meanwhile = [lambda: liked(store), lambda: unliked(store)] * MAX_COMPARISONS
     await reactions.sync_index(ReactionKind.LIKE, POST, ALICE)
-    assert reactions.looks == MOST_LOOKS + 1
+    assert reactions.looks == MAX_COMPARISONS + 1
 
 
 async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store: Store, reactions: Reactions) -> None:

@@ -11,8 +11,7 @@ from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.posts.post import PostCounts
-from timelines.reactions.bookmark_cursor import BookmarkCursor
-from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.bookmarks import BookmarkCursor, Bookmarks
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 

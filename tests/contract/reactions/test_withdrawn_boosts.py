@@ -12,7 +12,7 @@ from timelines.errors import PostNotFound
 from timelines.fanout import account_purge as purging
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.posts.post import PostCounts
-from timelines.reactions import boosting
+from timelines.reactions import boosts
 from timelines.reactions.repository import PostGone, ReactionKind
 
 
@@ -134,7 +134,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     """In rounds, however many: the first with the deletion, and a stop in between is gone on from."""
-    monkeypatch.setattr(boosting, "BOOSTS_PER_ROUND", 2)
+    monkeypatch.setattr(boosts, "BOOSTS_PER_ROUND", 2)
     alice, *boosters = await world.people("alice", *(f"booster{number}" for number in range(7)))
     post = await alice.publishes("hello")
     for booster in boosters:

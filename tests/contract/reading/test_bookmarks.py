@@ -4,8 +4,7 @@ import pytest
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
-from timelines.reactions.bookmark_cursor import Bookmark
-from timelines.reactions.bookmark_repository import Bookmarks
+from timelines.reactions.bookmarks import Bookmark, Bookmarks
 
 ALICE = AccountId(1)
 OLDEST_FIRST = [Bookmark(at, PostId(id)) for at, id in ((100, 9), (200, 3), (200, 5), (200, 7), (300, 1))]

@@ -15,7 +15,7 @@ from timelines import keys
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
-from timelines.reactions.boosting import boost_post
+from timelines.reactions.boosts import boost_post
 from timelines.reactions.repository import ReactionKind
 
 
