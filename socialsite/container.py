@@ -32,6 +32,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
 from timelines.audit.trimming import Trimming
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.demo.load import DemoLoader
@@ -49,7 +50,6 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.hashtags.followed import FollowedHashtags
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import TrendService
 from timelines.hashtags.trends_repository import Trends

@@ -12,11 +12,11 @@ from timelines.home import views as home
 from timelines.lists import views as lists
 from timelines.markers import views as places
 from timelines.notifications import views as notifications
-from timelines.pages import view_counts as visits
 from timelines.pages.dates import redirect_date_queries
 from timelines.profiles import views as profiles
 from timelines.publishing import views as posts
 from timelines.reactions import views as reactions
+from timelines.reading import view_counts as visits
 from timelines.search import views as search
 from timelines.threads import views as threads
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
-from timelines.hashtags.repository import hashtag_key
+from timelines.author_feeds.hashtag_timelines import hashtag_key
 from timelines.posts.post import Post
 from timelines.search.repository import ID_BYTES, partition_of_post, post_digests, term_keys
 from timelines.text.linkify import find_hashtags

@@ -6,7 +6,7 @@ from accounts import keys as account_keys
 from socialsite.ids import AccountId
 from tests.support.town import SampleSite
 from timelines import keys
-from timelines.hashtags.repository import hashtag_key
+from timelines.author_feeds.hashtag_timelines import hashtag_key
 from timelines.ids import ListId
 
 Damage = Callable[[SampleSite], Awaitable[object]]

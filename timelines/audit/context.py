@@ -10,11 +10,11 @@ from socialsite.recipes.job_queue import JobQueue
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Command, Key, Store
 from timelines.audit.discrepancy import Repair
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.graph.repository import Follows
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
 from timelines.posts.repository import PostRepository

@@ -15,7 +15,7 @@ from timelines.audit.posts import PostChecks
 from timelines.audit.reactions import ReactionChecks
 from timelines.audit.reader import Check
 from timelines.audit.wrong_types import TypeChecks
-from timelines.hashtags.repository import HASHTAG_CAP
+from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.reactions.bookmarks import BOOKMARKS_CAP
 

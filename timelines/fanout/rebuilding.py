@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.merging import merge_nearest
 from timelines.author_feeds.repository import (
     AuthorFeedRepository,
     PublicTimelineRepository,
 )
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
 from timelines.lists.repository import Lists
 from timelines.pages.page import ABOVE_ALL_IDS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from socialsite.ids import PostId
 from socialsite.store import Command, Key, Reply, Store
 from timelines import keys
-from timelines.hashtags.repository import add_commands
+from timelines.author_feeds.hashtag_timelines import add_commands
 from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post, encode_post
 from timelines.posts.repository import WRITE_POST_SCRIPT

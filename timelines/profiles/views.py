@@ -25,8 +25,8 @@ from timelines.pages.responses import (
     timeline_json,
     url_with_query,
 )
-from timelines.pages.view_counts import count_view
 from timelines.profiles.service import ProfileService
+from timelines.reading.view_counts import count_view
 
 KNOWN = 3  # followers one knows, shown by name
 NOTHING = TimelinePage((), None, None)

@@ -6,9 +6,9 @@ Publish does it before it answers, the worker repeats it: every step may run any
 import asyncio
 from collections.abc import Awaitable
 
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.posts.post import Post
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository

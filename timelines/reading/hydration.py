@@ -7,12 +7,12 @@ that never change: who wrote a post, and what a boost shows (`PostFactsCache`).
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
-from timelines.lists.repository import ListMembers
+from timelines.ids import ListId
 from timelines.ports import AuthorReads
 from timelines.posts.counts import read_counts
 from timelines.posts.post import FOLLOWERS, Post
@@ -24,6 +24,12 @@ from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000
 """Posts in the facts cache: about 20 MB when it is full."""
+
+
+class ListMembers(Protocol):
+    """The members of lists (timelines/lists/repository.py)."""
+
+    def members_among(self, list_id: ListId, ids: Collection[AccountId], /) -> Read[set[AccountId]]: ...
 
 
 class PostFactsCache:

@@ -3,22 +3,44 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.ids import ListId
-from timelines.lists.rules import ListRules
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, PageRequest, TimelinePage, fetch_size
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.skeletons import CachedSkeleton, HashtagsSkeleton, MergedSkeleton, StoredSkeleton
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import AllowedAuthors, ViewContext
+
+
+class ListRule(Protocol):
+    """The rule of one list (timelines/lists/rules.py): which posts its timeline shows."""
+
+    @property
+    def expression(self) -> object | None:
+        """Not None for a list that is computed from other lists."""
+        ...
+
+    @property
+    def reply_rights(self) -> AllowedAuthors | None: ...
+
+    def read_member_authors(self, authors: Collection[AccountId], /) -> Read[set[AccountId]]: ...
+
+    async def member_ids(self) -> list[AccountId]: ...
+
+
+class ListRules(Protocol):
+    """Finds the rule of a list."""
+
+    async def find(self, list_id: ListId) -> ListRule: ...
 
 
 @dataclass(kw_only=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, StoreFull
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.merging import merge_nearest
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedHead, CachedTimelines
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 
 

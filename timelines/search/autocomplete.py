@@ -8,8 +8,8 @@ from accounts.domain import Author
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Read, Store
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.graph.repository import Follows
-from timelines.hashtags.repository import HashtagTimelines
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex

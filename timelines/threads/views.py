@@ -18,11 +18,11 @@ from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
-from timelines.pages.view_counts import count_view
 from timelines.posts.post import FOLLOWERS
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
+from timelines.reading.view_counts import count_view
 from timelines.threads.service import ThreadService
 from timelines.threads.thread import ThreadEntry, ThreadPage
 
