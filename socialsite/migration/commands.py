@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from socialsite.migration.connection_gate import ConnectionGate
 from socialsite.migration.edge_copier import EdgeCopier
-from socialsite.migration.errors import MigrationRefused, MigratorReplaced
+from socialsite.migration.errors import MigrationRefused, MigratorReplaced, RepartitionUnfinished
 from socialsite.migration.estimate import Estimate, compute_estimate
 from socialsite.migration.migration_lock import MigrationLock
 from socialsite.migration.migration_plan import find_registry, map_or_default, plan_migration
@@ -81,7 +81,7 @@ async def resume_migration(site: MigrationSite, *, on_progress: OnProgress | Non
         if session.placement_map.arriving_from and session.placement_map.migration is None:
             return await session.finish_handover()
         if _require_migration(session.placement_map).repartition is not None:
-            raise MigrationRefused("follow edges are being cut anew: repeat the same --follow-partitions")
+            raise RepartitionUnfinished
         await session.open_routes()
         return await session.run_migration(session.placement_map, on_progress)
 
@@ -91,7 +91,7 @@ async def revert_migration(site: MigrationSite, *, on_progress: OnProgress | Non
     async with _open_session(site) as session:
         migration = _require_migration(session.placement_map)
         if migration.repartition is not None:
-            raise MigrationRefused("follow edges are being cut anew: finish that by the same --follow-partitions")
+            raise RepartitionUnfinished
         reverted = session.placement_map.next_epoch(migration=migration.reversed(secrets.token_hex(8)))
         await session.open_routes()
         return await session.run_migration(reverted, on_progress)

@@ -7,6 +7,10 @@ class MigrationRefused(StoreError):
     """The migration did not start, or stopped in a safe state; the message explains how to continue."""
 
 
+class RepartitionUnfinished(MigrationRefused):
+    """A repartition of edges is in progress. Only `repartition_edges` with the same count can finish it."""
+
+
 class MigratorReplaced(MigrationRefused):
     """Another migrator took the lock, or this one was paused for too long."""
 

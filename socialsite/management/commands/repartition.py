@@ -16,6 +16,7 @@ from rich.progress import Progress
 from socialsite.management.base import SiteCommand
 from socialsite.migration import commands as operation
 from socialsite.migration.commands import MigrationSite
+from socialsite.migration.errors import RepartitionUnfinished
 from socialsite.migration.estimate import Estimate
 from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
 from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily
@@ -48,6 +49,9 @@ class Command(SiteCommand):
         self.verbosity = options["verbosity"]
         try:
             asyncio.run(self._run(options))
+        except RepartitionUnfinished as error:
+            step = "repeat" if options["resume"] else "finish that by"
+            raise CommandError(f"follow edges are being cut anew: {step} the same --follow-partitions") from error
         except StoreError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
