@@ -7,7 +7,7 @@ from tests.support.queues import ALICE, BOB, CAROL, take_one
 from tests.support.topologies import Deployment
 
 
-async def test_jobs_of_a_dead_worker_are_adopted_at_once(queue: JobQueue, deployment: Deployment) -> None:
+async def test_jobs_of_a_dead_worker_are_reclaimed_immediately(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await take_one(queue, ALICE)
     with deployment.holding(queue.stream_key) as client:
@@ -23,7 +23,7 @@ async def test_jobs_of_a_living_worker_are_left_alone(queue: JobQueue) -> None:
     assert await queue.reclaim(BOB) == []
 
 
-async def test_a_heartbeat_ends_by_itself(queue: JobQueue, deployment: Deployment) -> None:
+async def test_a_heartbeat_expires(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await take_one(queue, ALICE)
     with deployment.holding(queue.stream_key) as client:
@@ -34,7 +34,7 @@ async def test_a_heartbeat_ends_by_itself(queue: JobQueue, deployment: Deploymen
     assert len(await queue.reclaim(BOB)) == 1
 
 
-async def test_adopters_that_live_share_what_a_dead_worker_left(queue: JobQueue) -> None:
+async def test_live_workers_share_the_jobs_of_a_dead_worker(queue: JobQueue) -> None:
     for number in range(20):
         await queue.add(b"%d" % number)
     await queue.fetch(ALICE, 20, 1)
@@ -80,7 +80,7 @@ async def test_a_job_whose_delivery_was_lost_is_found_by_its_own_worker(queue: J
     assert [found.id for found in await quick.reclaim(ALICE)] == [job.id]
 
 
-async def test_a_job_that_kills_its_workers_is_buried_after_five_tries(quick: JobQueue) -> None:
+async def test_a_job_that_kills_its_workers_becomes_a_dead_letter_after_five_tries(quick: JobQueue) -> None:
     await quick.add(b"poison")
     await quick.fetch("d0", 1, 1)
     tries = 1

@@ -117,7 +117,7 @@ async def test_a_failed_job_is_tried_again_by_its_worker(queue: JobQueue) -> Non
     assert again == Job(job.id, b"one", 2)
 
 
-async def test_a_try_that_does_not_count_leaves_the_number_of_tries(queue: JobQueue) -> None:
+async def test_an_uncounted_try_does_not_change_the_number_of_tries(queue: JobQueue) -> None:
     await queue.add(b"one")
     job = await take_one(queue, ALICE)
     assert await queue.renew_claim(ALICE, job, count_try=False) == job
@@ -161,7 +161,7 @@ async def test_all_keys_follow_the_grammar_under_one_tag(queue: JobQueue) -> Non
     assert all(KEY_PATTERN.fullmatch(key) for key in keys)
 
 
-async def test_what_is_no_queue_is_not_taken_for_a_new_one(store: Store) -> None:
+async def test_a_key_of_another_type_is_not_replaced_by_a_queue(store: Store) -> None:
     queue = JobQueue(store)
     await store.node(queue.stream_key).execute("SET", queue.stream_key, "no stream")
     with pytest.raises(CommandRefused, match="WRONGTYPE"):

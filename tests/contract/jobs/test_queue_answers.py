@@ -28,7 +28,7 @@ async def test_a_job_is_known_by_the_id_it_was_added_with(store: Store, queue: J
     assert await queue.fetch(ALICE, 9, 1) == [Job(added[0], b"one", 1), Job(added[1], b"two", 1)]
 
 
-async def test_an_empty_queue_answers_with_nothing(queue: JobQueue) -> None:
+async def test_an_empty_queue_returns_no_jobs(queue: JobQueue) -> None:
     assert await queue.fetch(ALICE, 9, 0) == await queue.reclaim(ALICE) == await queue.read_payloads(9) == []
     assert (await queue.read_depth()).oldest_ms == 0
 
@@ -40,7 +40,7 @@ async def test_tries_may_follow_each_other_within_a_millisecond(queue: JobQueue)
     assert renewed == [Job(job.id, b"one", 2)] * 50
 
 
-async def test_the_age_of_the_oldest_job_is_told_to_the_millisecond(store: Store, queue: JobQueue) -> None:
+async def test_the_age_of_the_oldest_job_is_exact_to_the_millisecond(store: Store, queue: JobQueue) -> None:
     added_ms = await store.now_ms() - HOUR_MS
     for at_ms in (added_ms, added_ms + 1):
         await run_command(store, "XADD", queue.stream_key, f"{at_ms}-0", "payload", "old")
@@ -57,13 +57,15 @@ async def test_a_clock_that_went_back_makes_no_job_younger_than_new(store: Store
 
 
 @pytest.mark.parametrize("most", [1, 999, 1000, 1001, 1500, 2000, 2300, 2500, 2501])
-async def test_so_many_payloads_are_told_and_no_more(store: Store, queue: JobQueue, most: int) -> None:
+async def test_the_number_of_payloads_read_is_limited(store: Store, queue: JobQueue, most: int) -> None:
     owed = [b"%d" % number for number in range(2500)]
     await store.node(queue.stream_key).pipeline([queue.add_command(payload) for payload in owed])
     assert await queue.read_payloads(most) == owed[:most]
 
 
-async def test_a_killed_worker_of_this_machine_is_not_waited_for(store: Store, queue: JobQueue) -> None:
+async def test_jobs_of_a_killed_worker_on_this_machine_are_reclaimed_before_its_heartbeat_expires(
+    store: Store, queue: JobQueue
+) -> None:
     await queue.add(b"one")
     await take_one(queue, ALICE)
     assert await queue.reclaim(BOB) == []
@@ -72,7 +74,7 @@ async def test_a_killed_worker_of_this_machine_is_not_waited_for(store: Store, q
     assert await run_command(store, "EXISTS", queue.heartbeat_key(ALICE)) == 0
 
 
-async def test_who_is_no_worker_of_ours_is_not_taken_for_a_dead_one(store: Store, queue: JobQueue) -> None:
+async def test_a_consumer_with_a_foreign_name_is_not_considered_dead(store: Store, queue: JobQueue) -> None:
     await queue.add(b"one")
     await run_command(store, "XREADGROUP", "GROUP", CONSUMER_GROUP, "an operator", "STREAMS", queue.stream_key, ">")
     assert await queue.reclaim(BOB) == []
@@ -80,7 +82,7 @@ async def test_who_is_no_worker_of_ours_is_not_taken_for_a_dead_one(store: Store
     assert [row[1] for row in consumers] == [b"an operator"]
 
 
-async def test_a_worker_that_retires_says_how_much_it_left(store: Store, queue: JobQueue) -> None:
+async def test_deregistering_returns_the_number_of_pending_jobs(store: Store, queue: JobQueue) -> None:
     await store.node(queue.stream_key).pipeline([queue.add_command(b"%d" % number) for number in range(3)])
     await queue.fetch(ALICE, 3, 1)
     assert await queue.deregister(ALICE) == 3

@@ -35,7 +35,7 @@ async def plain(redis_url: str) -> AsyncIterator[Store]:
     await opened.close()
 
 
-async def test_whoever_may_not_look_for_the_group_makes_none(plain: Store, redis_url: str) -> None:
+async def test_a_user_without_permission_to_read_the_group_creates_none(plain: Store, redis_url: str) -> None:
     queue = JobQueue(plain)
     with refusing(redis_url, "xpending") as client:
         with pytest.raises(CommandRefused, match="NOPERM"):
@@ -43,12 +43,12 @@ async def test_whoever_may_not_look_for_the_group_makes_none(plain: Store, redis
         assert client.keys("jobs:*") == []
 
 
-async def test_a_group_that_may_not_be_made_is_not_taken_for_made(plain: Store, redis_url: str) -> None:
+async def test_a_refused_group_creation_is_an_error(plain: Store, redis_url: str) -> None:
     with refusing(redis_url, "xgroup"), pytest.raises(CommandRefused, match="NOPERM"):
         await JobQueue(plain).create_group()
 
 
-async def test_a_group_is_made_where_it_is_missing_and_for_no_other_refusal(plain: Store, redis_url: str) -> None:
+async def test_the_group_is_created_only_if_it_is_missing(plain: Store, redis_url: str) -> None:
     queue = JobQueue(plain)
     with refusing(redis_url, "xreadgroup") as client:
         with pytest.raises(CommandRefused, match="NOPERM"):
@@ -66,7 +66,7 @@ def own_server() -> Iterator[RedisServer]:
     server.stop()
 
 
-async def test_a_server_that_stands_still_holds_a_taker_as_long_as_it_would_wait_and_no_longer(
+async def test_fetching_from_a_paused_server_ends_with_its_deadline(
     own_server: RedisServer,
 ) -> None:
     store = await open_store(own_server.url)

@@ -23,7 +23,7 @@ STEPS = ("begun", "frozen", "copied", "turned", "moved", "deleted", "swept", "ha
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_a_mover_killed_at_any_step_is_gone_on_with(
+async def test_a_migration_resumes_after_its_migrator_was_killed_at_any_step(
     town: ActiveSite, old: str, new: str, old_server: RedisServer, step: str
 ) -> None:
     async with ongoing_activity(town):
@@ -35,7 +35,7 @@ async def test_a_mover_killed_at_any_step_is_gone_on_with(
 
 
 @pytest.mark.parametrize("step", ["frozen", "turned", "deleted"])
-async def test_what_an_interrupted_move_has_moved_is_brought_back(
+async def test_an_interrupted_migration_can_be_reverted(
     town: ActiveSite, old: str, new: str, new_server: RedisServer, step: str
 ) -> None:
     async with ongoing_activity(town):
@@ -46,7 +46,7 @@ async def test_what_an_interrupted_move_has_moved_is_brought_back(
     await town.check()
 
 
-async def test_a_slice_whose_mover_died_is_given_back_in_time_for_its_writers(
+async def test_the_slice_of_a_dead_migrator_is_rolled_back_before_its_writers_time_out(
     town: ActiveSite, old: str, new: str
 ) -> None:
     """Nobody has to come: the processes of the site thaw it themselves."""
@@ -57,7 +57,7 @@ async def test_a_slice_whose_mover_died_is_given_back_in_time_for_its_writers(
     await town.check()
 
 
-async def test_two_movers_never_work_at_once(town: ActiveSite, old: str, new: str) -> None:
+async def test_two_migrators_never_run_at_the_same_time(town: ActiveSite, old: str, new: str) -> None:
     place = create_topology(old)
     lock = MigrationLock(PlacementRegistry(place), "feed")
     await lock.acquire()
@@ -87,25 +87,25 @@ async def test_a_target_that_holds_data_already_is_refused(
     assert await epoch_at(old) == 0
 
 
-async def test_a_store_is_not_moved_to_itself(town: ActiveSite, old: str) -> None:
+async def test_a_store_is_not_migrated_to_itself(town: ActiveSite, old: str) -> None:
     with pytest.raises(MigrationRefused, match="stands there already"):
         await run_migration(old, old.replace("?db=0", ""))
 
 
-async def test_there_is_nothing_to_resume_where_nothing_moves(old: str) -> None:
+async def test_resuming_without_a_migration_is_refused(old: str) -> None:
     with pytest.raises(MigrationRefused, match="no move is under way"):
         await operation.resume_migration(migration_site(old))
     with pytest.raises(MigrationRefused, match="no move is under way"):
         await operation.revert_migration(migration_site(old))
 
 
-async def test_a_move_under_way_is_finished_before_another_begins(town: ActiveSite, old: str, new: str) -> None:
+async def test_a_second_migration_is_refused_until_the_first_is_finished(town: ActiveSite, old: str, new: str) -> None:
     assert await asyncio.to_thread(run_migration_killed_at, "begun", old, new) == KILLED_EXIT_STATUS
     with pytest.raises(MigrationRefused, match="--resume"):
         await run_migration(old, new)
 
 
-async def test_a_target_that_nobody_reaches_is_refused_before_anything_changes(town: ActiveSite, old: str) -> None:
+async def test_an_unreachable_target_is_refused_before_anything_changes(town: ActiveSite, old: str) -> None:
     with pytest.raises(StoreUnavailable):
         await run_migration(old, "redis://127.0.0.1:1/0")
     assert await epoch_at(old) == 0

@@ -37,7 +37,7 @@ async def test_a_site_moves_to_a_cluster_and_back(
     await town.check()
 
 
-async def test_one_component_moves_and_the_others_stay(
+async def test_one_component_is_migrated_and_the_others_remain(
     town: ActiveSite, old: str, new: str, old_server: RedisServer, new_server: RedisServer
 ) -> None:
     async with ongoing_activity(town):
@@ -47,7 +47,7 @@ async def test_one_component_moves_and_the_others_stay(
     await town.check()
 
 
-async def test_a_component_comes_home_again(town: ActiveSite, old: str, new: str, new_server: RedisServer) -> None:
+async def test_a_component_can_be_migrated_back(town: ActiveSite, old: str, new: str, new_server: RedisServer) -> None:
     await run_migration(old, new, "timelines")
     await run_migration(old, old, "timelines")
     assert key_names(new_server) == set()
@@ -55,7 +55,7 @@ async def test_a_component_comes_home_again(town: ActiveSite, old: str, new: str
     await town.check()
 
 
-async def test_what_stands_elsewhere_moves_along(old: str, new: str, cluster: str) -> None:
+async def test_a_component_placed_elsewhere_is_migrated_with_the_others(old: str, new: str, cluster: str) -> None:
     async with open_active_site(StoreUrls(old, {"timelines": new})) as town:
         async with ongoing_activity(town):
             await operation.migrate(migration_site(old, timelines=new), cluster, slices=16)
@@ -91,7 +91,7 @@ async def test_a_site_moves_from_and_to_other_topologies(old: str, name: str) ->
             await town.check()
 
 
-async def test_answers_lost_while_the_data_moves_cost_a_pause_and_nothing_else(
+async def test_replies_lost_during_a_migration_cause_only_a_pause(
     town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
     """What a broken connection had sent may still be carried out: the mover makes sure before it copies."""

@@ -21,9 +21,7 @@ from tests.support.repartition import WriterProcess, run_migration
 from tests.support.world import World, ids_of
 
 
-async def test_who_comes_later_finds_the_data_by_the_old_url_and_by_the_new(
-    town: ActiveSite, old: str, new: str
-) -> None:
+async def test_a_later_process_finds_the_data_by_the_old_and_the_new_url(town: ActiveSite, old: str, new: str) -> None:
     town.posts.append(await town.people[0].publishes("before"))
     await World(town.worker).deliver_all()
     await run_migration(old, new)
@@ -33,7 +31,7 @@ async def test_who_comes_later_finds_the_data_by_the_old_url_and_by_the_new(
             assert [entry.post.id for entry in page.entries] == ids_of(town.posts)
 
 
-async def test_the_old_url_still_leads_there_after_the_way_back(town: ActiveSite, old: str, new: str) -> None:
+async def test_the_old_url_works_after_the_data_was_migrated_back(town: ActiveSite, old: str, new: str) -> None:
     await run_migration(old, new)
     await run_migration(new, old)
     town.posts.append(await town.people[0].publishes("after"))
@@ -44,7 +42,7 @@ async def test_the_old_url_still_leads_there_after_the_way_back(town: ActiveSite
             assert [entry.post.id for entry in page.entries] == ids_of(town.posts)
 
 
-async def test_a_node_that_somebody_still_holds_leads_to_where_the_data_is(
+async def test_a_replaced_node_forwards_to_the_new_place_of_the_data(
     town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
     key = Key("accounts", tag="77", name="account")
@@ -55,7 +53,7 @@ async def test_a_node_that_somebody_still_holds_leads_to_where_the_data_is(
     assert await town.worker.store.node(key).execute("HGET", key, "handle") == b"late"
 
 
-async def test_a_process_that_stands_still_is_not_waited_for_and_cannot_write_to_the_old_store(
+async def test_a_paused_process_does_not_delay_the_migration_and_cannot_write_to_the_old_store(
     town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
     """Its event loop does nothing while everything moves; its connections and its map are those of before."""
@@ -71,7 +69,7 @@ async def test_a_process_that_stands_still_is_not_waited_for_and_cannot_write_to
     assert await town.web.store.node(key).execute("GET", key) == b"before"
 
 
-async def test_a_process_stopped_in_the_middle_of_writing_loses_nothing_when_it_goes_on(
+async def test_a_process_paused_during_writes_loses_nothing_when_it_continues(
     old: str, new: str, old_server: RedisServer, new_server: RedisServer, tmp_path: Path
 ) -> None:
     """SIGSTOP between a look at the map and the write, say: its connection is gone when it wakes."""
@@ -105,7 +103,7 @@ async def stand_still(store: Store) -> None:
     await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def test_a_process_that_woke_up_goes_on_where_the_data_is(town: ActiveSite, old: str, new: str) -> None:
+async def test_a_paused_process_continues_at_the_new_place_of_the_data(town: ActiveSite, old: str, new: str) -> None:
     key = Key("posts", tag="5", name="post")
     asleep = await open_store(old)
     await asleep.node(key).execute("SET", key, "before")
@@ -130,7 +128,7 @@ async def eventually(call) -> None:
     raise AssertionError("it never came back")
 
 
-async def test_the_hub_hears_at_the_new_store(town: ActiveSite, old: str, cluster: str) -> None:
+async def test_the_pubsub_listener_receives_messages_at_the_new_store(town: ActiveSite, old: str, cluster: str) -> None:
     heard: list[bytes] = []
     gaps: list[int] = []
 
@@ -156,7 +154,7 @@ async def test_the_hub_hears_at_the_new_store(town: ActiveSite, old: str, cluste
     await hub.close()
 
 
-async def test_who_waits_for_a_lease_that_is_given_back_is_refused_and_goes_on() -> None:
+async def test_a_caller_that_waits_for_a_released_lease_is_refused() -> None:
     """The map went elsewhere, or the store was closed, while the server of the old lease does not answer."""
     async with SilentServer() as silent:
         lease = ProcessLease(f"redis://{silent.place}/0", create_topology)

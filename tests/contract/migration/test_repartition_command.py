@@ -60,7 +60,7 @@ async def test_a_dry_run_counts_by_family_and_changes_nothing(
     assert {key for key in target_server.client().keys("*") if not key.startswith(b"map:")} == set()
 
 
-async def test_a_dry_run_counts_edges_and_cuts_none(redis_url: str, ann: Person, redis_server: RedisServer) -> None:
+async def test_a_dry_run_counts_edges_and_changes_none(redis_url: str, ann: Person, redis_server: RedisServer) -> None:
     async with open_services(redis_url, ServiceConfig()) as services:
         for fan in await World(services).people("bob", "carol"):
             await fan.follows(ann)
@@ -70,7 +70,7 @@ async def test_a_dry_run_counts_edges_and_cuts_none(redis_url: str, ann: Person,
     assert set(redis_server.client().keys("*")) == before
 
 
-async def test_a_move_tells_what_it_moved(ann: Person, target: str, target_server: RedisServer) -> None:
+async def test_a_migration_prints_what_it_copied(ann: Person, target: str, target_server: RedisServer) -> None:
     await ann.publishes("hello")
     said = await run("--to", target, verbosity=2)
     assert "posts:post: 1 keys" in said
@@ -79,7 +79,7 @@ async def test_a_move_tells_what_it_moved(ann: Person, target: str, target_serve
     assert len(await ann.profile_ids()) == 1
 
 
-async def test_one_component_is_moved_by_name(ann: Person, target: str, target_server: RedisServer) -> None:
+async def test_one_component_is_migrated_by_name(ann: Person, target: str, target_server: RedisServer) -> None:
     await run("--to", target, "--component", "accounts", verbosity=0)
     names = {key.split(b":")[0] for key in target_server.client().keys("*")}
     assert names - {b"map"} == {b"accounts"}
@@ -111,7 +111,7 @@ async def test_follow_partitions_are_changed_by_number(
         (("--back",), "no move is under way"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_in_one_line(ann: Person, words: tuple[str, ...], because: str) -> None:
+async def test_impossible_requests_are_refused_in_one_line(ann: Person, words: tuple[str, ...], because: str) -> None:
     with pytest.raises(CommandError, match=because) as refusal:
         await run(*words)
     assert len(str(refusal.value).splitlines()) == 1

@@ -102,7 +102,7 @@ async def life_goes_on(crowd: FollowTraffic) -> AsyncIterator[None]:
         await asyncio.gather(*tasks)
 
 
-async def test_edges_are_cut_into_more_partitions_and_into_fewer_while_people_follow(
+async def test_edges_are_repartitioned_into_more_and_into_fewer_partitions_while_people_follow(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
     async with life_goes_on(crowd):
@@ -114,7 +114,7 @@ async def test_edges_are_cut_into_more_partitions_and_into_fewer_while_people_fo
     await crowd.check(24, redis_server.client())
 
 
-async def test_who_starts_later_finds_the_new_number_whatever_the_setting_says(
+async def test_a_later_process_uses_the_new_partition_count_whatever_its_setting(
     crowd: FollowTraffic, redis_url: str
 ) -> None:
     await crowd.people[0].follows(crowd.people[1])
@@ -125,7 +125,9 @@ async def test_who_starts_later_finds_the_new_number_whatever_the_setting_says(
             assert await late.following.is_following(crowd.people[0].id, crowd.people[1].id)
 
 
-async def test_a_pass_that_began_before_begins_again(crowd: FollowTraffic, redis_url: str) -> None:
+async def test_a_fan_out_pass_that_began_before_a_repartition_starts_again(
+    crowd: FollowTraffic, redis_url: str
+) -> None:
     follows = crowd.services.repositories.follows
     first = await follows.followers_pass(crowd.author.id, FIRST_PASS, 4)
     await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 5, grace_s=0)
@@ -140,7 +142,7 @@ async def test_a_pass_that_began_before_begins_again(crowd: FollowTraffic, redis
     assert met == {one.id for one in crowd.people}
 
 
-async def test_who_was_about_to_write_to_an_old_partition_writes_to_the_new_one(
+async def test_a_writer_with_a_key_of_an_old_partition_writes_to_the_new_partition(
     crowd: FollowTraffic, redis_url: str
 ) -> None:
     """Writers that waited while the edges turned over looked for their partition before."""
@@ -162,7 +164,7 @@ async def test_who_was_about_to_write_to_an_old_partition_writes_to_the_new_one(
 
 
 @pytest.mark.parametrize("phase", ["copying", "turning", "waiting"])
-async def test_a_run_that_was_killed_is_repeated(
+async def test_a_killed_repartition_can_be_repeated(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer, phase: str
 ) -> None:
     async with life_goes_on(crowd):
@@ -172,7 +174,7 @@ async def test_a_run_that_was_killed_is_repeated(
     await crowd.check(64, redis_server.client())
 
 
-async def test_who_comes_after_the_turn_of_a_mover_that_dies_is_heard_when_it_is_undone(
+async def test_writes_after_the_switch_of_a_dying_migrator_survive_the_rollback(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
     """They look for the new partition and wait; without a mover the edges turn back to the old ones."""
@@ -194,7 +196,7 @@ async def test_a_site_that_was_never_started_is_refused(redis_url: str) -> None:
         await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 32)
 
 
-async def test_edges_are_cut_where_their_component_stands(
+async def test_edges_are_repartitioned_in_the_store_of_their_component(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
     server = RedisServer().start()

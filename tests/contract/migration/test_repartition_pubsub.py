@@ -72,7 +72,7 @@ def holder(cluster: RedisCluster, store: Store) -> ClusterMember:
     return next(member for member in cluster.members if member.address == address)
 
 
-async def test_a_channel_whose_slot_left_for_another_master_is_heard_there(
+async def test_a_channel_is_received_after_its_slot_moved_to_another_master(
     cluster: RedisCluster, store: Store, listener: Listener
 ) -> None:
     clock = FixedClock(1_795_000_000_000)
@@ -86,7 +86,7 @@ async def test_a_channel_whose_slot_left_for_another_master_is_heard_there(
     assert holder(cluster, store) is target
 
 
-async def test_a_process_that_only_listens_finds_where_its_channel_went(
+async def test_a_process_that_only_listens_finds_the_new_node_of_its_channel(
     cluster: RedisCluster, listener: Listener
 ) -> None:
     """Nothing it asks for itself tells it so: who speaks is another process."""
@@ -103,7 +103,7 @@ async def test_a_process_that_only_listens_finds_where_its_channel_went(
         await speaker.close()
 
 
-async def test_a_channel_whose_master_died_is_heard_at_its_replica(
+async def test_a_channel_is_received_at_the_replica_after_its_master_died(
     cluster: RedisCluster, store: Store, listener: Listener
 ) -> None:
     clock = FixedClock(1_795_000_000_000)

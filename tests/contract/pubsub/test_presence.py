@@ -19,7 +19,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
 
 
-async def test_every_process_hears_the_fixed_channels(start, presence) -> None:
+async def test_every_process_receives_messages_of_the_fixed_channels(start, presence) -> None:
     processes = [await start(), await start()]
     await presence.publish({fixed_channel(number): b"word %d" % number for number in range(16)})
     for process in processes:
@@ -27,7 +27,7 @@ async def test_every_process_hears_the_fixed_channels(start, presence) -> None:
             await process.wait_for_message(b"word %d" % number)
 
 
-async def test_a_word_to_one_process_reaches_no_other(start, presence) -> None:
+async def test_a_message_to_one_process_reaches_no_other(start, presence) -> None:
     one, other = await start(), await start()
     await presence.publish({process_channel(one.hub.process_id): b"for one"})
     await presence.publish({fixed_channel(0): b"for all"})
@@ -36,7 +36,7 @@ async def test_a_word_to_one_process_reaches_no_other(start, presence) -> None:
     assert b"for one" not in other.heard
 
 
-async def test_members_are_found_where_they_are_and_nowhere_else(start, presence) -> None:
+async def test_members_are_located_only_in_their_processes(start, presence) -> None:
     one, other = await start(), await start()
     await one.hub.add_member("7")
     await other.hub.add_member("8")
@@ -58,7 +58,7 @@ async def test_a_member_is_present_until_its_last_socket_left(start, presence) -
             await asyncio.sleep(0.01)
 
 
-async def test_a_lost_set_is_filled_again_and_reported_as_a_gap(start, presence, store) -> None:
+async def test_a_lost_presence_set_is_stored_again_and_causes_a_resync(start, presence, store) -> None:
     process = await start()
     await process.hub.add_member("7")
     key = members_key(process.hub.process_id)
@@ -67,7 +67,7 @@ async def test_a_lost_set_is_filled_again_and_reported_as_a_gap(start, presence,
     assert await presence.locate(["7"]) == {process.hub.process_id: ["7"]}
 
 
-async def test_entering_a_lost_set_does_not_hide_the_loss(start, presence, store) -> None:
+async def test_adding_a_member_to_a_lost_set_does_not_hide_the_loss(start, presence, store) -> None:
     process = await start()
     await process.hub.add_member("7")
     key = members_key(process.hub.process_id)
@@ -94,7 +94,7 @@ async def test_presence_has_a_time_to_live(start, store) -> None:
     assert await store.node(key).execute("SMEMBERS", key) == [SENTINEL_MEMBER.encode()]
 
 
-async def test_a_process_that_stopped_renewing_is_no_longer_asked(start, presence, store, clock) -> None:
+async def test_a_process_that_stopped_renewing_is_no_longer_queried(start, presence, store, clock) -> None:
     process = await start()
     await process.hub.add_member("7")
     await process.hub.close()
@@ -104,7 +104,7 @@ async def test_a_process_that_stopped_renewing_is_no_longer_asked(start, presenc
     assert await presence.live_processes() == []
 
 
-async def test_the_register_of_processes_is_pruned_by_whoever_renews(start, store) -> None:
+async def test_renewing_removes_expired_processes(start, store) -> None:
     await store.node(processes_key()).execute("ZADD", processes_key(), NOW_MS - 1, "dead")
     process = await start()
     async with asyncio.timeout(5):
@@ -117,7 +117,7 @@ async def registered(store: Store) -> list[bytes]:
     return found
 
 
-async def test_who_could_not_enter_is_not_there_and_may_enter_later(clock) -> None:
+async def test_a_member_that_could_not_be_added_is_absent_and_may_be_added_later(clock) -> None:
     server = RedisServer().start()
     store = await open_store(server.url)
     process = await open_listener(store, clock)
@@ -143,7 +143,7 @@ async def test_who_could_not_enter_is_not_there_and_may_enter_later(clock) -> No
         server.stop()
 
 
-async def test_a_message_that_meets_a_store_in_trouble_is_made_up_for_as_a_gap(start, presence) -> None:
+async def test_a_message_that_a_store_error_interrupts_causes_a_resync(start, presence) -> None:
     process = await start()
     process.trouble = StoreUnavailable("away")
     await presence.publish({process_channel(process.hub.process_id): b"missed"})

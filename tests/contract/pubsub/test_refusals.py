@@ -25,9 +25,7 @@ def own_server() -> RedisServer:
     return RedisServer()
 
 
-async def test_neither_a_closed_hub_nor_one_that_could_not_open_holds_a_channel(
-    own_server: RedisServer, clock: FixedClock
-) -> None:
+async def test_a_closed_or_failed_listener_has_no_subscription(own_server: RedisServer, clock: FixedClock) -> None:
     own_server.start()
     store = await open_store(own_server.url)
     process = WebProcess(store, clock, DISABLED_INTERVAL_S)
@@ -51,7 +49,7 @@ async def test_neither_a_closed_hub_nor_one_that_could_not_open_holds_a_channel(
         own_server.stop()
 
 
-async def test_a_store_that_is_away_is_asked_now_and_then_and_not_all_the_time(
+async def test_resyncing_with_an_unavailable_store_pauses_between_tries(
     own_server: RedisServer, clock: FixedClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     own_server.start()

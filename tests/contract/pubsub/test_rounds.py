@@ -31,7 +31,7 @@ async def told(presence: Presence, process: WebProcess, text: bytes) -> None:
     await process.wait_for_message(text)
 
 
-async def test_an_open_hub_is_listed_before_its_first_round(
+async def test_an_open_listener_is_registered_before_its_first_renewal(
     start: StartListener, presence: Presence, store: Store
 ) -> None:
     process = await start(DISABLED_INTERVAL_S)
@@ -40,7 +40,7 @@ async def test_an_open_hub_is_listed_before_its_first_round(
     assert int(float(gone_at_ms)) == NOW_MS + PROCESS_TTL_S * 1000 == NOW_MS + 30_000
 
 
-async def test_where_nothing_is_lost_nothing_is_reported(start: StartListener, presence: Presence) -> None:
+async def test_no_loss_is_reported_without_a_loss(start: StartListener, presence: Presence) -> None:
     process = await start(0.05)
     await process.hub.add_member("7")
     await asyncio.sleep(0.3)
@@ -48,7 +48,7 @@ async def test_where_nothing_is_lost_nothing_is_reported(start: StartListener, p
     assert (process.losses, process.gaps) == (0, 0)
 
 
-async def test_who_left_is_told_of_in_the_next_round_and_forgotten(
+async def test_the_next_renewal_removes_members_that_left(
     start: StartListener, store: Store, clock: FixedClock
 ) -> None:
     slow, quick = await start(DISABLED_INTERVAL_S), await start(0.05)
@@ -62,7 +62,7 @@ async def test_who_left_is_told_of_in_the_next_round_and_forgotten(
     assert await listed(store, slow) == {SENTINEL_MEMBER.encode(), b"7", b"8"}
 
 
-async def test_a_round_gives_the_set_its_time_again(start: StartListener, store: Store) -> None:
+async def test_a_renewal_extends_the_ttl_of_the_set(start: StartListener, store: Store) -> None:
     process = await start(0.05)
     key = members_key(process.hub.process_id)
     await run_command(store, "EXPIRE", key, 5)
@@ -73,7 +73,7 @@ async def test_a_round_gives_the_set_its_time_again(start: StartListener, store:
     await eventually(is_renewed)
 
 
-async def test_entering_a_set_that_was_lost_is_reported_at_once(start: StartListener, store: Store) -> None:
+async def test_adding_a_member_to_a_lost_set_reports_the_loss_immediately(start: StartListener, store: Store) -> None:
     process = await start(DISABLED_INTERVAL_S)
     await process.hub.add_member("7")
     assert process.losses == 0
@@ -84,7 +84,7 @@ async def test_entering_a_set_that_was_lost_is_reported_at_once(start: StartList
     assert await listed(store, process) == {SENTINEL_MEMBER.encode(), b"7", b"8"}
 
 
-async def test_a_loss_is_made_up_for_once_and_without_those_who_left(start: StartListener, store: Store) -> None:
+async def test_a_resync_runs_once_and_leaves_out_members_that_left(start: StartListener, store: Store) -> None:
     process = await start(DISABLED_INTERVAL_S)
     for member in ("7", "8"):
         await process.hub.add_member(member)
@@ -98,7 +98,7 @@ async def test_a_loss_is_made_up_for_once_and_without_those_who_left(start: Star
 
 
 @pytest.mark.parametrize(("stood_s", "losses"), [(PRESENCE_TTL_S - 5, 0), (PRESENCE_TTL_S + 0.1, 1)])
-async def test_a_process_that_stood_still_until_its_set_was_gone_knows_it_by_the_next_message(
+async def test_the_next_message_resyncs_a_process_that_was_paused_longer_than_its_ttl(
     start: StartListener, presence: Presence, stood_s: float, losses: int
 ) -> None:
     process = await start(DISABLED_INTERVAL_S)
@@ -111,7 +111,7 @@ async def test_a_process_that_stood_still_until_its_set_was_gone_knows_it_by_the
     assert process.losses == losses
 
 
-async def test_a_loss_that_is_known_is_not_found_again_by_the_next_message(start: StartListener) -> None:
+async def test_a_message_during_a_resync_reports_no_second_loss(start: StartListener) -> None:
     process = await start(DISABLED_INTERVAL_S)
     process.hub._renewed_at -= PRESENCE_TTL_S + 1
     assert process.hub._has_presence_expired()
@@ -121,14 +121,14 @@ async def test_a_loss_that_is_known_is_not_found_again_by_the_next_message(start
     assert not process.hub._has_presence_expired()
 
 
-async def test_a_round_keeps_a_process_from_being_forgotten(start: StartListener) -> None:
+async def test_a_renewal_keeps_a_process_registered(start: StartListener) -> None:
     process = await start(0.05)
     process.hub._renewed_at -= PRESENCE_TTL_S + 1
     await eventually(lambda: not process.hub._has_presence_expired())
     assert process.losses == 0
 
 
-async def test_a_closed_hub_listens_no_more_and_may_be_opened_again(
+async def test_a_closed_listener_receives_nothing_and_may_be_opened_again(
     start: StartListener, presence: Presence, store: Store
 ) -> None:
     process = await start(DISABLED_INTERVAL_S)
@@ -143,7 +143,7 @@ async def test_a_closed_hub_listens_no_more_and_may_be_opened_again(
     assert process.heard == [b"heard"]
 
 
-async def test_a_closed_hub_is_not_listed_again_by_a_round_that_was_on(
+async def test_a_renewal_in_progress_does_not_register_a_closed_listener_again(
     start: StartListener, presence: Presence, store: Store
 ) -> None:
     process = await start(0.05)
@@ -153,7 +153,7 @@ async def test_a_closed_hub_is_not_listed_again_by_a_round_that_was_on(
     assert await listed(store, process) == set()
 
 
-async def test_channels_that_are_wanted_elsewhere_are_heard_there_alone(
+async def test_moved_channels_are_subscribed_only_at_their_new_node(
     start: StartListener, presence: Presence, store: Store
 ) -> None:
     """As after a move; here one channel fewer is wanted, so the others are listened to anew."""

@@ -64,7 +64,7 @@ async def test_a_flush_leaves_only_totals_and_batch_ids(
     assert {key.split("}:")[1] for key in deployment.all_keys()} == {"totals", "batches"}
 
 
-async def test_the_later_mark_wins_whichever_comes_first(
+async def test_the_value_with_the_later_timestamp_wins_in_any_order(
     buffers: Buffers, totals: BufferTotals, flusher: Flusher
 ) -> None:
     for at_ms in (NOW_MS + 5, NOW_MS, NOW_MS + 3):
@@ -76,7 +76,9 @@ async def test_the_later_mark_wins_whichever_comes_first(
     assert (await totals.read([POST_ENTITY]))[0].values["seen"] == TimestampedValue(NOW_MS + 5, str(NOW_MS + 5))
 
 
-async def test_the_oldest_of_a_partition_go_first(store: Store, buffers: Buffers, totals: BufferTotals) -> None:
+async def test_the_oldest_buffers_of_a_partition_are_flushed_first(
+    store: Store, buffers: Buffers, totals: BufferTotals
+) -> None:
     same = [e for e in (Entity("post", n) for n in range(3000)) if e.tag == "b9"][:10]
     for age, entity in enumerate(reversed(same)):
         await buffers.add({entity: views()}, NOW_MS + age)
@@ -85,14 +87,16 @@ async def test_the_oldest_of_a_partition_go_first(store: Store, buffers: Buffers
     assert await flusher.find_due(NOW_MS + 200, FlushResult()) == same[:-4:-1]
 
 
-async def test_a_flush_stops_at_what_it_may_take(buffers: Buffers, flusher: Flusher) -> None:
+async def test_a_flush_stops_at_its_limit(buffers: Buffers, flusher: Flusher) -> None:
     await buffers.add({Entity("post", n): views() for n in range(300)}, NOW_MS)
     assert (await flusher.flush(NOW_MS, limit=100)).applied == 100
     assert await buffers.count_waiting() == 200
     assert (await flusher.flush(NOW_MS)).applied == 200
 
 
-async def test_a_flush_of_several_rounds_stops_there_too(store: Store, buffers: Buffers, totals: BufferTotals) -> None:
+async def test_a_flush_of_several_rounds_stops_at_its_limit(
+    store: Store, buffers: Buffers, totals: BufferTotals
+) -> None:
     await buffers.add({Entity("post", n): views() for n in range(400)}, NOW_MS)
     in_rounds = Flusher(store, totals.apply, entities_per_round=1)
     assert (await in_rounds.flush(NOW_MS, limit=PARTITION_COUNT + 3)).applied == PARTITION_COUNT + 3
@@ -100,7 +104,7 @@ async def test_a_flush_of_several_rounds_stops_there_too(store: Store, buffers: 
 
 
 @pytest.mark.parametrize("spoilt", [pending_key(POST_ENTITY.tag), buffer_key(POST_ENTITY)])
-async def test_trouble_with_what_waits_or_with_a_buffer_is_told(
+async def test_a_flush_reports_errors_of_pending_sets_and_buffers(
     store: Store, buffers: Buffers, flusher: Flusher, spoilt: Key
 ) -> None:
     await buffers.add({POST_ENTITY: views()}, NOW_MS)
@@ -116,7 +120,7 @@ async def test_two_flushers_at_once_share_the_work(store: Store, buffers: Buffer
     assert [await read_stored_total(store, Entity("post", n)) for n in range(200)] == list(range(1, 201))
 
 
-async def test_a_batch_whose_flusher_died_is_handed_out_again(
+async def test_another_flusher_takes_a_batch_after_its_flusher_died(
     store: Store, buffers: Buffers, totals: BufferTotals, flusher: Flusher
 ) -> None:
     await buffers.add({POST_ENTITY: views(3)}, NOW_MS)
@@ -128,7 +132,7 @@ async def test_a_batch_whose_flusher_died_is_handed_out_again(
     assert await read_stored_total(store) == 4
 
 
-async def test_a_batch_applied_by_one_who_died_is_not_added_again(
+async def test_a_batch_that_a_dead_flusher_applied_is_not_added_again(
     store: Store, buffers: Buffers, totals: BufferTotals, flusher: Flusher
 ) -> None:
     await buffers.add({POST_ENTITY: views(3)}, NOW_MS)
@@ -138,7 +142,7 @@ async def test_a_batch_applied_by_one_who_died_is_not_added_again(
     assert (await read_stored_total(store), await buffers.count_waiting()) == (3, 0)
 
 
-async def test_a_flusher_that_wakes_up_late_changes_nothing(
+async def test_a_paused_flusher_changes_nothing_when_it_continues(
     store: Store, buffers: Buffers, totals: BufferTotals, flusher: Flusher
 ) -> None:
     await buffers.add({POST_ENTITY: views(3)}, NOW_MS)
@@ -154,7 +158,7 @@ async def test_a_flusher_that_wakes_up_late_changes_nothing(
     assert (await read_stored_total(store), await buffers.count_waiting()) == (7, 0)
 
 
-async def test_ids_rise_though_the_last_one_was_lost(store: Store, buffers: Buffers, flusher: Flusher) -> None:
+async def test_batch_ids_increase_after_the_last_id_was_lost(store: Store, buffers: Buffers, flusher: Flusher) -> None:
     await buffers.add({POST_ENTITY: views(3)}, NOW_MS)
     await flusher.flush(NOW_MS)
     key = Key("series", tag=POST_ENTITY.tag, name="batches")
@@ -164,7 +168,7 @@ async def test_ids_rise_though_the_last_one_was_lost(store: Store, buffers: Buff
     assert await read_stored_total(store) == 6
 
 
-async def test_what_cannot_be_applied_stays_and_delays_nobody(
+async def test_a_batch_that_cannot_be_applied_delays_no_other_batch(
     store: Store, buffers: Buffers, totals: BufferTotals
 ) -> None:
     async def half(batches: list[Batch]) -> list[Batch]:
@@ -193,7 +197,7 @@ def test_entities_spread_over_all_partitions() -> None:
     assert max(tags.values()) < 1_300
 
 
-async def test_what_is_forgotten_counts_from_nothing(
+async def test_totals_start_at_zero_after_they_were_deleted(
     store: Store, buffers: Buffers, totals: BufferTotals, flusher: Flusher
 ) -> None:
     await buffers.add({POST_ENTITY: views(3)}, NOW_MS)
@@ -202,7 +206,7 @@ async def test_what_is_forgotten_counts_from_nothing(
     assert (await read_stored_total(store), await read_total(totals)) == (0, 0)
 
 
-async def test_a_batch_is_due_again_when_its_flusher_had_it_for_a_minute(buffers: Buffers, flusher: Flusher) -> None:
+async def test_the_lease_of_a_batch_expires_after_a_minute(buffers: Buffers, flusher: Flusher) -> None:
     await buffers.add({POST_ENTITY: views(3)}, NOW_MS)
     assert await flusher.find_due(NOW_MS, FlushResult()) == [POST_ENTITY]
     await flusher.take_batches([POST_ENTITY], NOW_MS, FlushResult())
@@ -210,9 +214,7 @@ async def test_a_batch_is_due_again_when_its_flusher_had_it_for_a_minute(buffers
     assert await flusher.find_due(NOW_MS + BATCH_LEASE_MS, FlushResult()) == [POST_ENTITY]
 
 
-async def test_of_each_entity_what_is_unflushed_comes_the_batch_behind_the_buffer(
-    buffers: Buffers, flusher: Flusher
-) -> None:
+async def test_unflushed_changes_of_an_entity_are_its_buffer_then_its_batch(buffers: Buffers, flusher: Flusher) -> None:
     entities = [Entity("post", n) for n in range(4)]
     await buffers.add({each: views(10 + each.id) for each in entities[::2]}, NOW_MS)
     await flusher.take_batches(entities[::2], NOW_MS, FlushResult())
@@ -226,5 +228,5 @@ async def test_of_each_entity_what_is_unflushed_comes_the_batch_behind_the_buffe
     ]
 
 
-def test_of_two_marks_of_one_moment_the_one_that_is_added_wins() -> None:
+def test_of_two_values_with_equal_timestamps_the_added_value_wins() -> None:
     assert TimestampedValue(5, "new").latest_of(TimestampedValue(5, "old")) == TimestampedValue(5, "new")

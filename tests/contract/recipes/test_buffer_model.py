@@ -71,7 +71,7 @@ class Flushers:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=play)
-def test_nothing_is_lost_or_doubled_wherever_flushers_die(
+def test_no_count_is_lost_or_doubled_wherever_flushers_die(
     redis_urls: StoreUrls, steps: list[tuple[str, int, int]]
 ) -> None:
     async def run() -> None:

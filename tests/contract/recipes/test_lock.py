@@ -19,14 +19,14 @@ def lock(store: Store) -> Lock:
     return Lock(store, NAME, ttl_ms=5_000)
 
 
-async def test_one_holds_and_others_give_up_at_once(store: Store, lock: Lock) -> None:
+async def test_a_held_lock_refuses_other_owners_immediately(store: Store, lock: Lock) -> None:
     async with lock.hold():
         with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
     await (await Lock(store, NAME).acquire()).release()
 
 
-async def test_of_many_at_once_one_gets_it(redis_urls: StoreUrls) -> None:
+async def test_one_of_many_concurrent_callers_acquires_the_lock(redis_urls: StoreUrls) -> None:
     stores = [await open_store(redis_urls) for _ in range(16)]
     found = await asyncio.gather(*(Lock(each, NAME).acquire() for each in stores), return_exceptions=True)
     assert sum(isinstance(each, LockNotAcquired) for each in found) == 15
@@ -34,7 +34,7 @@ async def test_of_many_at_once_one_gets_it(redis_urls: StoreUrls) -> None:
         await each.close()
 
 
-async def test_who_waits_gets_it_when_it_is_given_back(store: Store, lock: Lock) -> None:
+async def test_a_waiting_caller_acquires_the_released_lock(store: Store, lock: Lock) -> None:
     held = await lock.acquire()
     waiting = asyncio.create_task(Lock(store, NAME).acquire(wait_s=5))
     await asyncio.sleep(0.15)
@@ -43,7 +43,7 @@ async def test_who_waits_gets_it_when_it_is_given_back(store: Store, lock: Lock)
     assert (await asyncio.wait_for(waiting, 4)).fence == held.fence + 1  # sooner than it would give up
 
 
-async def test_waiting_has_a_deadline(store: Store, lock: Lock) -> None:
+async def test_waiting_for_a_lock_has_a_deadline(store: Store, lock: Lock) -> None:
     started = asyncio.get_running_loop().time()
     async with lock.hold():
         with pytest.raises(LockNotAcquired):
@@ -51,12 +51,12 @@ async def test_waiting_has_a_deadline(store: Store, lock: Lock) -> None:
     assert asyncio.get_running_loop().time() - started < 5  # and not for as long as it is held
 
 
-async def test_no_lock_is_immortal(store: Store, lock: Lock) -> None:
+async def test_every_lock_has_a_ttl(store: Store, lock: Lock) -> None:
     await lock.acquire()
     assert 0 < await store.node(lock_key(NAME)).execute("PTTL", lock_key(NAME)) <= 5_000
 
 
-async def test_somebody_elses_lock_is_not_given_back(store: Store) -> None:
+async def test_the_lock_of_another_owner_is_not_released(store: Store) -> None:
     late = await Lock(store, NAME, ttl_ms=30).acquire()
     await asyncio.sleep(0.05)
     held = await Lock(store, NAME).acquire()
@@ -66,7 +66,7 @@ async def test_somebody_elses_lock_is_not_given_back(store: Store) -> None:
     assert await held.release()
 
 
-async def test_fences_rise_from_holder_to_holder(store: Store) -> None:
+async def test_fencing_numbers_increase_with_each_owner(store: Store) -> None:
     fences = []
     for _ in range(3):
         fences.append((await Lock(store, NAME, ttl_ms=20).acquire()).fence)
@@ -75,14 +75,14 @@ async def test_fences_rise_from_holder_to_holder(store: Store) -> None:
     assert await store.node(fence_key(NAME)).execute("PTTL", fence_key(NAME)) == -1
 
 
-async def test_a_block_longer_than_the_life_keeps_its_lock(store: Store) -> None:
+async def test_a_block_longer_than_the_ttl_keeps_its_lock(store: Store) -> None:
     async with Lock(store, NAME, ttl_ms=2_400).hold():  # a machine that stands still for 1.6 s loses none
         await asyncio.sleep(3)
         with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
 
 
-async def test_a_block_is_stopped_by_the_first_renewal_after_its_lock_is_lost(store: Store) -> None:
+async def test_the_first_renewal_after_a_lost_lock_cancels_the_block(store: Store) -> None:
     async def work() -> None:
         async with Lock(store, NAME, ttl_ms=3_000).hold(timeout_s=60):
             await store.node(lock_key(NAME)).execute("SET", lock_key(NAME), "somebody else")
@@ -102,7 +102,7 @@ async def test_a_block_has_a_deadline(store: Store) -> None:
     await Lock(store, NAME).acquire()
 
 
-async def test_a_failing_block_gives_its_lock_back(store: Store, lock: Lock) -> None:
+async def test_a_failing_block_releases_its_lock(store: Store, lock: Lock) -> None:
     with pytest.raises(KeyError):
         async with lock.hold():
             raise KeyError
@@ -114,7 +114,7 @@ async def test_the_name_is_a_fixed_word(store: Store) -> None:
         Lock(store, "a:b")
 
 
-async def test_a_time_out_of_the_block_itself_stays_what_it_was(store: Store, lock: Lock) -> None:
+async def test_a_timeout_inside_the_block_is_raised_unchanged(store: Store, lock: Lock) -> None:
     with pytest.raises(TimeoutError) as raised:
         async with lock.hold():
             raise TimeoutError("of the block")
@@ -122,7 +122,7 @@ async def test_a_time_out_of_the_block_itself_stays_what_it_was(store: Store, lo
     await Lock(store, NAME).acquire()
 
 
-async def test_a_holder_knows_when_its_lock_ends(store: Store, lock: Lock) -> None:
+async def test_a_lease_has_the_time_of_its_expiry(store: Store, lock: Lock) -> None:
     now = asyncio.get_running_loop().time
     before = now()
     held = await lock.acquire()
@@ -132,7 +132,7 @@ async def test_a_holder_knows_when_its_lock_ends(store: Store, lock: Lock) -> No
     assert before + 5 <= held.expires_at <= now() + 5
 
 
-async def test_who_waits_asks_a_few_times_and_no_longer_than_it_said(store: Store, deployment: Deployment) -> None:
+async def test_a_waiting_caller_retries_a_few_times_within_its_deadline(store: Store, deployment: Deployment) -> None:
     await Lock(store, NAME, ttl_ms=60_000).acquire()  # and nobody renews it meanwhile
     with deployment.holding(lock_key(NAME)) as client:
         before = tries(client)

@@ -62,7 +62,7 @@ async def test_a_limit_of_five_answers_exactly(
     assert await run_command(store, "GET", place[0]) == str(current + answer[0]).encode()
 
 
-async def test_of_two_rules_that_wait_alike_the_first_is_named(store: Store) -> None:
+async def test_of_two_rules_with_equal_waits_the_first_is_named(store: Store) -> None:
     place = [Key("limits", tag="42", name=f"{name}:{at}") for name in ("post", "follow") for at in (2, 1)]
     for key in place[::2]:
         await run_command(store, "SET", key, 5)
@@ -71,7 +71,7 @@ async def test_of_two_rules_that_wait_alike_the_first_is_named(store: Store) -> 
     assert await run_script(store, HIT, place, 0, "post", 0, "follow", 0) == [1, b"", 0]
 
 
-async def test_the_one_hit_of_a_minute_is_forgotten_with_the_next(store: Store) -> None:
+async def test_the_only_hit_of_a_minute_expires_with_the_next_minute(store: Store) -> None:
     limits, rule, subject = RateLimiter(store), Rule("post", 1), Identifier.account(42)
     start = 29_000_000 * MINUTE_MS
     assert (await limits.hit(subject, [rule], start)).granted
@@ -80,7 +80,7 @@ async def test_the_one_hit_of_a_minute_is_forgotten_with_the_next(store: Store) 
     assert (await limits.hit(subject, [rule], start + 2 * MINUTE_MS)).granted
 
 
-async def test_who_asks_for_its_own_lock_again_gets_the_same_number(store: Store) -> None:
+async def test_acquiring_an_own_lock_again_returns_the_same_fencing_number(store: Store) -> None:
     place = [lock_key("flush"), fence_key("flush")]
     assert await run_script(store, ACQUIRE, place, "mine", 10_000) == 1
     assert await run_script(store, ACQUIRE, place, "theirs", 10_000) == 0
@@ -116,7 +116,7 @@ async def test_a_batch_is_finished_once(store: Store) -> None:
     assert await run_script(store, FINISH_BATCH, place, entity.name, number) == 0
 
 
-async def test_there_may_be_nothing_to_take_and_a_lost_batch_holds_up_nothing(store: Store) -> None:
+async def test_taking_handles_an_empty_buffer_and_a_lost_batch(store: Store) -> None:
     entity = Entity("post", 7)
     (nothing,) = await store.gather([take_command(entity, 5_000)])
     assert nothing == []
@@ -146,7 +146,7 @@ async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -
     assert await run_command(store, "HMGET", place[0], "=seen", "=left") == [b"100 again", b"8 z"]
 
 
-async def test_a_sketch_tells_whether_the_estimate_changed(store: Store) -> None:
+async def test_adding_distinct_members_returns_whether_the_estimate_changed(store: Store) -> None:
     assert await run_script(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 1
     assert await run_script(store, DISTINCT, [SKETCH], A_DAY_ON, 1) == 0
     assert await run_script(store, DISTINCT, [SKETCH], A_DAY_ON, 1, 2) == 1
@@ -169,7 +169,7 @@ async def test_new_members_of_one_call_fill_the_hash_one_by_one(store: Store) ->
     assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"5", b"b": b"2", b"other": b"8"}
 
 
-async def test_the_last_place_of_a_hash_is_given_and_then_others_share_one(store: Store) -> None:
+async def test_members_beyond_a_full_hash_share_the_member_other(store: Store) -> None:
     assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 1) == 2
     assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "c", 5, "d", 1, "a", 1) == 3
     found = await run_command(store, "HGETALL", HASH)
@@ -177,7 +177,7 @@ async def test_the_last_place_of_a_hash_is_given_and_then_others_share_one(store
 
 
 @pytest.mark.parametrize(("before", "left"), [([], 3), (["a"], 2), (["a", "b"], 1)])
-async def test_what_has_room_is_counted_by_its_name(store: Store, before: list[str], left: int) -> None:
+async def test_members_of_a_hash_with_room_are_counted_by_name(store: Store, before: list[str], left: int) -> None:
     for member in before:
         await run_script(store, COUNT, [HASH], A_DAY_ON, 3, member, 1)
     for number in range(left):
@@ -211,7 +211,7 @@ async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
     assert fields == [b"payload", b"a job"]
 
 
-async def test_who_beats_is_alive_for_a_while(store: Store) -> None:
+async def test_a_heartbeat_has_a_ttl(store: Store) -> None:
     place = [Key("jobs", tag="outbox", name="worker:abad1dea")]
     assert await run_script(store, HEARTBEAT, place, "a process", 5_000) == b"OK"
     assert await run_command(store, "GET", place[0]) == b"a process"

@@ -41,28 +41,26 @@ async def test_replies_come_in_the_order_of_the_commands(two_nodes: Store) -> No
     assert await gather_partial(two_nodes, [("GET", key) for key in keys]) == [b"0", b"1", b"2", b"3", b"4"]
 
 
-async def test_an_error_stands_in_the_place_of_its_nodes_replies_alone(
-    two_nodes: Store, other_server: RedisServer
-) -> None:
+async def test_an_error_replaces_only_the_replies_of_its_node(two_nodes: Store, other_server: RedisServer) -> None:
     other_server.kill()
     answers = await gather_partial(two_nodes, [("INCR", key) for key in (HERE[0], THERE[0], HERE[0], THERE[1])])
     assert answers[::2] == [1, 2]
     assert all(isinstance(answer, StoreUnavailable) for answer in answers[1::2])
 
 
-async def test_things_are_grouped_by_node_each_in_its_order(two_nodes: Store) -> None:
+async def test_items_are_grouped_by_node_in_order(two_nodes: Store) -> None:
     things = [HERE[1], THERE[1], HERE[0], THERE[0]]
     groups, homeless = group_by_node(two_nodes, things, lambda key: key)
     assert [found for _, found in groups] == [[HERE[1], HERE[0]], [THERE[1], THERE[0]]]
     assert homeless == []
 
 
-async def test_a_node_that_is_away_is_not_full(two_nodes: Store, other_server: RedisServer) -> None:
+async def test_an_unreachable_node_does_not_count_as_full(two_nodes: Store, other_server: RedisServer) -> None:
     other_server.kill()
     await MemoryGuard(two_nodes, reserve_bytes=1 << 60).check()
 
 
-async def test_each_node_must_have_the_reserve_and_what_was_seen_holds_for_a_second(
+async def test_each_node_needs_the_reserve_and_a_measurement_is_valid_for_a_second(
     two_nodes: Store, other_server: RedisServer
 ) -> None:
     guard = MemoryGuard(two_nodes, reserve_bytes=1 << 40)
@@ -75,7 +73,7 @@ async def test_each_node_must_have_the_reserve_and_what_was_seen_holds_for_a_sec
             await MemoryGuard(two_nodes, reserve_bytes=1 << 40).check()
 
 
-async def test_what_lies_in_a_slot_that_nobody_holds_keeps_nothing_else_back(cluster: RedisCluster) -> None:
+async def test_a_slot_without_a_node_does_not_fail_other_commands(cluster: RedisCluster) -> None:
     cluster.flush()
     lost, held = HERE[:2]
     store = await open_store(cluster.url)

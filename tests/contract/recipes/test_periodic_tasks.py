@@ -7,7 +7,7 @@ from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks, claim
 from socialsite.store import Store, StoreUrls
 
 
-async def test_a_turn_is_done_once_a_period(redis_urls: StoreUrls) -> None:
+async def test_a_periodic_task_runs_once_per_interval(redis_urls: StoreUrls) -> None:
     done = 0
 
     async def work() -> None:
@@ -27,7 +27,7 @@ async def test_a_turn_is_done_once_a_period(redis_urls: StoreUrls) -> None:
         await each.close()
 
 
-async def test_a_schedule_goes_on_after_a_defect(store: Store) -> None:
+async def test_periodic_tasks_continue_after_an_error(store: Store) -> None:
     done, thrice = [], asyncio.Event()
 
     async def work() -> None:
@@ -43,7 +43,7 @@ async def test_a_schedule_goes_on_after_a_defect(store: Store) -> None:
     await schedule.close()
 
 
-async def test_nobody_else_does_a_turn_that_is_under_way(store: Store) -> None:
+async def test_a_running_periodic_task_is_not_started_by_another_worker(store: Store) -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
@@ -58,7 +58,7 @@ async def test_nobody_else_does_a_turn_that_is_under_way(store: Store) -> None:
     assert await first is True
 
 
-async def test_a_closed_schedule_has_ended_what_it_did(store: Store) -> None:
+async def test_closing_periodic_tasks_ends_the_running_task(store: Store) -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def work() -> None:
@@ -75,7 +75,7 @@ async def test_a_closed_schedule_has_ended_what_it_did(store: Store) -> None:
     assert ended.is_set()
 
 
-async def test_between_two_tries_nearly_a_period_goes_by(store: Store) -> None:
+async def test_two_tries_are_nearly_an_interval_apart(store: Store) -> None:
     began = asyncio.get_running_loop().time()
     thrice, done = asyncio.Event(), []
 
@@ -92,7 +92,7 @@ async def test_between_two_tries_nearly_a_period_goes_by(store: Store) -> None:
     assert all(at >= 0.045 * tries for tries, at in enumerate(done, 1))
 
 
-def test_a_pause_is_nine_tenths_of_a_period_or_a_little_more() -> None:
+def test_the_delay_is_at_least_nine_tenths_of_the_interval() -> None:
     turn = PeriodicTask("flush", 60, asyncio.Event().wait)
     pauses = [turn.next_delay_s() for _ in range(200)]
     assert 54 <= min(pauses) < 55

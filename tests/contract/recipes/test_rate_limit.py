@@ -58,7 +58,7 @@ async def counted(limits: RateLimiter, subject: Identifier, rule: Rule, now_ms: 
     return usage.current
 
 
-async def test_the_limit_is_granted_and_no_more(limits: RateLimiter) -> None:
+async def test_exactly_the_limit_is_granted(limits: RateLimiter) -> None:
     assert await hits(limits, 8, [POST], START) == 5
 
 
@@ -74,13 +74,13 @@ async def test_refused_calls_are_not_counted(limits: RateLimiter) -> None:
     assert await counted(limits, ALICE, POST) == 5
 
 
-async def test_one_refusing_rule_keeps_all_from_counting(limits: RateLimiter) -> None:
+async def test_a_hit_that_one_rule_refuses_is_counted_by_no_rule(limits: RateLimiter) -> None:
     assert await hits(limits, 4, [POST, FOLLOW], START) == 2
     assert await counted(limits, ALICE, POST) == 2
     assert (await limits.hit(ALICE, [POST, FOLLOW], START)).rule == "follow"
 
 
-async def test_of_two_refusing_rules_the_longer_wait_is_told(limits: RateLimiter) -> None:
+async def test_of_two_refusing_rules_the_longer_wait_is_returned(limits: RateLimiter) -> None:
     slow, fast = Rule("slow", 1), Rule("fast", 4)
     await limits.hit(ALICE, [slow], START + 1000)
     await hits(limits, 4, [fast], START + 1000)
@@ -100,7 +100,7 @@ async def test_a_rule_that_is_off_is_granted_in_a_pipeline_too(store: Store) -> 
     assert parse_decision(reply) == GRANTED
 
 
-async def test_subjects_do_not_share_their_hits(limits: RateLimiter) -> None:
+async def test_identifiers_do_not_share_their_hits(limits: RateLimiter) -> None:
     await hits(limits, 5, [POST], START)
     assert (await limits.hit(Identifier.account(43), [POST], START)).granted
 
@@ -119,7 +119,7 @@ async def test_the_edge_of_the_clock_gives_no_second_burst(limits: RateLimiter) 
     assert await hits(limits, 9, [POST], START + 2 * MINUTE_MS - 1) == 3
 
 
-async def test_the_worst_true_minute_is_below_twice_the_limit(limits: RateLimiter) -> None:
+async def test_any_60_seconds_grant_less_than_twice_the_limit(limits: RateLimiter) -> None:
     late = await hits(limits, 20, [POST], START + MINUTE_MS - 1)
     later = await hits(limits, 20, [POST], START + 2 * MINUTE_MS - 2)
     assert late + later == 2 * 5 - 1
@@ -175,7 +175,7 @@ def test_the_script_agrees_with_the_plain_model(redis_urls: StoreUrls, limit: in
     asyncio.run(play())
 
 
-async def test_no_counter_is_immortal(limits: RateLimiter, deployment: Deployment) -> None:
+async def test_every_counter_has_a_ttl(limits: RateLimiter, deployment: Deployment) -> None:
     await asyncio.gather(*(limits.hit(Identifier.account(n), [POST, FOLLOW], START) for n in range(50)))
     await limits.refund_all([(Identifier.account(1), [POST, FOLLOW])], START)
     await limits.hit(Identifier.account(1), [POST, FOLLOW], START)
@@ -187,7 +187,7 @@ async def test_no_counter_is_immortal(limits: RateLimiter, deployment: Deploymen
     assert all(0 < life <= 120_000 for life in lives)
 
 
-async def test_the_life_of_a_counter_is_set_by_its_first_hit_only(limits: RateLimiter, deployment: Deployment) -> None:
+async def test_only_the_first_hit_sets_the_ttl_of_a_counter(limits: RateLimiter, deployment: Deployment) -> None:
     await limits.hit(ALICE, [POST], START)
     key = counter_key(ALICE, POST, MINUTE)
     with deployment.holding(key) as client:
@@ -203,7 +203,7 @@ async def test_account_and_address_count_together(limits: RateLimiter) -> None:
     assert (verdict.granted, verdict.rule) == (False, "address")
 
 
-async def test_what_only_one_of_two_granted_is_taken_back(limits: RateLimiter) -> None:
+async def test_a_hit_that_only_one_of_two_identifiers_granted_is_taken_back(limits: RateLimiter) -> None:
     for _ in range(9):
         await limits.hit_all(BOTH, START)
     assert await counted(limits, ALICE, POST) == 3
@@ -215,7 +215,7 @@ async def test_an_expired_counter_is_not_brought_back_by_a_refund(limits: RateLi
     assert deployment.all_keys() == []
 
 
-async def test_a_look_counts_nothing(limits: RateLimiter) -> None:
+async def test_reading_stats_counts_no_hit(limits: RateLimiter) -> None:
     await hits(limits, 4, [POST], START)
     for _ in range(3):
         (usage,) = await limits.read_stats(ALICE, [POST], START + MINUTE_MS + 30_000)

@@ -22,7 +22,7 @@ async def counted(limits: RateLimiter, now_ms: int = START) -> list[tuple[int, i
     return [(usage.current, usage.previous) for usage in found]
 
 
-async def test_what_did_not_happen_is_taken_back_under_every_rule(limits: RateLimiter) -> None:
+async def test_a_refund_takes_back_a_hit_under_every_rule(limits: RateLimiter) -> None:
     for _ in range(2):
         assert (await limits.hit_all(BOTH, START)).granted
     await limits.refund_all(BOTH, START + MINUTE_MS - 1)
@@ -31,13 +31,13 @@ async def test_what_did_not_happen_is_taken_back_under_every_rule(limits: RateLi
     assert await counted(limits) == [(0, 0), (0, 0), (1, 0)]
 
 
-async def test_what_was_granted_may_be_granted_again_once_it_is_taken_back(limits: RateLimiter) -> None:
+async def test_a_refunded_hit_may_be_granted_again(limits: RateLimiter) -> None:
     for _ in range(9):
         assert (await limits.hit_all(BOTH, START)).granted
         await limits.refund_all(BOTH, START)
 
 
-async def test_a_refund_is_of_the_minute_it_names(limits: RateLimiter) -> None:
+async def test_a_refund_changes_the_minute_of_its_hit(limits: RateLimiter) -> None:
     await limits.hit_all(BOTH, START)
     await limits.hit_all(BOTH, START + MINUTE_MS)
     await limits.refund_all(BOTH, START)
@@ -55,6 +55,6 @@ async def test_a_reset_forgets_this_minute_and_the_one_before(limits: RateLimite
     assert await counted(limits, START + MINUTE_MS) == [(0, 0), (0, 0), (0, 2)]
 
 
-async def test_what_no_hit_counts_any_more_is_nothing_to_reset(limits: RateLimiter) -> None:
+async def test_expired_counters_are_not_reported_as_reset(limits: RateLimiter) -> None:
     await limits.hit(ALICE, [POST], START)
     assert await limits.clear(ALICE, [POST], START + 2 * MINUTE_MS) is False

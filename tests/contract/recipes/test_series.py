@@ -60,7 +60,7 @@ async def count(store: Store, kind: Metric, at_ms: int, amount: int = 1, member:
     await store.gather(count_commands({MetricEvent(kind, member, at_ms // 1000): amount}))
 
 
-async def test_what_happened_is_in_every_rollup(store: Store, series: TimeSeries, now_ms: int) -> None:
+async def test_an_event_is_counted_in_every_rollup(store: Store, series: TimeSeries, now_ms: int) -> None:
     await count(store, POSTS, now_ms, 2)
     await count(store, POSTS, now_ms, 3)
     for rollup in POSTS.rollups:
@@ -131,7 +131,7 @@ async def test_every_key_ends_with_its_interval_however_late_it_is_written(
         assert end > now_ms // 1000
 
 
-async def test_what_is_older_than_its_rollup_is_kept_nowhere(store: Store, now_ms: int, deployment: Deployment) -> None:
+async def test_events_older_than_a_rollup_are_not_stored(store: Store, now_ms: int, deployment: Deployment) -> None:
     await count(store, POSTS, now_ms - 3 * 365 * DAY_MS)
     assert deployment.all_keys() == []
 
@@ -165,14 +165,14 @@ async def test_distinct_members_count_once_over_hours_and_days(store: Store, ser
     assert await series.count_distinct(ACTIVE, now_ms + DAY_MS, now_ms, now_ms=now_ms) == 0
 
 
-async def test_a_sketch_stays_small(store: Store, now_ms: int) -> None:
+async def test_a_hyperloglog_stays_small(store: Store, now_ms: int) -> None:
     await store.gather(distinct_commands(ACTIVE, range(100_000), now_ms))
     rollup = ACTIVE.rollups[-1]
     key = distinct_key(ACTIVE, rollup, rollup.interval_start(now_ms))
     assert await store.node(key).execute("STRLEN", key) <= 12_400
 
 
-async def test_the_most_active_of_a_window_come_first(store: Store, series: TimeSeries, now_ms: int) -> None:
+async def test_the_most_active_members_of_a_span_come_first(store: Store, series: TimeSeries, now_ms: int) -> None:
     await store.gather(rank_commands(POSTERS, {1: 5, 2: 3}, now_ms))
     await store.gather(rank_commands(POSTERS, {2: 4, 3: 1}, now_ms - 60_000))
     await store.gather(rank_commands(POSTERS, {3: 100}, now_ms - 10 * 60_000))
@@ -180,7 +180,9 @@ async def test_the_most_active_of_a_window_come_first(store: Store, series: Time
     assert (await series.read_top(POSTERS, now_ms - 60 * 60_000, now_ms, 9, now_ms=now_ms))[0] == (3, 101)
 
 
-async def test_a_ranking_keeps_its_best(store: Store, series: TimeSeries, now_ms: int) -> None:
+async def test_a_ranking_keeps_the_members_with_the_highest_scores(
+    store: Store, series: TimeSeries, now_ms: int
+) -> None:
     for start in range(0, 5_000, 500):
         await store.gather(rank_commands(POSTERS, {n: n + 1 for n in range(start, start + 500)}, now_ms))
     best = await series.read_top(POSTERS, now_ms, now_ms, 3, now_ms=now_ms)

@@ -30,7 +30,7 @@ def series(store: Store) -> TimeSeries:
     return TimeSeries(store)
 
 
-async def test_a_question_may_have_so_many_points_and_no_more(store: Store, series: TimeSeries) -> None:
+async def test_a_query_has_a_maximum_number_of_points(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
     await store.gather(count_commands({MetricEvent(POSTS, ALL_MEMBERS, now_ms // 1000): 3}))
     first_ms = now_ms - (MAX_POINTS - 1) * 1000
@@ -40,7 +40,7 @@ async def test_a_question_may_have_so_many_points_and_no_more(store: Store, seri
         await series.read_ranges([(POSTS, ALL_MEMBERS)], first_ms - 1000, now_ms, now_ms=now_ms, rollup=SECOND)
 
 
-async def test_a_question_that_is_too_long_is_refused_before_it_is_made(store: Store, series: TimeSeries) -> None:
+async def test_a_query_of_too_many_points_is_refused_before_it_is_built(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms()
     tracemalloc.start()
     try:

@@ -27,7 +27,7 @@ async def test_a_job_that_fails_at_first_succeeds_later(queue: JobQueue) -> None
     assert (await queue.read_depth()).dead == 0
 
 
-async def test_a_job_that_always_fails_is_buried_after_five_tries(queue: JobQueue) -> None:
+async def test_a_job_that_always_fails_becomes_a_dead_letter_after_five_tries(queue: JobQueue) -> None:
     tries = 0
 
     async def fail(_: bytes) -> Sequence[bytes]:
@@ -42,7 +42,7 @@ async def test_a_job_that_always_fails_is_buried_after_five_tries(queue: JobQueu
     assert letter.reason == r"RuntimeError: it \x1b[31mhurts\n"
 
 
-async def test_what_cannot_be_decoded_is_buried_without_another_try(queue: JobQueue) -> None:
+async def test_an_undecodable_job_becomes_a_dead_letter_without_another_try(queue: JobQueue) -> None:
     async def decode(payload: bytes) -> Sequence[bytes]:
         if payload != b"good":
             raise PermanentFailure("not a job")
@@ -66,7 +66,7 @@ async def test_a_handler_that_answers_nonsense_is_a_failure(queue: JobQueue) -> 
     assert (await queue.read_depth()).dead == 1
 
 
-async def test_a_job_that_never_ends_is_cut_off_and_buried(queue: JobQueue) -> None:
+async def test_a_job_that_never_ends_is_cancelled_and_becomes_a_dead_letter(queue: JobQueue) -> None:
     async def hang(_: bytes) -> Sequence[bytes]:
         await asyncio.sleep(60)
         return ()
@@ -104,7 +104,7 @@ async def test_poison_delays_others_by_less_than_a_second(queue: JobQueue) -> No
     assert max(delays) < 1 + stalls.total_s
 
 
-async def test_a_store_that_is_away_costs_a_job_no_tries(queue: JobQueue) -> None:
+async def test_an_unavailable_store_costs_a_job_no_tries(queue: JobQueue) -> None:
     tries = 0
 
     async def away_for_a_while(_: bytes) -> Sequence[bytes]:

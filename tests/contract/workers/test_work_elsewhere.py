@@ -39,7 +39,7 @@ async def queue(store: Store) -> JobQueue:
     return await open_queue(store)
 
 
-async def test_a_job_whose_server_is_lost_behind_its_work_is_performed_again(
+async def test_a_job_is_performed_again_if_a_server_lost_its_writes(
     store: Store, queue: JobQueue, elsewhere: RedisServer
 ) -> None:
     tries: list[bytes] = []
@@ -67,7 +67,7 @@ async def test_a_job_whose_server_is_lost_behind_its_work_is_performed_again(
         assert client.get(str(WORK)) == b"one"
 
 
-async def test_the_queue_s_own_server_is_not_looked_at(queue: JobQueue) -> None:
+async def test_the_queues_own_server_is_not_checked_for_durability(queue: JobQueue) -> None:
     """What it forgets, it forgets together with the job's end."""
 
     async def work(_: bytes) -> Sequence[bytes]:

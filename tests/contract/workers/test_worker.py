@@ -69,7 +69,7 @@ async def test_two_workers_share_the_work(queues: list[JobQueue]) -> None:
     assert sorted(performed) == sorted(b"%d" % number for number in range(400))
 
 
-async def test_a_stopped_worker_finishes_what_it_holds_and_takes_nothing_new(queue: JobQueue) -> None:
+async def test_a_stopped_worker_finishes_its_jobs_and_fetches_no_new_ones(queue: JobQueue) -> None:
     started, performed = asyncio.Event(), RecordingHandler()
 
     async def slow(payload: bytes) -> Sequence[bytes]:
@@ -107,7 +107,7 @@ async def test_a_stopped_worker_leaves_its_retries_to_others_at_once(queues: lis
     assert ledger.performed == [b"one"]
 
 
-async def test_a_worker_leaves_no_trace(queue: JobQueue, deployment: Deployment) -> None:
+async def test_a_stopped_worker_leaves_no_keys(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await run_until_empty(queue, RecordingHandler())
     assert deployment.all_keys() == [queue.stream_key]
@@ -115,7 +115,7 @@ async def test_a_worker_leaves_no_trace(queue: JobQueue, deployment: Deployment)
         assert client.xinfo_consumers(queue.stream_key, "workers") == []
 
 
-async def test_a_drain_stopped_early_says_so(queue: JobQueue) -> None:
+async def test_run_until_empty_returns_false_if_it_is_stopped_early(queue: JobQueue) -> None:
     async def hang(_: bytes) -> Sequence[bytes]:
         await asyncio.sleep(0.3)
         raise RuntimeError("no")

@@ -101,9 +101,7 @@ async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(queue: JobQu
         gate.open.set()
 
 
-async def test_of_jobs_that_wait_for_another_try_a_worker_holds_so_many_and_no_more(
-    queue: JobQueue, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_number_of_jobs_in_memory_is_limited(queue: JobQueue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socialsite.recipes.worker.MAX_JOBS_IN_MEMORY", 3)
     patient = JobQueue(queue._store, retry_policy=RetryPolicy(retry_delays_ms=(NEVER_MS,)))
     failing = Failing(RuntimeError("no"))
@@ -126,7 +124,7 @@ async def test_a_failed_job_is_tried_again_after_its_wait_and_not_before(queue: 
     assert third - second > 0.09
 
 
-async def test_a_job_that_somebody_else_finished_before_its_next_try_is_let_go(queue: JobQueue) -> None:
+async def test_a_job_that_another_worker_finished_is_not_tried_again(queue: JobQueue) -> None:
     failing = Failing(RuntimeError("no"))
     slow = JobQueue(queue._store, retry_policy=RetryPolicy(retry_delays_ms=(1_000,)))
     job = Job(await queue.add(b"one"), b"one", 1)
@@ -145,7 +143,7 @@ async def test_a_job_that_waits_for_its_store_is_tried_less_and_less_often(queue
     assert 1 <= len(failing.tried_s) <= 8
 
 
-async def test_a_worker_beats_before_it_takes_a_job_and_as_long_as_it_has_one(queue: JobQueue) -> None:
+async def test_a_worker_sends_heartbeats_from_before_its_first_job_until_after_its_last(queue: JobQueue) -> None:
     heart = JobQueue(queue._store, retry_policy=RetryPolicy(heartbeat_ttl_ms=2_000))
     beats: list[int] = []
     names: list[str] = []
@@ -165,7 +163,7 @@ async def test_a_worker_beats_before_it_takes_a_job_and_as_long_as_it_has_one(qu
     assert beats == [1] * 26 or stalls.total_s > 1  # it beats every 0.6 s
 
 
-async def test_an_idle_worker_looks_for_what_others_left_as_often_as_it_should(redis_url: str) -> None:
+async def test_an_idle_worker_reclaims_at_the_configured_interval(redis_url: str) -> None:
     store = await open_store(redis_url)
     queue, every_s = JobQueue(store, retry_policy=RetryPolicy(reclaim_interval_ms=400)), 0.4
     with redis.Redis.from_url(redis_url) as client:
@@ -185,7 +183,7 @@ def own_server() -> Iterator[RedisServer]:
     server.stop()
 
 
-async def test_a_store_that_is_away_is_asked_less_and_less_often(own_server: RedisServer) -> None:
+async def test_retries_to_an_unavailable_store_become_rarer(own_server: RedisServer) -> None:
     store = await open_store(own_server.url)
     ledger = RecordingHandler()
     try:

@@ -27,32 +27,32 @@ def prepared(*arguments: str, **variables: str) -> dict[str, str]:
     return json.loads(answer.stdout)
 
 
-def test_the_data_and_the_static_files_lie_in_the_directory(tmp_path: Path) -> None:
+def test_the_data_and_the_static_files_are_in_the_directory(tmp_path: Path) -> None:
     found = prepared("--data", str(tmp_path / "site"), "--port", "1")
     assert found["REDIS_URL"] == f"embedded://{tmp_path / 'site'}"
     assert found["STATIC_ROOT"] == str(tmp_path / "site" / "static")
     assert found["HTTPS"] == "0"
 
 
-def test_the_secret_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_secret_key_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
     first, second = prepared("--data", str(tmp_path)), prepared("--data", str(tmp_path))
     assert first["SECRET_KEY"] == second["SECRET_KEY"]
     assert len(first["SECRET_KEY"]) >= 50
     assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
 
 
-def test_servers_of_production_are_left_alone(tmp_path: Path) -> None:
+def test_a_quickstart_ignores_the_servers_of_production(tmp_path: Path) -> None:
     found = prepared("--data", str(tmp_path), REDIS_URL="redis://db", REDIS_POSTS_URL="redis://posts")
     assert found["REDIS_URL"].startswith("embedded://")
     assert found["REDIS_POSTS_URL"] == ""
 
 
-def test_asking_for_help_makes_no_directory(tmp_path: Path) -> None:
+def test_the_help_option_creates_no_directory(tmp_path: Path) -> None:
     prepared("--data", str(tmp_path / "site"), "--help")
     assert not (tmp_path / "site").exists()
 
 
-def test_a_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+def test_an_unusable_directory_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = subprocess.run(
         [sys.executable, "manage.py", "quickstart", "--data", str(tmp_path / "file")],

@@ -34,7 +34,7 @@ def kept(part: FakePart) -> tuple[ManagedProcess, list[str]]:
     return ManagedProcess(part, said.append), said
 
 
-def test_a_dead_part_is_started_again_after_half_a_second() -> None:
+def test_an_ended_process_is_restarted_after_half_a_second() -> None:
     part = FakePart()
     web, said = kept(part)
     web.start(100.0)
@@ -47,7 +47,7 @@ def test_a_dead_part_is_started_again_after_half_a_second() -> None:
     assert said == ["web has ended; starting it again in 0.5 s"]
 
 
-def test_the_pause_doubles_up_to_five_seconds() -> None:
+def test_the_restart_pause_doubles_up_to_five_seconds() -> None:
     part = FakePart()
     web, said = kept(part)
     web.start(0.0)
@@ -60,7 +60,7 @@ def test_the_pause_doubles_up_to_five_seconds() -> None:
     assert [line.rpartition(" in ")[2] for line in said] == ["0.5 s", "1 s", "2 s", "4 s", "5 s", "5 s"]
 
 
-def test_a_part_that_ran_steadily_starts_with_the_shortest_pause() -> None:
+def test_a_process_that_ran_stably_restarts_after_the_shortest_pause() -> None:
     part = FakePart()
     web, said = kept(part)
     web.start(0.0)
@@ -71,7 +71,7 @@ def test_a_part_that_ran_steadily_starts_with_the_shortest_pause() -> None:
     assert said[-1].endswith("0.5 s")
 
 
-def test_a_server_that_does_not_start_is_tried_again() -> None:
+def test_a_server_that_fails_to_start_is_started_again() -> None:
     part = FakePart("redis")
     server, said = kept(part)
     server.start(0.0)
@@ -83,7 +83,7 @@ def test_a_server_that_does_not_start_is_tried_again() -> None:
     assert part.alive
 
 
-def test_parts_stop_in_the_reverse_of_their_start() -> None:
+def test_processes_stop_in_reverse_order_of_their_start() -> None:
     journal: list[str] = []
     supervisor = Supervisor(journal.append)
     supervisor.start([FakePart(name, journal) for name in ("redis", "worker", "web")])
@@ -91,7 +91,7 @@ def test_parts_stop_in_the_reverse_of_their_start() -> None:
     assert journal[3:] == ["stop web", "stop worker", "stop redis"]
 
 
-def test_a_part_whose_start_is_cut_short_is_stopped_too() -> None:
+def test_a_process_whose_start_failed_is_stopped_too() -> None:
     part = FakePart("redis")
     part.failures = 1
     supervisor = Supervisor(part.journal.append)

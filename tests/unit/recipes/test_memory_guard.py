@@ -16,10 +16,10 @@ from socialsite.recipes.memory_guard import is_below_reserve, parse_memory_info
         ({}, False),
     ],
 )
-def test_less_than_the_reserve_is_too_little(facts: dict[str, int], is_lacking: bool) -> None:
+def test_less_free_memory_than_the_reserve_is_refused(facts: dict[str, int], is_lacking: bool) -> None:
     assert is_below_reserve(facts, 10) is is_lacking
 
 
-def test_only_whole_numbers_are_facts() -> None:
+def test_memory_info_has_only_whole_numbers() -> None:
     told = b"# Memory\r\nused_memory:1024\r\nmaxmemory:0\r\nused_memory_human:1.00K\r\nodd:1:2\r\n"
     assert parse_memory_info(told) == {"used_memory": 1024, "maxmemory": 0}

@@ -14,12 +14,12 @@ from socialsite.recipes.process_identity import is_dead_process, process_identit
 linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a start or a zombie cannot be seen")
 
 
-def test_one_is_alive_oneself() -> None:
+def test_this_process_is_alive() -> None:
     assert not is_dead_process(process_identity())
 
 
 @linux
-def test_a_mark_names_the_place_the_process_and_its_start() -> None:
+def test_an_identity_has_the_host_the_pid_and_the_start_time() -> None:
     place, pid, start = process_identity().split()
     assert re.fullmatch("[0-9a-f]{16}", place)
     assert int(pid) == os.getpid()
@@ -27,7 +27,7 @@ def test_a_mark_names_the_place_the_process_and_its_start() -> None:
 
 
 @linux
-def test_a_process_of_somebody_else_is_alive_whenever_it_began() -> None:
+def test_a_process_of_another_user_is_considered_alive() -> None:
     place, _, _ = process_identity().split()
     child = os.fork()
     if not child:
@@ -38,7 +38,7 @@ def test_a_process_of_somebody_else_is_alive_whenever_it_began() -> None:
 
 
 @linux
-def test_a_process_that_ended_is_dead_even_before_its_parent_looks() -> None:
+def test_a_zombie_is_dead() -> None:
     program = "from socialsite.recipes.process_identity import process_identity; print(process_identity())"
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -55,12 +55,12 @@ def test_a_later_process_with_the_same_pid_is_another() -> None:
     assert is_dead_process(f"{place} {pid} 1")
 
 
-def test_nothing_is_known_of_other_machines() -> None:
+def test_processes_of_other_hosts_are_never_considered_dead() -> None:
     _, pid, start = process_identity().split()
     assert not is_dead_process(f"0123456789abcdef {pid} {start}")
     assert not is_dead_process("0123456789abcdef 999999999 1")
 
 
-def test_nothing_is_known_of_a_mark_that_says_nothing() -> None:
+def test_an_unparsable_identity_is_never_considered_dead() -> None:
     assert not is_dead_process("")
     assert not is_dead_process("1")

@@ -31,13 +31,13 @@ def play(model: RateModel, gaps: list[int], start_ms: int = 0) -> None:
 
 
 @given(limit=st.integers(1, 12), gaps=gaps)
-def test_any_true_minute_grants_less_than_twice_the_limit(limit: int, gaps: list[int]) -> None:
+def test_the_formula_grants_less_than_twice_the_limit_in_any_60_seconds(limit: int, gaps: list[int]) -> None:
     model = RateModel(limit)
     play(model, gaps)
     assert model.worst_minute() <= max(limit, 2 * limit - 1)
 
 
-def test_the_worst_true_minute_is_one_less_than_twice_the_limit() -> None:
+def test_the_worst_60_seconds_grant_one_hit_less_than_twice_the_limit() -> None:
     model = RateModel(10)
     for _ in range(10):
         assert model.hit(MINUTE_MS - 1)
@@ -47,7 +47,7 @@ def test_the_worst_true_minute_is_one_less_than_twice_the_limit() -> None:
 
 
 @given(limit=st.integers(1, 12), gaps=gaps)
-def test_once_granted_stays_granted_while_nothing_comes(limit: int, gaps: list[int]) -> None:
+def test_a_hit_that_is_granted_now_is_also_granted_later_without_other_hits(limit: int, gaps: list[int]) -> None:
     model = RateModel(limit)
     play(model, gaps)
     now_ms = sum(gaps)
@@ -56,12 +56,12 @@ def test_once_granted_stays_granted_while_nothing_comes(limit: int, gaps: list[i
 
 
 @given(current=st.integers(0, 1000), previous=st.integers(0, 1000), elapsed=st.integers(0, MINUTE_MS - 1))
-def test_use_is_shown_rounded_up(current: int, previous: int, elapsed: int) -> None:
+def test_the_weighted_minute_is_rounded_up(current: int, previous: int, elapsed: int) -> None:
     exact = current + previous * (MINUTE_MS - elapsed) / MINUTE_MS
     assert exact * 1000 - 0.001 <= used_milli(current, previous, elapsed) < exact * 1000 + 1
 
 
-def test_a_wait_is_told_in_whole_seconds_rounded_up() -> None:
+def test_the_wait_is_rounded_up_to_whole_seconds() -> None:
     assert parse_decision([0, b"post", 1001]) == Decision(False, "post", 2)
     assert parse_decision([0, b"post", 1]) == Decision(False, "post", 1)
     assert parse_decision([1, b"", 0]) == Decision(True)
@@ -80,7 +80,7 @@ def test_keys_are_of_one_tag_and_follow_the_grammar() -> None:
     assert counter_key(Identifier.account(42), rules[0], 7) == "limits:{a42}:post:7"
 
 
-def test_an_address_goes_by_sixteen_hex_digits() -> None:
+def test_the_tag_of_an_address_has_sixteen_hex_digits() -> None:
     assert re.fullmatch(r"[0-9a-f]{16}", Identifier.address("192.0.2.1").tag)
     assert Identifier.address("192.0.2.1") != Identifier.address("192.0.2.2")
     assert Identifier.address("alice") != Identifier.handle("alice")
@@ -98,7 +98,7 @@ def test_an_address_goes_by_sixteen_hex_digits() -> None:
         ("", ""),
     ],
 )
-def test_an_ipv6_client_is_its_network(text: str, network: str) -> None:
+def test_an_ipv6_client_is_limited_by_its_network(text: str, network: str) -> None:
     assert network_of(text) == network
 
 
@@ -108,6 +108,6 @@ def test_a_rule_is_named_by_one_plain_word(name: str) -> None:
         Rule(name, 1)
 
 
-def test_a_limit_of_nothing_is_refused() -> None:
+def test_a_limit_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         Rule("post", 0)

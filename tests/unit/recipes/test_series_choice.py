@@ -35,7 +35,7 @@ MINUTES, HOURS, DAYS = POSTERS.rollups
         (NOW_MS - 500 * DAY_MS, NOW_MS, 86_400),
     ],
 )
-def test_the_finest_that_still_has_the_start_in_few_intervals(start_ms: int, end_ms: int, seconds: int) -> None:
+def test_the_finest_rollup_with_the_start_and_few_intervals_is_chosen(start_ms: int, end_ms: int, seconds: int) -> None:
     assert MAX_UNITED_INTERVALS == 120
     assert best_rollup(POSTERS.rollups, start_ms, end_ms, NOW_MS, MAX_UNITED_INTERVALS).seconds == seconds
 
@@ -46,12 +46,12 @@ def test_hours_come_before_days() -> None:
     assert best_rollup(ACTIVE.rollups, NOW_MS - 73 * HOUR_MS, NOW_MS, NOW_MS, MAX_UNITED_INTERVALS) is days
 
 
-def test_so_many_points_may_be_asked_for_and_no_more() -> None:
+def test_more_than_the_maximum_number_of_points_is_refused() -> None:
     _require_max_points(MAX_POINTS)
     with pytest.raises(TooManyPoints, match="20001 points; at most 20000"):
         _require_max_points(MAX_POINTS + 1)
 
 
-def test_seconds_are_kept_of_what_asks_for_them() -> None:
+def test_a_metric_by_second_has_a_rollup_of_seconds() -> None:
     assert Metric("pages").rollups == LONG_TERM_ROLLUPS
     assert Metric("posts", by_second=True).rollups == (SECOND, *LONG_TERM_ROLLUPS)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from socialsite.recipes.task_supervisor import RESTART_DELAY_S, TaskSupervisor
 
 
-async def test_work_that_stumbles_is_begun_again_after_the_same_pause_each_time() -> None:
+async def test_a_crashed_task_is_restarted_after_the_same_pause_each_time() -> None:
     loop, begun, stumbles = asyncio.get_running_loop(), list[float](), list[int]()
 
     async def stumbling() -> None:
@@ -27,7 +27,7 @@ async def test_work_that_stumbles_is_begun_again_after_the_same_pause_each_time(
     assert min(pauses[2:]) < 2.5 * RESTART_DELAY_S
 
 
-async def test_what_returns_is_done_and_what_is_closed_is_not_begun_again() -> None:
+async def test_a_task_that_returns_or_is_closed_is_not_restarted() -> None:
     begun = list[str]()
 
     async def returns() -> None:
@@ -46,7 +46,7 @@ async def test_what_returns_is_done_and_what_is_closed_is_not_begun_again() -> N
     assert sorted(begun) == ["returns", "waits"]
 
 
-async def test_close_ends_what_runs_and_waits_for_its_last_act() -> None:
+async def test_close_cancels_tasks_and_waits_for_their_cleanup() -> None:
     ended = list[str]()
 
     async def waits() -> None:
@@ -64,7 +64,7 @@ async def test_close_ends_what_runs_and_waits_for_its_last_act() -> None:
     assert ended == ["put away"]
 
 
-async def test_what_stumbles_on_being_closed_is_not_begun_again() -> None:
+async def test_a_task_that_crashes_during_close_is_not_restarted() -> None:
     begun = list[str]()
 
     async def trips() -> None:

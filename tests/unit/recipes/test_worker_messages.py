@@ -3,7 +3,7 @@
 from socialsite.recipes.worker import MAX_REASON_LENGTH, backoff_s, format_reason
 
 
-def test_waits_double_from_a_twentieth_of_a_second_and_are_halved_at_random() -> None:
+def test_the_backoff_doubles_from_50_ms_with_random_jitter() -> None:
     for attempt in range(12):
         longest = 0.05 * 2 ** min(attempt, 6)
         found = [backoff_s(attempt) for _ in range(2_000)]
