@@ -1,4 +1,4 @@
-"""The project as an app, so that its system checks and commands are found."""
+"""The Django app of the project: it registers the system checks and commands."""
 
 from django.apps import AppConfig
 

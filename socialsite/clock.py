@@ -1,6 +1,6 @@
-"""One clock a process: Redis TIME, carried on by the local monotonic clock, never stepping back.
+"""The clock of a process: Redis TIME, continued with the local monotonic clock. It never goes back.
 
-The wall clock of the machine is never asked, so it may jump without a post changing places.
+After its creation the machine's wall clock is not read, so a jump of the wall clock does not change the order of posts.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ REFRESH_INTERVAL_S = 5.0
 
 
 class Clock:
-    """Milliseconds of Unix time as the server tells it.
+    """Unix time of the server in milliseconds.
 
-    `read_server_ms` asks the server and answers None when it cannot; the clock then runs on by itself.
-    A server that tells an earlier time than the clock already showed makes the clock stand, not go back.
+    `read_server_ms` returns the server's time, or None if the server does not answer; then the clock continues. If the
+    server's time is earlier than a time that the clock has returned, the clock returns that time until it is passed.
     """
 
     def __init__(self, read_server_ms: Callable[[], Awaitable[int | None]]) -> None:
@@ -25,21 +25,24 @@ class Clock:
         self._is_set = False
 
     async def refresh(self) -> None:
-        """Set the clock by the server, who spoke anywhere in the round trip: no farther than that proves.
+        """Adjust the offset only as far as the round trip proves it wrong, so that a slow reply does not change it.
 
-        The first time half of it is taken as the way back. So no slow answer spoils what quick ones set.
+        The first time, the middle of the possible offsets is used.
         """
-        asked_ms = time.monotonic() * 1000.0
+        sent_ms = time.monotonic() * 1000.0
         server_ms = await self._read_server_ms()
-        answered_ms = time.monotonic() * 1000.0
+        received_ms = time.monotonic() * 1000.0
         if server_ms is None:
             return
-        least, most = server_ms - answered_ms, server_ms + 1 - asked_ms  # it tells whole milliseconds
-        self._offset_ms = min(max(self._offset_ms, least), most) if self._is_set else (least + most) / 2
+        min_offset_ms, max_offset_ms = server_ms - received_ms, server_ms + 1 - sent_ms  # whole milliseconds
+        if self._is_set:
+            self._offset_ms = min(max(self._offset_ms, min_offset_ms), max_offset_ms)
+        else:
+            self._offset_ms = (min_offset_ms + max_offset_ms) / 2
         self._is_set = True
 
     async def refresh_forever(self) -> None:
-        """Refresh for ever; whoever starts this task owns and cancels it."""
+        """Refresh until cancelled."""
         while True:
             await asyncio.sleep(REFRESH_INTERVAL_S)
             await self.refresh()
@@ -51,7 +54,7 @@ class Clock:
 
 
 class FixedClock:
-    """A clock that tests turn by hand."""
+    """A clock that tests set."""
 
     def __init__(self, now_ms: int) -> None:
         self.time_ms = now_ms

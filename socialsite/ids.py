@@ -1,12 +1,12 @@
 """Time-ordered post ids.
 
-Layout (53 bits, so an id is exact as a ZSET score and as a number in a browser; good until 2069):
+An id has 53 bits, so that it is exact as a ZSET score and as a number in a browser. The layout lasts until 2069:
 
     41 bits  milliseconds since 2000-01-01T00:00Z
-    12 bits  counts up from a random start within each millisecond
+    12 bits  a sequence number, which starts at a random number in each millisecond
 
-The random start keeps two processes that publish in the same millisecond apart (a collision has odds of
-about 1 in 4,096 and is found when the id is claimed, which then takes the next id).
+Two processes that publish in the same millisecond get the same id with a probability of about 1 in 4,096. Such a
+collision is noticed when the id is reserved; then the next id is used.
 """
 
 import re
@@ -27,19 +27,19 @@ class TimeSource(Protocol):
 
 
 def id_at(at_ms: int, sequence: int = 0) -> PostId:
-    """The id of `at_ms` (Unix milliseconds, not before 2000) with the given low bits."""
+    """Return the id for a time in Unix milliseconds. Raises ValueError for times before the year 2000."""
     if at_ms < EPOCH_MS:
         raise ValueError("post ids begin at 2000-01-01")
     return PostId(((at_ms - EPOCH_MS) << SEQUENCE_BITS) | (sequence & SEQUENCE_MASK))
 
 
 def ms_from_id(post_id: int) -> int:
-    """Unix milliseconds at which the id was made."""
+    """Return the time of an id in Unix milliseconds."""
     return (post_id >> SEQUENCE_BITS) + EPOCH_MS
 
 
 class PostIdGenerator:
-    """Makes ids that never repeat and never go back within one process."""
+    """Generates ascending ids within one process."""
 
     def __init__(self, clock: TimeSource) -> None:
         self._clock = clock
@@ -48,11 +48,11 @@ class PostIdGenerator:
         self._remaining = 0
 
     def next_id(self) -> PostId:
-        """A fresh id; borrows from the next millisecond when one has given all its 4,096."""
+        """Return a new id. If the sequence numbers of a millisecond are used up, the next millisecond is used."""
         now_ms = max(self._clock.now_ms(), self._last_ms)
         if now_ms > self._last_ms or self._remaining == 0:
             self._last_ms = now_ms if now_ms > self._last_ms else self._last_ms + 1
-            # Half of the range at most is skipped, so that there is room to count up in order.
+            # The start is in the lower half, so that at least 2,048 sequence numbers follow.
             self._sequence = secrets.randbelow(SEQUENCE_MASK // 2)
             self._remaining = SEQUENCE_MASK - self._sequence
         self._sequence += 1
@@ -64,7 +64,7 @@ _ID_PATTERN = re.compile(r"[0-9]{1,16}", re.ASCII)
 
 
 def parse_id(text: str) -> int | None:
-    """A number in 0..2^53-1 as clients write ids; None for anything else."""
+    """Parse an id from 0 to 2^53 - 1. Returns None if the text is not such a number."""
     if not _ID_PATTERN.fullmatch(text):
         return None
     number = int(text)

@@ -1,6 +1,6 @@
-"""Logging: one JSON line an event on stderr, with whatever the request bound (its id, the account's id).
+"""Logging: one JSON line per event on stderr, with the bound context of the request (request id, account id).
 
-Never a secret: what is logged is chosen where it is logged, and JSON escapes control characters.
+Callers must not log secrets. JSON escapes control characters.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ SHARED_PROCESSORS: list[Processor] = [
 
 
 def configure_structlog() -> None:
-    """Send structlog's own loggers through the standard library, so both kinds end as the same line."""
+    """Send structlog's events through the standard library, so that all events have the same format."""
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -31,12 +31,12 @@ def configure_structlog() -> None:
 
 
 def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
-    """Django's LOGGING; `readable` writes for a developer's terminal instead of a log collector."""
-    ending: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
+    """Return Django's LOGGING setting. `readable`: format for a terminal instead of JSON."""
+    processors: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if readable:
-        ending.append(structlog.dev.ConsoleRenderer())
+        processors.append(structlog.dev.ConsoleRenderer())
     else:
-        ending += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        processors += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -44,18 +44,18 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
             "line": {
                 "()": structlog.stdlib.ProcessorFormatter,
                 "foreign_pre_chain": SHARED_PROCESSORS,
-                "processors": ending,
+                "processors": processors,
             }
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Django's defaults would print a second time and mail administrators.
+            # Without this, Django prints events again and mails administrators.
             "django": {"handlers": [], "level": level, "propagate": True},
-            # A traceback for every wrong Host would let anybody fill the log; the access log has the 400.
+            # Clients could fill the log with tracebacks for wrong Host headers; the access log has the status 400.
             "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "django.server": {"handlers": [], "level": level, "propagate": True},
-            # A page per request at INFO: the access log is the proxy's work.
+            # At INFO it logs every request, as the access log of the proxy does.
             "daphne.http_protocol": {"level": "WARNING"},
         },
     }

@@ -1,4 +1,4 @@
-"""The settings that services are built with, as one value: small caps in tests come through here too."""
+"""The settings of the services as one value. Tests pass smaller caps with it."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -12,7 +12,7 @@ PULL_GRACE_MS = 15_000
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """Caps, sizes and limits (`socialsite.settings` has their documentation)."""
+    """Caps, sizes and limits. `socialsite.settings` documents them."""
 
     post_max_length: int = 500
     home_cap: int = 1000
@@ -36,7 +36,7 @@ class ServiceConfig:
 
     @property
     def immutable_settings(self) -> dict[str, int]:
-        """Numbers that are fixed at a site's birth, since its keys name them."""
+        """Numbers that a store keeps from its first start, because its keys contain them."""
         return {"FOLLOW_PARTITIONS": self.follow_partitions, "PROFILE_PARTITIONS": self.profile_partitions}
 
     @classmethod

@@ -1,7 +1,7 @@
 """Every setting of the site, from the environment (and `.env` beside manage.py, which never overrides it).
 
 `.env.example` lists the variables with their defaults. What needs more than a type to be read is read in
-environment.py.
+settings_parsers.py.
 """
 
 import sys
@@ -11,7 +11,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 
-from socialsite import settings_parsers as environment
+from socialsite import settings_parsers
 from socialsite.logs import configure_structlog, logging_settings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -21,7 +21,7 @@ environ.Env.read_env(BASE_DIR / ".env")
 # The site
 REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
 # A quickstart keeps its key beside its data, so that commands given beside it need none.
-SECRET_KEY: str = env.str("SECRET_KEY", default="") or environment.read_secret_key(REDIS_URL)
+SECRET_KEY: str = env.str("SECRET_KEY", default="") or settings_parsers.read_secret_key(REDIS_URL)
 if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set: put a long random text into the environment or .env, or use `make run`."
@@ -30,8 +30,8 @@ DEBUG: bool = env.bool("DEBUG", default=False)
 HTTPS: bool = env.bool("HTTPS", default=False)
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
-TRUSTED_PROXIES = environment.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
-METRICS_ALLOWED = environment.parse_networks(
+TRUSTED_PROXIES = settings_parsers.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
+METRICS_ALLOWED = settings_parsers.parse_networks(
     "METRICS_ALLOWED", env.list("METRICS_ALLOWED", default=["127.0.0.0/8", "::1"])
 )
 METRICS_DIR: str = env.str("METRICS_DIR", default="")  # metrics_shared.py reads it, before any settings
@@ -40,15 +40,17 @@ SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 # Where the data is: REDIS_URL, above, but for components placed elsewhere
 REDIS_COMPONENT_URLS: dict[str, str] = {
     component: url
-    for component in environment.COMPONENTS
+    for component in settings_parsers.COMPONENTS
     if (url := env.str(f"REDIS_{component.upper()}_URL", default=""))
 }
-MEMORY_RESERVE = environment.parse_bytes("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
-ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or environment.default_archive_url(REDIS_URL, BASE_DIR)
+MEMORY_RESERVE = settings_parsers.parse_bytes("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
+ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or settings_parsers.default_archive_url(REDIS_URL, BASE_DIR)
 
 
 def _read_count(name: str, default: int, lowest: int = 1) -> int:
-    return environment.require_at_least(name, environment.parse_int(name, env.str(name, default=str(default))), lowest)
+    return settings_parsers.require_at_least(
+        name, settings_parsers.parse_int(name, env.str(name, default=str(default))), lowest
+    )
 
 
 REQUIRE_REPLICAS = _read_count("REQUIRE_REPLICAS", 0, lowest=0)
@@ -69,8 +71,8 @@ PULL_THRESHOLD = _read_count("PULL_THRESHOLD", 0, lowest=0)  # followers; 0 = ev
 
 # Grants a minute by rule; None = no limit
 RATE_LIMITS: dict[str, int | None] = {
-    rule: environment.parse_rate(name, env.str(name, default=default))
-    for rule, default in environment.DEFAULT_RATE_LIMITS.items()
+    rule: settings_parsers.parse_rate(name, env.str(name, default=default))
+    for rule, default in settings_parsers.DEFAULT_RATE_LIMITS.items()
     for name in [f"RATE_LIMIT_{rule.upper()}"]
 }
 
@@ -125,7 +127,7 @@ TEMPLATES = [
 DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only one
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 _CACHE_URL = REDIS_COMPONENT_URLS.get("cache", "")
-CACHES = environment.build_cache_settings(_CACHE_URL or REDIS_URL, is_explicit=bool(_CACHE_URL))
+CACHES = settings_parsers.build_cache_settings(_CACHE_URL or REDIS_URL, is_explicit=bool(_CACHE_URL))
 DEFAULT_CHARSET = "utf-8"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 50

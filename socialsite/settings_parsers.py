@@ -1,7 +1,7 @@
-"""How the values of the environment become typed settings.
+"""Parse environment variables into typed settings.
 
-Pure functions of strings, so that settings.py stays a list and these are tested without a Django set up. Each
-refuses what it cannot read with one sentence that names the variable.
+These are pure functions, so that they are tested without Django's settings. An invalid value raises
+ImproperlyConfigured with a sentence that names the variable.
 """
 
 import re
@@ -25,7 +25,7 @@ DEFAULT_RATE_LIMITS = {
     "socket": "120/m",
     "address": "1200/m",
 }
-"""Rule -> grants a minute, as RATE_LIMIT_<RULE> would say it."""
+"""Rule -> requests per minute, in the format of RATE_LIMIT_<RULE>."""
 
 MEMORY_UNITS = {"": 1, "b": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 """The units of redis.conf."""
@@ -34,29 +34,29 @@ COMPONENTS = (
     "accounts", "sessions", "posts", "timelines", "public", "follows",
     "limits", "jobs", "live", "series", "search", "cache",
 )  # fmt: skip
-"""Families of keys placed together; each may have its own REDIS_<COMPONENT>_URL."""
+"""Groups of keys that are stored together. Each may have its own REDIS_<COMPONENT>_URL."""
 
 SINGLE_SERVER_SCHEMES = ("redis", "rediss", "unix")
 REPLICA_PARAMETERS = ("replica", "replicas")
-"""Query parameters of our URLs that a plain client does not know."""
+"""Query parameters of the site's URLs that redis-py does not support."""
 
 
 def parse_rate(name: str, text: str) -> int | None:
-    """Grants a minute from "30/m"; None for "off"."""
+    """Return the number of "30/m", or None for "off"."""
     if text.strip().lower() == "off":
         return None
-    found = re.fullmatch(r"\s*([1-9]\d{0,6})/m\s*", text)
-    if not found:
+    match = re.fullmatch(r"\s*([1-9]\d{0,6})/m\s*", text)
+    if not match:
         raise ImproperlyConfigured(f'{name} must be like "30/m" or "off", not "{text}".')
-    return int(found[1])
+    return int(match[1])
 
 
 def parse_bytes(name: str, text: str) -> int:
-    """Bytes from "16mb", with the units of redis.conf."""
-    found = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
-    if not found or found[2] not in MEMORY_UNITS:
+    """Return the bytes of "16mb", with the units of redis.conf."""
+    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
+    if not match or match[2] not in MEMORY_UNITS:
         raise ImproperlyConfigured(f'{name} must be a number of bytes such as "16mb", not "{text}".')
-    return int(found[1]) * MEMORY_UNITS[found[2]]
+    return int(match[1]) * MEMORY_UNITS[match[2]]
 
 
 def parse_int(name: str, text: str) -> int:
@@ -67,9 +67,9 @@ def parse_int(name: str, text: str) -> int:
 
 
 def find_unknown_redis_variables(names: Iterable[str]) -> list[str]:
-    """Variables that look like REDIS_<COMPONENT>_URL and place nothing."""
-    found = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)
-    return sorted(name for name, match in found if match and match[1].lower() not in COMPONENTS)
+    """Return variables that look like REDIS_<COMPONENT>_URL, but whose component is unknown."""
+    matches = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)
+    return sorted(name for name, match in matches if match and match[1].lower() not in COMPONENTS)
 
 
 def require_at_least(name: str, number: int, lowest: int) -> int:
@@ -79,7 +79,7 @@ def require_at_least(name: str, number: int, lowest: int) -> int:
 
 
 def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
-    """The CIDRs of trusted proxies; a plain address is a network of one."""
+    """Parse networks in CIDR notation. An address without a prefix length is a network of one address."""
     try:
         return [ip_network(text.strip()) for text in texts if text.strip()]
     except ValueError as error:
@@ -87,24 +87,24 @@ def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
 
 
 def read_secret_key(url: str) -> str:
-    """The key that quickstart keeps in an embedded server's directory; "" where there is none."""
+    """Return the secret key that quickstart stored in the directory of an embedded server, or ""."""
     scheme, _, directory = url.partition("://")
     file = Path(directory).expanduser() / "secret_key"
     return file.read_text().strip() if scheme == "embedded" and file.is_file() else ""
 
 
 def default_archive_url(url: str, base: Path) -> str:
-    """ARCHIVE_URL where none is given: a file in the data directory, made at its first use."""
+    """Return the ARCHIVE_URL if it is not set: a file in the data directory, created at its first use."""
     scheme, _, directory = url.partition("://")
     data = Path(directory).expanduser() if scheme == "embedded" else base / "data"
     return f"sqlite://{data / 'archive.sqlite3'}"
 
 
 def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, Any]]:
-    """CACHES on `url` where django-redis can speak to it, else in the process's own memory.
+    """Return Django's CACHES: on `url` if django-redis supports it, else in the memory of the process.
 
-    `chosen`: the address was given for the cache itself, so one that cannot serve is an error.
-    The cache may vanish at any moment and holds no pickles.
+    `is_explicit`: the URL was set for the cache, so that an unsupported URL raises ImproperlyConfigured. Cached data
+    may be lost at any time, and it is not pickled.
     """
     name = "REDIS_CACHE_URL" if is_explicit else "REDIS_URL"
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite import settings_parsers as environment
+from socialsite import settings_parsers
 from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.fanouts import read_fan_outs
@@ -229,7 +229,7 @@ async def test_what_cannot_be_read_hides_nothing_else(services: Services, world:
     """The outbox's server is away; the accounts still answer."""
     await world.person("alice")
     store = services.store
-    placed = {name: store.topology(name) for name in environment.COMPONENTS}
+    placed = {name: store.topology(name) for name in settings_parsers.COMPONENTS}
     store.set_topologies(store.topology("accounts"), {**placed, "jobs": Standalone("unix:///nowhere/redis.sock")})
     found = await read_dashboard(services)
     assert (found.outbox_depth, found.fan_outs, found.repair_counts, found.memory) == (None, None, None, None)

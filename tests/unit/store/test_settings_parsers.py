@@ -10,36 +10,36 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from socialsite import settings_parsers as environment
+from socialsite import settings_parsers
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_rate_is_grants_a_minute_or_off() -> None:
-    assert environment.parse_rate("RATE_LIMIT_POST", "30/m") == 30
-    assert environment.parse_rate("RATE_LIMIT_POST", "off") is None
+    assert settings_parsers.parse_rate("RATE_LIMIT_POST", "30/m") == 30
+    assert settings_parsers.parse_rate("RATE_LIMIT_POST", "off") is None
 
 
 @pytest.mark.parametrize("text", ["", "30", "30/h", "0/m", "-1/m", "30/m;", "many/m"])
 def test_another_rate_is_refused_by_name(text: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="RATE_LIMIT_POST must be like"):
-        environment.parse_rate("RATE_LIMIT_POST", text)
+        settings_parsers.parse_rate("RATE_LIMIT_POST", text)
 
 
 @pytest.mark.parametrize(
     ("text", "size"), [("0", 0), ("1024", 1024), ("16mb", 16 << 20), ("2 GB", 2 << 30), ("8kb", 8192)]
 )
 def test_memory_has_the_units_of_redis(text: str, size: int) -> None:
-    assert environment.parse_bytes("MEMORY_RESERVE", text) == size
+    assert settings_parsers.parse_bytes("MEMORY_RESERVE", text) == size
 
 
 def test_memory_in_percent_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured, match="MEMORY_RESERVE"):
-        environment.parse_bytes("MEMORY_RESERVE", "5%")
+        settings_parsers.parse_bytes("MEMORY_RESERVE", "5%")
 
 
 def test_a_plain_address_is_a_network_of_one() -> None:
-    assert environment.parse_networks("TRUSTED_PROXIES", ["10.0.0.0/8", " ::1", ""]) == [
+    assert settings_parsers.parse_networks("TRUSTED_PROXIES", ["10.0.0.0/8", " ::1", ""]) == [
         ip_network("10.0.0.0/8"),
         ip_network("::1/128"),
     ]
@@ -47,11 +47,11 @@ def test_a_plain_address_is_a_network_of_one() -> None:
 
 def test_a_name_is_no_network() -> None:
     with pytest.raises(ImproperlyConfigured, match="TRUSTED_PROXIES"):
-        environment.parse_networks("TRUSTED_PROXIES", ["proxy.example.org"])
+        settings_parsers.parse_networks("TRUSTED_PROXIES", ["proxy.example.org"])
 
 
 def test_the_cache_follows_a_single_server_without_our_own_parameters() -> None:
-    cache = environment.build_cache_settings("redis://10.0.0.1:6379/2?replica=10.0.0.2:6379", is_explicit=False)[
+    cache = settings_parsers.build_cache_settings("redis://10.0.0.1:6379/2?replica=10.0.0.2:6379", is_explicit=False)[
         "default"
     ]
     assert cache["LOCATION"] == "redis://10.0.0.1:6379/2"
@@ -60,7 +60,7 @@ def test_the_cache_follows_a_single_server_without_our_own_parameters() -> None:
 
 def test_the_cache_follows_sentinels() -> None:
     url = "redis+sentinel://user:secret@10.0.0.1:26379,[::1]:26380/main"
-    cache = environment.build_cache_settings(url, is_explicit=False)["default"]
+    cache = settings_parsers.build_cache_settings(url, is_explicit=False)["default"]
     assert cache["LOCATION"] == "redis://main/0"
     assert cache["OPTIONS"]["SENTINELS"] == [("10.0.0.1", 26379), ("::1", 26380)]
     assert (cache["OPTIONS"]["USERNAME"], cache["OPTIONS"]["PASSWORD"]) == ("user", "secret")
@@ -68,19 +68,19 @@ def test_the_cache_follows_sentinels() -> None:
 
 @pytest.mark.parametrize("url", ["embedded:///data", "redis+cluster://a:1,b:2", "redis+shards://a:1"])
 def test_elsewhere_the_cache_is_the_process_own_memory(url: str) -> None:
-    assert "locmem" in environment.build_cache_settings(url, is_explicit=False)["default"]["BACKEND"]
+    assert "locmem" in settings_parsers.build_cache_settings(url, is_explicit=False)["default"]["BACKEND"]
 
 
 def test_a_cluster_chosen_for_the_cache_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured, match="REDIS_CACHE_URL"):
-        environment.build_cache_settings("redis+cluster://a:1", is_explicit=True)
+        settings_parsers.build_cache_settings("redis+cluster://a:1", is_explicit=True)
 
 
 def test_a_kept_secret_key_belongs_to_its_own_directory(tmp_path: Path) -> None:
     (tmp_path / "secret_key").write_text("kept\n")
-    assert environment.read_secret_key(f"embedded://{tmp_path}") == "kept"
-    assert environment.read_secret_key(f"embedded://{tmp_path / 'other'}") == ""
-    assert environment.read_secret_key(f"unix://{tmp_path}") == ""
+    assert settings_parsers.read_secret_key(f"embedded://{tmp_path}") == "kept"
+    assert settings_parsers.read_secret_key(f"embedded://{tmp_path / 'other'}") == ""
+    assert settings_parsers.read_secret_key(f"unix://{tmp_path}") == ""
 
 
 def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -119,8 +119,8 @@ def test_the_example_names_every_variable_the_settings_read() -> None:
     text = (ROOT / ".env.example").read_text()
     source = (ROOT / "socialsite" / "settings.py").read_text()
     read = set(re.findall(r'(?:env\.\w+|_count)\(\s*"([A-Z_]+)"', source))
-    read |= {f"RATE_LIMIT_{rule.upper()}" for rule in environment.DEFAULT_RATE_LIMITS}
-    read |= {f"REDIS_{component.upper()}_URL" for component in environment.COMPONENTS}
+    read |= {f"RATE_LIMIT_{rule.upper()}" for rule in settings_parsers.DEFAULT_RATE_LIMITS}
+    read |= {f"REDIS_{component.upper()}_URL" for component in settings_parsers.COMPONENTS}
     named = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
     assert read - named == set()
     assert named - read == set()
