@@ -27,6 +27,7 @@ from socialsite import settings_parsers
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.replies import parse_info
+from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.posts.archive import InvalidArchiveUrl
 
@@ -127,9 +128,7 @@ async def _check_node(node: Node) -> Sequence[CheckMessage]:
 
 
 async def _check_partitions(store: Store) -> list[CheckMessage]:
-    from socialsite.startup import partitions_key  # the composition root knows every app; this module loads early
-
-    key = partitions_key()
+    key = keys.follow_partitions()
     partitions = await store.node(key).execute("GET", key)
     if partitions is None or int(partitions) == settings.FOLLOW_PARTITIONS:
         return []

@@ -19,7 +19,7 @@ from socialsite.container import Services
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
-from socialsite.store import CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store import CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import parse_info
 from timelines import keys
@@ -154,18 +154,13 @@ async def _read_version(node: Node) -> str | None:
     return parse_info(info)["redis_version"]
 
 
-def partitions_key() -> Key:
-    """STRING: the number of follow partitions, recorded at the first start, checked at every other."""
-    return Key("follows", tag="map", name="partitions")
-
-
 async def check_partitions(store: Store, follows: int, profiles: int = 1) -> None:
     """Record the numbers of partitions, or compare them with the recorded numbers, since keys contain them.
 
     Raises WrongPartitions if a number differs.
     """
     keys_by_setting = {
-        "FOLLOW_PARTITIONS": (partitions_key(), follows),
+        "FOLLOW_PARTITIONS": (keys.follow_partitions(), follows),
         "PROFILE_PARTITIONS": (keys.author_feed_partitions(), profiles),
     }
     for setting, (key, partitions) in keys_by_setting.items():

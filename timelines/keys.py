@@ -225,6 +225,11 @@ def public_timeline() -> Key:
 # Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, "p7".
 
 
+def follow_partitions() -> Key:
+    """STRING: the number of follow partitions. Recorded at the first start and compared at every other."""
+    return Key("follows", tag="map", name="partitions")
+
+
 @cached_key
 def following(tag: str, account_id: int) -> Key:
     """ZSET: id of an account that `account_id` follows -> ms. FOLLOWING_CAP over all partitions.

@@ -20,14 +20,15 @@ from socialsite.migration.errors import RepartitionUnfinished
 from socialsite.migration.estimate import Estimate
 from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
 from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily
-from socialsite.startup import component_urls, partitions_key
+from socialsite.startup import component_urls
 from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 from socialsite.store.factory import COMPONENTS, create_topology
+from timelines import keys
 
 BYTES_PER_MB = 1_000_000
 MAX_PARTITIONS = 4_096
-FOLLOW_EDGES = EdgeFamily("follows", {"following": "followers", "members": "listed"}, partitions_key())
+FOLLOW_EDGES = EdgeFamily("follows", {"following": "followers", "members": "listed"}, keys.follow_partitions())
 
 
 class Command(SiteCommand):
