@@ -1,4 +1,4 @@
-/** Small things done in place instead of by a new page: deleting, following, more entries, closing a menu. */
+/** Actions without a new page: deleting, following, loading more entries, closing a menu. */
 
 import { page, postsIn, send } from "./send.js";
 import { focusPost, takeOut } from "./timeline.js";
@@ -15,7 +15,7 @@ async function deletePost(button) {
   } else toast(data.message || word("notDone"));
 }
 
-/** Follow or unfollow, then take the fresh button and counts from the page itself. */
+/** Follow or unfollow, then replace the button and the counts by those of a fresh page. */
 async function follow(button) {
   const { ok, data } = await send(button.formAction);
   if (!ok) return toast(data.message || word("notDone"));
@@ -26,12 +26,12 @@ async function follow(button) {
     const put = document.importNode(other, true);
     button.replaceWith(put);
     put.focus();
-  } else takeOut(button); // a suggestion that was taken
+  } else takeOut(button); // an accepted suggestion
   const counted = fresh.querySelector(".counts");
   if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
 }
 
-/** Append the older page below; the address stays, and so does the reader's place. */
+/** Append the next older page. The address and the scroll position stay. */
 async function more(link) {
   const list = document.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
   const found = await page(link.href);
@@ -43,7 +43,7 @@ async function more(link) {
     .map((item) => document.importNode(item, true));
   list.append(...items);
   sayTimes(list);
-  const hadFocus = link === document.activeElement; // else it came by itself, and whoever reads on is left alone
+  const hadFocus = link === document.activeElement; // loaded automatically otherwise: do not move focus
   const next = found.querySelector('a[rel="next"]');
   const pager = link.closest(".pager");
   if (next) link.replaceWith(document.importNode(next, true));
@@ -53,7 +53,7 @@ async function more(link) {
   document.dispatchEvent(new Event("posts:more"));
 }
 
-/** Do `act` once at a time; when it fails, let the browser do it the plain way. */
+/** Run `act` once at a time. If it fails, submit the form without JavaScript. */
 async function inPlace(element, act, plain) {
   if (element.ariaBusy === "true") return;
   element.ariaBusy = "true";
@@ -90,7 +90,7 @@ function onEscape(event) {
   menu.querySelector("summary").focus();
 }
 
-/** A password can be looked at before it is sent. */
+/** A button shows the password in its field. */
 function addReveal(input) {
   const button = document.createElement("button");
   button.type = "button";

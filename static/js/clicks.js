@@ -1,4 +1,4 @@
-/** Tells the site that a link of somebody else's post is followed. The link leads straight to its target. */
+/** Counts clicks on links of other authors' posts. The links lead directly to their targets. */
 
 import { send, shownId } from "./send.js";
 
@@ -11,5 +11,5 @@ function onClick(event) {
 
 export function countClicks() {
   document.addEventListener("click", onClick);
-  document.addEventListener("auxclick", onClick); // the middle button: a new tab
+  document.addEventListener("auxclick", onClick); // the middle button opens a new tab
 }

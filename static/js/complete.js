@@ -1,15 +1,15 @@
 /**
- * Completing @handles and #hashtags in a text box: a list below it, by keyboard, pointer and screen reader.
- * Nothing is chosen unless it was gone to, so Enter and Tab keep their meaning for whoever types on.
+ * Autocompletes @handles and #hashtags in a text box with a list below it, for keyboard, pointer and screen reader.
+ * No option is preselected, so Enter and Tab keep their usual effect.
  */
 
 import { word } from "./words.js";
 
-// Where the site itself finds mentions and hashtags; after @ stands a handle or a name, in any script.
+// As the server finds mentions and hashtags, but after @ also the start of a name in any script.
 const BEGUN =
   /(?:^|[^A-Za-z0-9_!@＠#＃$%&*/])([@＠][\p{L}\p{M}\p{N}_]{1,30})$|(?:^|[^\p{L}\p{M}\p{N}_&/])([#＃][\p{L}\p{M}\p{N}_]{1,100})$/u;
 const PAUSE_MS = 120;
-const kept = new Map(); // answers of this page, by what was asked
+const kept = new Map(); // query -> options, for this page
 
 class Completion {
   #timer = 0;
@@ -42,7 +42,7 @@ class Completion {
     this.text.addEventListener("compositionend", () => this.#look());
     this.text.addEventListener("click", () => this.close());
     this.text.addEventListener("blur", () => this.close());
-    this.text.form.addEventListener("submit", () => this.close()); // by keys: the text keeps the focus
+    this.text.form.addEventListener("submit", () => this.close()); // submitted by keyboard
     this.text.addEventListener("keydown", (event) => this.#keyed(event), true);
     this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the text keeps the focus
     this.list.addEventListener("click", (event) => {
@@ -67,7 +67,7 @@ class Completion {
     const [, handle, tag] = (selectionStart === selectionEnd && BEGUN.exec(value.slice(0, selectionStart))) || [];
     const begun = handle ?? tag;
     if (!begun) return this.close();
-    this.#begun = begun; // what a choice replaces, also from a list that is a letter old
+    this.#begun = begun; // the text that a chosen option replaces
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#ask(begun), PAUSE_MS);
   }
@@ -119,12 +119,12 @@ class Completion {
     const end = this.text.selectionStart;
     this.text.setRangeText(`${dataset.text} `, end - this.#begun.length, end, "end");
     this.close();
-    this.text.dispatchEvent(new Event("input", { bubbles: true })); // counted, and kept as a draft
+    this.text.dispatchEvent(new Event("input", { bubbles: true })); // update the count and the draft
     this.close();
   }
 }
 
-/** [{text, name}], or null where the site did not say: then there is no list. */
+/** Return [{text, name}], or null after an error: then no list is shown. */
 async function fetched(begun, signal) {
   try {
     const path = `/search/complete/?q=${encodeURIComponent(begun)}`;

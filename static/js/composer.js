@@ -1,6 +1,6 @@
 /**
- * Writing: the count as the server counts, a draft that survives, sending without leaving the page.
- * Without this script the same form posts as it stands.
+ * The form for posts: counts characters as the server does, stores drafts, publishes without a new page.
+ * Without this script the browser submits the form.
  */
 
 import { page, postOf, send } from "./send.js";
@@ -9,9 +9,9 @@ import { toast } from "./toast.js";
 import { word } from "./words.js";
 
 const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
-const NEARLY = 20; // from here on the count is read out
+const NEARLY = 20; // remaining characters from which screen readers announce the count
 
-/** Graphemes of the text as the server keeps it: NFC, line breaks as one, no blank ends. */
+/** Count graphemes of the text as the server stores it: NFC, one character per line break, trimmed. */
 export function graphemes(text) {
   const kept = text.replace(/\r\n?/g, "\n").normalize("NFC").trim();
   return segmenter ? [...segmenter.segment(kept)].length : [...kept].length;
@@ -19,7 +19,7 @@ export function graphemes(text) {
 
 const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
-/** Text kept on this device, where it may be kept. */
+/** Drafts in localStorage, if it is allowed. */
 const drafts = {
   read: (name) => attempt(() => localStorage.getItem(name)) ?? "",
   write: (name, text) => attempt(() => (text ? localStorage.setItem(name, text) : localStorage.removeItem(name))),
@@ -29,7 +29,7 @@ function attempt(act) {
   try {
     return act();
   } catch {
-    return null; // storage is full or forbidden: the page works without
+    return null; // storage is full or forbidden: continue without a draft
   }
 }
 
@@ -45,7 +45,7 @@ class Composer {
     this.max = Number(this.text.dataset.max);
     const about = form.elements.namedItem("in_reply_to")?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
-    this.sentAs = `${this.draft}:key`; // of the draft as it was sent last: perhaps only the answer was lost
+    this.sentAs = `${this.draft}:key`; // key of the last request: perhaps only its response was lost
   }
 
   start() {
@@ -98,7 +98,7 @@ class Composer {
     if (this.button.ariaDisabled === "true") return;
     if (this.left < 0) {
       this.#say(word("over", -this.left));
-      this.count.hidden = true; // it says the same
+      this.count.hidden = true; // the error says the same
       this.focus();
       return;
     }
@@ -111,9 +111,9 @@ class Composer {
     else this.#refused(status, data);
   }
 
-  /** The key stays for another try: if the first one did arrive, the second changes nothing. */
+  /** The key stays for a retry: if the first request was processed, the second has no effect. */
   #refused(status, data) {
-    // Used for another text, or for a post that was deleted since: the next try is a new post.
+    // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     if (status === 401) this.#say(word("signedOut"));
     else this.#say(data.fields?.text || data.message || word("notSent"));
@@ -122,15 +122,15 @@ class Composer {
 
   async #published(post, sent) {
     this.key.value = freshKey();
-    if (this.text.value === sent) this.text.value = ""; // else the reader is writing on already
+    if (this.text.value === sent) this.text.value = ""; // otherwise the user has typed more
     this.#say("");
     this.#changed();
     toast(word("published"));
-    await showPost(post).catch(() => {}); // it is published; the next page shows it
+    await showPost(post).catch(() => {}); // published: the next page shows it
   }
 }
 
-/** Fetch a post's entry from its own page: it comes with what its author may do. */
+/** Fetch a post's entry from its page, which includes the author's actions. */
 async function showPost({ id, url }) {
   const article = postOf(await page(url), String(id));
   if (!article) return;

@@ -1,4 +1,4 @@
-/** Single keys for those who like them. They can be turned off in the dialog that `?` opens. */
+/** Keyboard shortcuts. The dialog that `?` opens turns them off. */
 
 import { postsIn } from "./send.js";
 import { focusPost } from "./timeline.js";
@@ -13,7 +13,7 @@ const isOff = () => {
   }
 };
 
-/** Move to the post `step` places from the one that has focus, or from the first one in sight. */
+/** Move focus by `step` posts from the focused post, or from the first visible one. */
 function walk(step) {
   const all = postsIn(document);
   const at = all.indexOf(document.activeElement?.closest("article[data-post-id]"));

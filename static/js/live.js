@@ -1,7 +1,7 @@
 /**
- * New entries, live. They are held until the reader asks for them, so nothing moves under the eyes; only one's own
- * new posts and boosts go in at once, on the page where they were made, and so does what takes the place of a boost that
- * was withdrawn. What was missed for good becomes a gap: a row that says so and loads it.
+ * Live entries. They are queued until the reader shows them, so that the page does not move. Inserted at once are only
+ * the reader's own new posts and boosts from this page, and the replacement of a deleted boost. If entries were missed,
+ * a gap is inserted: a row that loads them.
  */
 
 import { isBoostedHere, showCounts } from "./reactions.js";
@@ -12,15 +12,15 @@ import { sayInTitle } from "./title.js";
 import { clearToast, toast } from "./toast.js";
 import { number, word } from "./words.js";
 
-const MOST_HELD = 200; // above, the pill opens the page anew
+const MOST_HELD = 200; // with more, the pill reloads the page
 const MOST_WATCHED = 100;
-const VACANT = 5000; // ms in which the next boost takes the place of one that was withdrawn
+const VACANT = 5000; // ms after a deletion in which the next boost replaces it
 
 class Live {
   #held = new Map(); // id -> html
   #gaps = [];
-  #counts = new Map(); // post id -> the last word about its numbers
-  #vacant = new Map(); // what a boost showed that went -> when
+  #counts = new Map(); // post id -> its newest counts
+  #vacant = new Map(); // original of a deleted boost -> time of the deletion
   #overflow = false;
   #isDown = false;
 
@@ -41,7 +41,7 @@ class Live {
     document.addEventListener("posts:more", () => this.#watch());
   }
 
-  // What the subscription reports
+  // Called by the subscription
 
   message(message) {
     if (message.type === "entry") this.#hold(message);
@@ -66,7 +66,7 @@ class Live {
     toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
   }
 
-  /** Of the entries nearest to what the reader looks at, be they old or new. What was deleted meanwhile is answered. */
+  /** Watch the entries nearest to the visible ones. The server reports which were deleted meanwhile. */
   #watch() {
     const away = (post) => Math.abs(post.getBoundingClientRect().top);
     const near = postsIn(this.timeline.list).flatMap((post) => [shownId(post), post.dataset.postId].map((id) => [away(post), id]));
@@ -74,7 +74,7 @@ class Live {
     if (ids.length) this.subscription.tell({ type: "watch", ids });
   }
 
-  /** Entries that are held were rendered before: they get the number when they are shown. */
+  /** Queued entries were rendered earlier: they get the counts when they are shown. */
   #count(message) {
     this.#counts.set(String(message.id), message);
     showCounts(message);
@@ -93,7 +93,7 @@ class Live {
     this.#showPill();
   }
 
-  /** A boost by a button of this page, or in the place of another boost: in at once, like a post of its composer. */
+  /** Is it a boost by a button of this page, or the replacement of another boost? Then it is inserted at once. */
   #isDue(html, author) {
     const [article] = postsIn(parse(html));
     const boostOf = article?.dataset.boostOf;
@@ -104,7 +104,7 @@ class Live {
     return true;
   }
 
-  /** Below the last entry of a page that goes on elsewhere: it is found there. */
+  /** Is it older than the last entry of a page that has an older page? Then that page contains it. */
   #isTooOld(id) {
     const oldest = postsIn(this.timeline.list).at(-1)?.dataset.postId;
     return Boolean(oldest && document.querySelector('a[rel="next"]') && Number(id) < Number(oldest));
@@ -146,7 +146,7 @@ class Live {
     this.#counts.forEach(showCounts);
     for (const after of this.#gaps) {
       const row = this.#gapRow(after);
-      if (row === this.timeline.list.firstElementChild) await this.#fill(row); // nothing newer: begin with the newest page
+      if (row === this.timeline.list.firstElementChild) await this.#fill(row); // nothing newer: start with the newest page
     }
     this.#held.clear();
     this.#watch();
@@ -158,7 +158,7 @@ class Live {
     if (first) focusPost(first, { preventScroll: true });
   }
 
-  // Gaps: filled from either end, one page at a time, until both meet
+  // Gaps: loaded from either end, page by page, until both ends meet
 
   #gapRow(after) {
     const row = document.createElement("li");
@@ -200,7 +200,7 @@ class Live {
     const missing = articles.map((article) => [article, Number(article.dataset.postId)]).filter(([, id]) => id > after && id < above);
     if (upward && missing.length) {
       row.dataset.gapAfter = missing[0][1];
-      missing.reverse(); // each goes directly below the row
+      missing.reverse(); // each is inserted directly below the row
     }
     const added = missing.filter(([article]) => this.timeline.insert(article, upward ? row : null)).map(([, id]) => String(id));
     const goesOn = found.querySelector(`a[rel="${upward ? "prev" : "next"}"]`);
@@ -210,7 +210,7 @@ class Live {
   }
 }
 
-/** The button that shows what is new. */
+/** The button that shows queued entries. */
 export function makePill(region, show) {
   const pill = document.getElementById("pill").content.firstElementChild.cloneNode(true);
   pill.addEventListener("click", show);

@@ -1,6 +1,6 @@
 /**
- * The number of unread notifications on every page, and the page of notifications itself. New ones raise the number at
- * once; what the site counts corrects it a moment later, when the page is looked at again, and after it was read.
+ * The number of unread notifications on every page, and the notifications page. A new notification increases the number
+ * at once. The server's count replaces it a moment later, when the page becomes visible, and after reading.
  */
 
 import { send } from "./send.js";
@@ -9,8 +9,8 @@ import { sayInTitle } from "./title.js";
 import { number } from "./words.js";
 
 const MOST = 99;
-const SOON = 1500; // ms; several new ones are one question
-const SEEN = 1000; // so long the page of notifications is looked at before it counts as read
+const SOON = 1500; // ms; several new notifications cause one request
+const SEEN = 1000; // ms for which the notifications page is visible before it counts as read
 
 class Badge {
   #count = 0;
@@ -20,7 +20,7 @@ class Badge {
   constructor(link) {
     this.box = link.querySelector("[data-badge]");
     this.fresh = document.querySelector("[data-fresh-notifications]");
-    const newest = link.dataset.notifications || undefined; // none on the answer to a form: nobody counted
+    const newest = link.dataset.notifications || undefined; // absent on the response to a form, which has no count
     this.subscription = new Subscription("notifications", newest, this);
     const shown = this.box.textContent;
     this.#say(shown.endsWith("+") ? MOST + 1 : Number(shown));
@@ -69,11 +69,11 @@ class Badge {
       const answer = await fetch("/notifications/unread/", { headers: { Accept: "application/json" } });
       if (answer.ok) this.#say((await answer.json()).unread);
     } catch {
-      // the next message or look asks again
+      // the next message or visit tries again
     }
   }
 
-  /** The rows stay marked as new until the page is opened again: one sees what is. */
+  /** Rows stay marked as new until the page is loaded again. */
   #readWhenSeen(form) {
     const read = async () => {
       if (document.hidden) return;

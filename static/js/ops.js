@@ -1,4 +1,4 @@
-/** The dashboard of staff renews itself: the same page, of which one part is taken. It stops when nobody looks. */
+/** Refreshes the staff dashboard: loads the page and replaces one part. Pauses while the page is hidden. */
 
 import { page } from "./send.js";
 import { sayTimes } from "./times.js";
@@ -7,7 +7,7 @@ const EVERY_MS = 5_000;
 const box = document.getElementById("ops-live");
 const renews = document.querySelector("[data-renew]");
 
-/** Not while somebody works in it: focus and selections would be lost. */
+/** Replacing the part would lose focus and selections in it. */
 function isIdle() {
   const selected = document.getSelection();
   return !box.contains(document.activeElement) && (selected.isCollapsed || !box.contains(selected.anchorNode));
@@ -21,7 +21,7 @@ async function renew() {
       sayTimes(box);
       box.ariaBusy = "false";
     } catch {
-      box.ariaBusy = "true"; // what stands there is old; the next turn tries again
+      box.ariaBusy = "true"; // the shown values are old; the next refresh tries again
     }
   }
   setTimeout(renew, EVERY_MS);

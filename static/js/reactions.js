@@ -1,6 +1,6 @@
 /**
- * Boost, like and bookmark in place: shown at once, said to the site, and corrected by its answer. What is clicked
- * while an answer is awaited is said after it. Every showing of a post, also by boosts, has the same state.
+ * Boost, like and bookmark without a new page: shown at once, sent, and corrected by the response. A click during a
+ * request is sent after it. All entries that show a post, boosts too, have the same state.
  */
 
 import { send, showingsOf, shownId } from "./send.js";
@@ -8,17 +8,17 @@ import { takeOut } from "./timeline.js";
 import { toast } from "./toast.js";
 import { number, word } from "./words.js";
 
-const STATES = { like: "liked", boost: "boosted", bookmark: "bookmarked" }; // as `viewer` of the answers calls them
+const STATES = { like: "liked", boost: "boosted", bookmark: "bookmarked" }; // names in `viewer` of the JSON
 const busy = new Set();
 const boosted = new Set();
 
-/** By a button of this page, which was not pressed again since. */
+/** Was the post boosted by a button of this page, and not unboosted since? */
 export const isBoostedHere = (id) => boosted.has(id);
 
 const buttonOf = (article, act) => article.querySelector(`:scope > .post-actions [data-act="${act}"]`);
 const isOn = (button) => button.ariaPressed === "true";
 
-/** Say the state on every showing; `counting` changes the number with it, until the site says what it is. */
+/** Show the state in every entry. `counting` changes the number until the server's count arrives. */
 function paint(id, act, on, counting = true) {
   for (const article of showingsOf(document, id)) {
     const button = buttonOf(article, act);
@@ -32,7 +32,7 @@ function paint(id, act, on, counting = true) {
   }
 }
 
-/** Fresh numbers on every showing of the post. */
+/** Show new counts in every entry of the post. */
 export function showCounts({ id, counts }) {
   for (const article of showingsOf(document, String(id))) {
     for (const [name, count] of Object.entries(counts)) {
@@ -42,7 +42,7 @@ export function showCounts({ id, counts }) {
   }
 }
 
-/** The answer is the original as it is now. */
+/** The response is the original post in its new state. */
 function settle(id, { counts, viewer }) {
   if (!viewer) return;
   for (const [act, name] of Object.entries(STATES)) if (!busy.has(`${id} ${act}`)) paint(id, act, viewer[name], false);
@@ -76,7 +76,7 @@ async function react(button) {
 export function enhanceReactions() {
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button[data-act]");
-    if (!button || document.body.dataset.signedIn !== "yes") return; // signed out, the form leads to the log-in
+    if (!button || document.body.dataset.signedIn !== "yes") return; // for visitors the form leads to the log-in page
     event.preventDefault();
     react(button);
   });

@@ -1,10 +1,10 @@
-/** How far somebody has read is told to the site; older posts come by themselves, a few pages at a time. */
+/** Sends how far the reader has read, and loads older pages automatically, a few at a time. */
 
 import { postsIn, send } from "./send.js";
 
-const SEEN = 1000; // ms in sight before a post counts as read
+const SEEN = 1000; // ms for which a post is visible before it counts as read
 const PAUSE = 2000;
-const PAGES = 4; // that come by themselves; then the link waits, so that what stands below it can be reached
+const PAGES = 4; // loaded automatically; then the link stays, so that the end of the page can be reached
 const SCROLL = "scroll";
 
 function keepPlace(list) {
@@ -40,7 +40,7 @@ const stored = (value) => {
     if (value) localStorage.setItem(SCROLL, value);
     return localStorage.getItem(SCROLL);
   } catch {
-    return null; // nothing may be kept on this device
+    return null; // storage is forbidden
   }
 };
 

@@ -1,11 +1,11 @@
-/** Talking to the site: actions as JSON, pages as HTML whose posts can be taken out. */
+/** Requests: actions answer with JSON, pages with HTML from which posts are taken. */
 
 const token = () => document.querySelector("#post-actions [name=csrfmiddlewaretoken]")?.value ?? "";
 
 /**
- * POST an action. Never throws: no answer at all is {ok: false, status: 0}.
+ * POST an action. Never throws: without a response it returns {ok: false, status: 0}.
  * @param {Record<string, string> | FormData} fields
- * @param {RequestInit} how `keepalive` lets it finish while the page goes away
+ * @param {RequestInit} how `keepalive` completes the request after the page is closed
  */
 export async function send(path, fields = {}, how = {}) {
   try {
@@ -19,24 +19,24 @@ export async function send(path, fields = {}, how = {}) {
   }
 }
 
-/** The document of a page of this site. Throws when there is none. */
+/** Fetch a page of this site as a document. Throws after an error. */
 export async function page(path) {
   const answer = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
   if (!answer.ok) throw new Error(`${answer.status}`);
   return parse(await answer.text());
 }
 
-/** HTML as a document of its own: nothing in it runs. */
+/** Parse HTML as a separate document, in which no script runs. */
 export const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 
 export const postsIn = (root) => [...root.querySelectorAll("article[data-post-id]")];
 
 export const postOf = (root, id) => root.querySelector(`article[data-post-id="${CSS.escape(id)}"]`);
 
-/** The post that an entry shows: the original of a boost. */
+/** Return the id of the post that an entry shows: of a boost, the original. */
 export const shownId = ({ dataset }) => dataset.boostOf ?? dataset.postId;
 
-/** The entries that show a post, by themselves or by a boost. */
+/** Return the entries that show a post, directly or as a boost. */
 export function showingsOf(root, id) {
   const escaped = CSS.escape(id);
   return root.querySelectorAll(`article[data-boost-of="${escaped}"], article[data-post-id="${escaped}"]`);

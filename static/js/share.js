@@ -1,4 +1,4 @@
-/** On a post's own page: a button that copies its address, where the browser lets a page do that. */
+/** A button on a post's page that copies its URL, if the browser allows it. */
 
 import { toast } from "./toast.js";
 import { word } from "./words.js";

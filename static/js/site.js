@@ -1,4 +1,4 @@
-/** What the pages do beyond HTML. Each part looks for its own hooks; everything works without any of them. */
+/** Starts all parts. Each part finds its elements itself; every page works without JavaScript. */
 
 import { enhanceActions } from "./actions.js";
 import { countClicks } from "./clicks.js";

@@ -1,15 +1,14 @@
 /**
- * The page's one socket, and the timelines that its parts hear of on it. It comes back by itself: after a loss, after
- * sleep, out of the back-forward cache, whatever was missed is asked for by the last id of each timeline. The cursor
- * is the truth, a message only a hint.
+ * The page's socket with the subscriptions of its parts. It reconnects after a lost connection, after sleep, and from
+ * the back-forward cache, and then subscribes with the last id of each timeline, so that missed entries are replayed.
  */
 
 const FIRST_WAIT = 1000; // ms; doubled with each failure
 const LONGEST_WAIT = 60_000;
-const DOUBTS = [1000, 4000]; // ms; the first suffices, unless the answer is slow
+const DOUBTS = [1000, 4000]; // ms to wait for an answer: the first is enough unless it is slow
 const TICK = 5000;
 const ASLEEP = 20_000; // a tick this late means that the machine slept
-const SILENCE = 120_000; // after so long without a message the connection is asked for a sign
+const SILENCE = 120_000; // ms without a message after which the connection is tested
 const PATIENCE = 10_000;
 const SIGNED_OUT = 4401;
 const TOO_MANY = 4429;
@@ -31,7 +30,7 @@ class Connection {
     this.#subscriptions.add(subscription);
     if (this.#isStarted) return this.#subscribe(subscription);
     this.#isStarted = true;
-    queueMicrotask(() => this.#start()); // by then all parts of the page have said what they want to hear of
+    queueMicrotask(() => this.#start()); // by then all parts of the page have subscribed
   }
 
   #start() {
@@ -40,12 +39,12 @@ class Connection {
     addEventListener("online", () => this.resume());
     addEventListener("offline", () => this.#each((listener) => listener.down()));
     document.addEventListener("visibilitychange", () => document.hidden || this.#tick());
-    // A page in the back-forward cache must hold no socket.
+    // A page with an open socket cannot enter the back-forward cache.
     addEventListener("pagehide", () => this.#drop());
     addEventListener("pageshow", (event) => event.persisted && this.resume());
   }
 
-  /** Start over from the last id: what was missed is replayed, what is known is dropped by its id. */
+  /** Reconnect with the last ids: missed entries are replayed, known ones are ignored by id. */
   resume() {
     if (this.#over) return;
     this.#drop();
@@ -77,7 +76,7 @@ class Connection {
     socket.onclose = (event) => socket === this.#socket && this.#closed(event.code);
   }
 
-  /** What names a timeline is for whoever asked for it, anything else for all. */
+  /** Messages with a timeline go to its subscriptions, others to all. */
   #hear(message) {
     this.#heard = Date.now();
     this.#asked = 0;
@@ -99,7 +98,7 @@ class Connection {
     if (code === "rate_limited") this.#later(LONGEST_WAIT, () => this.#subscribeAll());
   }
 
-  /** The session ended, but this browser may have a new one soon: the answer to a new password brings it. */
+  /** The session ended. The browser may get a new one soon, with the response to a password change. */
   #doubt() {
     const now = Date.now();
     if (now - this.#doubted > LONGEST_WAIT) this.#doubts = 0;
@@ -119,7 +118,7 @@ class Connection {
     this.#later(wait, () => this.#connect());
   }
 
-  /** At a random moment of the second half, so that a restarted site is not met by everybody at once. */
+  /** Wait randomly between half and all of the time, so that clients do not reconnect at the same moment. */
   #later(wait, act) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(act, wait * (0.5 + Math.random() / 2));
@@ -129,7 +128,7 @@ class Connection {
     const now = Date.now();
     const late = now - this.#ticked;
     this.#ticked = now;
-    if (this.#over || document.hidden) return; // hidden pages tick slowly; the first visible tick judges
+    if (this.#over || document.hidden) return; // timers of hidden pages are slow; the first tick of a visible page decides
     const unanswered = this.#asked && now - this.#asked > PATIENCE;
     if (late > ASLEEP || unanswered) this.resume();
     else if (this.#socket && !this.#asked && now - this.#heard > SILENCE) {
@@ -141,7 +140,7 @@ class Connection {
   #drop() {
     clearTimeout(this.#timer);
     const socket = this.#socket;
-    this.#socket = null; // first, so that its close is not taken for a failure
+    this.#socket = null; // before the close, so that it does not count as a failure
     this.#asked = 0;
     this.#heard = Date.now();
     socket?.close();
@@ -159,7 +158,7 @@ const connection = new Connection();
 export class Subscription {
   /**
    * @param {string} timeline
-   * @param {string | undefined} after the newest id on the page; without one, from now on
+   * @param {string | undefined} after the newest id on the page; undefined: only new entries
    * @param {{message(m: object): void, up(): void, down(): void, signedOut(): void}} listener
    */
   constructor(timeline, after, listener) {
@@ -172,7 +171,7 @@ export class Subscription {
     connection.add(this);
   }
 
-  /** Remember the newest id, whatever order they come in. */
+  /** Store the newest id, in any order of arrival. */
   saw(id) {
     if (Number(id) > Number(this.last)) this.last = id;
   }

@@ -1,6 +1,6 @@
 /**
- * An open thread: its numbers change live, and new replies wait behind a pill. Which ones they are, and where they
- * belong in the conversation, is read from the page itself when they are asked for.
+ * An open thread with live counts. New replies are announced by a pill, which loads the page and inserts them at their
+ * places in the conversation.
  */
 
 import { makePill } from "./live.js";
@@ -14,14 +14,14 @@ import { word } from "./words.js";
 const MOST_WATCHED = 100;
 
 class Thread {
-  #counted = new Map(); // post id -> replies that are shown or were offered
+  #counted = new Map(); // post id -> number of replies shown or announced
   #fresh = 0;
 
   constructor(list) {
     this.list = list;
     this.region = document.querySelector("[data-live-region]");
     const { author } = document.querySelector(".thread-post article").dataset;
-    // The author's profile is what everybody may listen to; only the numbers of the posts on this page matter.
+    // Every reader may subscribe to the author's profile; only the counts of posts on this page are used.
     this.subscription = new Subscription(`profile:${author}`, undefined, this);
   }
 
@@ -56,7 +56,7 @@ class Thread {
     if (posts.length) this.subscription.tell({ type: "watch", ids: posts.map(shownId) });
   }
 
-  /** One's own reply stands on the page already: the composer has put it there. */
+  /** The composer has inserted the reader's own reply already. */
   #offer() {
     const own = this.list.querySelectorAll(":scope > li.fresh:not([data-known])").length;
     const count = this.#fresh - own;
@@ -80,7 +80,7 @@ class Thread {
     if (added[0]) focusPost(added[0]);
   }
 
-  /** Put what is missing behind what stands before it there. */
+  /** Insert each missing post after the post that precedes it on the loaded page. */
   #take(items) {
     let before = null;
     const added = [];

@@ -1,5 +1,5 @@
 /**
- * The entries of one `<ol>`: put in by id (newest first), never twice, taken out with care for focus.
+ * The entries of one `<ol>`: inserted by id (newest first), never twice, and removed without losing focus.
  * Ids are below 2^53, so numbers compare them exactly.
  */
 
@@ -19,7 +19,7 @@ export class Timeline {
     return this.#gone.has(id) || postOf(this.list, id) !== null;
   }
 
-  /** Put one entry in its place, or directly below a row; false when it stands there already or was deleted. */
+  /** Insert an entry by id, or directly below a row. Returns false if it is there already or was deleted. */
   insert(article, row = null) {
     const id = article.dataset.postId;
     if (this.has(id) || this.#gone.has(article.dataset.boostOf)) return false;
@@ -31,19 +31,19 @@ export class Timeline {
     return true;
   }
 
-  /** A row below everything newer than `after`: the place of posts that are not shown. */
+  /** Insert a row below all entries newer than `after`: a gap. */
   insertGap(row, after) {
     row.dataset.gapAfter = after;
     this.#place(row, Number(after));
   }
 
-  /** Forget a post for good: a replay does not bring it back. */
+  /** Remove a post for good: a replay does not insert it again. */
   remove(id) {
     this.#gone.add(id);
     for (const article of showingsOf(this.list, id)) takeOut(article);
   }
 
-  /** The line that tells the reader where the known posts begin; only one at a time. */
+  /** Insert the line above the posts that the reader knows. There is at most one. */
   markHere(text) {
     this.list.querySelector(":scope > .here")?.remove();
     const first = this.list.querySelector(":scope > li");
@@ -66,13 +66,13 @@ export class Timeline {
   }
 }
 
-/** Rows without a post (the reader's mark) are passed over; a gap stands for the post below it. */
+/** Skip rows without a post (the reader's marker); a gap counts as the post below it. */
 function idOf(item) {
   const id = item.dataset.gapAfter ?? item.querySelector("article[data-post-id]")?.dataset.postId;
   return id === undefined ? Infinity : Number(id);
 }
 
-/** A filter's fold comes along with its post. */
+/** A filtered post moves with its fold. */
 function asItem(article) {
   const item = document.createElement("li");
   item.className = "fresh";
@@ -80,13 +80,13 @@ function asItem(article) {
   return item;
 }
 
-/** Give focus to a post that is not in the tab order. */
+/** Focus a post that is not in the tab order. */
 export function focusPost(article, options) {
   article.tabIndex = -1;
   article.focus(options);
 }
 
-/** Remove a post's row; where focus was in it, the neighbour takes it over. */
+/** Remove a post's row. If it had focus, its neighbour gets it. */
 export function takeOut(article) {
   const item = article.closest("li") ?? article;
   const all = postsIn(document);

@@ -1,4 +1,4 @@
-/** Absolute times of the server, in the reader's own zone and, where they are young, relative to now. */
+/** Shows the server's times in the reader's time zone, recent ones relative to now. */
 
 import { language, word } from "./words.js";
 
@@ -7,7 +7,7 @@ const full = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle:
 const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });
 
-/** "now", "5m ago", "3h ago", "2d ago", "12 Nov", "12 Nov 2024". Pure: both are Unix ms. */
+/** "now", "5m ago", "3h ago", "2d ago", "12 Nov", "12 Nov 2024". Both arguments are Unix ms. */
 export function spoken(at, now) {
   const seconds = Math.max(0, (now - at) / 1000);
   if (seconds < 45) return word("now");
@@ -18,7 +18,7 @@ export function spoken(at, now) {
   return (sameYear ? day : year).format(at);
 }
 
-/** Say every time under `root` anew. */
+/** Update every time under `root`. */
 export function sayTimes(root = document) {
   const now = Date.now();
   for (const element of root.querySelectorAll("time[datetime]")) {

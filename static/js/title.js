@@ -1,9 +1,9 @@
-/** What is new, in the page's title: "(5) Home". Each part of the page says its own number. */
+/** The number of new entries in the page's title: "(5) Home". Each part of the page sets its own number. */
 
 import { number } from "./words.js";
 
 const title = document.title;
-const parts = new Map(); // name -> [count, whether there are more]
+const parts = new Map(); // name -> [count, has more]
 
 export function sayInTitle(name, count, isMore = false) {
   parts.set(name, [count, isMore]);

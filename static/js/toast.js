@@ -1,4 +1,4 @@
-/** One short note at the foot of the page, also read out. A note that stays goes when the next one comes. */
+/** A short note at the foot of the page, announced by screen readers. The next note replaces it. */
 
 const box = document.createElement("div");
 box.setAttribute("role", "status");

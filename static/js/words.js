@@ -1,11 +1,11 @@
-/** The words of templates/_words.html, in the reader's language. */
+/** The texts of templates/_words.html, in the reader's language. */
 
 const words = document.getElementById("words")?.dataset ?? {};
 export const language = document.documentElement.lang || "en";
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
 
-/** One sentence; with a number, its singular or plural with the number in it. */
+/** Return a text; with a number, its singular or plural form with the number. */
 export function word(name, n) {
   if (n === undefined) return words[name] ?? "";
   const form = plurals.select(n) === "one" ? "One" : "Other";
