@@ -264,7 +264,7 @@ class Services:
 
     @cached_property
     def positions(self) -> MarkerService:
-        return MarkerService(self.repositories.positions)
+        return MarkerService(self.store, self.repositories.positions)
 
     @cached_property
     def tagging(self) -> FollowedHashtagService:

@@ -1,6 +1,6 @@
-"""Tag timelines: a capped ZSET of post ids a hashtag, all of them caches of what the profiles hold.
+"""Hashtag timelines: a capped ZSET of post ids for each hashtag, caches of the author feeds.
 
-Each tag has a key, and so a place, of its own: a busy tag is one key on one node.
+Each hashtag has a tag of its own in its key: a busy hashtag is one key on one node.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ class HashtagTimelines(ZsetTimelines):
         super().__init__(store, "timelines", cap)
 
     async def add(self, posts: Iterable[Post]) -> int:
-        """Into the timelines of all their tags, which keep to their cap; the number of additions."""
+        """Add posts to the timelines of their hashtags, and trim these. Return the number of additions."""
         commands = add_commands(posts, self._cap)
         await self._component.gather(commands)
         return sum(command[0] == "ZADD" for command in commands)
@@ -33,7 +33,7 @@ class HashtagTimelines(ZsetTimelines):
         await self._component.gather(drops)
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
-        """How many posts stand under each tag, up to the cap."""
+        """Return the number of posts of each hashtag, up to the cap."""
         replies = await self._component.gather(("ZCARD", hashtag_key(tag)) for tag in tags)
         return dict(zip(tags, replies, strict=True))
 
@@ -42,18 +42,18 @@ class HashtagTimelines(ZsetTimelines):
         return self._read(hashtag_key(tag), bound, limit, upward=upward)
 
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
-        """As `read`, of several tags in one round trip a node."""
+        """Read several hashtags as `read` does, in one round trip per node."""
         commands = [range_command(hashtag_key(tag), edge, limit, upward=upward) for tag in tags]
         return [parse_ids(reply) for reply in await self._component.gather(commands)]
 
 
 def hashtag_key(tag: str) -> Key:
-    """User text never enters a key: its digest does."""
+    """Return the key, which has the digest of the hashtag: keys contain no text of users."""
     return keys.hashtag_timeline(hashlib.sha256(tag.encode()).hexdigest()[:32])
 
 
 def add_commands(posts: Iterable[Post], cap: int = HASHTAG_CAP) -> Sequence[Command]:
-    """What puts posts into their tags' timelines; a timeline is trimmed once, after all its additions."""
+    """Return the commands that add posts to hashtag timelines. Each timeline is trimmed once, after all additions."""
     tagged = [(hashtag_key(tag), post.id) for post in posts for tag in find_hashtags(post.text)]
     adds: list[Command] = [("ZADD", key, post_id, post_id) for key, post_id in tagged]
     touched = dict.fromkeys(key for key, _ in tagged)

@@ -1,4 +1,4 @@
-"""What is sent about mutes, filters and audiences, read from the fields of a body."""
+"""Forms of keyword filters, and durations in seconds."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _SECONDS_PATTERN = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class FilterForm:
-    """A filter as it was sent. `until_ms` None: for ever."""
+    """A submitted filter. `until_ms` is None for a filter without an end."""
 
     phrase: str
     action: FilterAction
@@ -26,22 +26,22 @@ class FilterForm:
     def parse(
         cls, fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None = None
     ) -> "FilterForm":
-        """`standing`: the filter that is changed; what is not sent stays. Raises FilterInvalid."""
+        """Parse the fields; a missing field keeps the value of `existing_filter`. Raises FilterInvalid."""
         action = fields.get("action", existing_filter.action if existing_filter else "warn")
         if action not in ("warn", "hide"):
             raise FilterInvalid({"action": _("This is none of: warn, hide.")})
-        whole = fields.get("whole_word")
-        kept = existing_filter.whole_word if existing_filter else True
+        whole_word = fields.get("whole_word")
+        default = existing_filter.whole_word if existing_filter else True
         return cls(
             fields.get("phrase", existing_filter.phrase if existing_filter else ""),
             "hide" if action == "hide" else "warn",
             cls._parse_expiry(fields, now_ms, existing_filter),
-            kept if whole is None else whole in ("1", "on"),
+            default if whole_word is None else whole_word in ("1", "on"),
         )
 
     @staticmethod
     def _parse_expiry(fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None) -> int | None:
-        """`expires_in` in seconds; "keep" (or nothing, in an edit) leaves the end where it was."""
+        """Parse `expires_in` (seconds); "keep", or no value in an edit, keeps the end."""
         text = fields.get("expires_in", "keep" if existing_filter else "")
         if text == "keep" and existing_filter is not None:
             return existing_filter.until_ms
@@ -52,7 +52,7 @@ class FilterForm:
 
 
 def parse_end_ms(text: str, now_ms: int) -> int | None:
-    """None for "" and "0". Raises ValueError."""
+    """Return the end (Unix ms) of a duration in seconds, or None for "" and "0". Raises ValueError."""
     if text in ("", "0"):
         return None
     if not _SECONDS_PATTERN.fullmatch(text):

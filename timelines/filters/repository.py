@@ -1,4 +1,4 @@
-"""Keyword filters, `timelines:{<account>}:filters`; read whole with each page of their owner."""
+"""Keyword filters: `timelines:{<account>}:filters`. Each page of their owner reads all of them."""
 
 from msgspec.structs import replace
 
@@ -15,23 +15,23 @@ class Filters:
         self._timelines = store.component("timelines")
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
-        """In the order they were made, those that are over among them."""
+        """Return all filters in the order of creation, also expired ones."""
         key = keys.keyword_filters(account_id)
         values = await self._timelines[key].execute("HVALS", key)
         return sorted(map(decode_filter, values), key=lambda each: each.id)
 
-    async def add(self, account_id: AccountId, drafted: KeywordFilter) -> KeywordFilter:
-        """Under the next number; whoever comes second with one takes another."""
+    async def add(self, account_id: AccountId, draft: KeywordFilter) -> KeywordFilter:
+        """Store a filter under the next free number, and return it."""
         key = keys.keyword_filters(account_id)
         while True:
             numbers = await self._timelines[key].execute("HKEYS", key)
-            made = replace(drafted, id=max(map(int, numbers), default=0) + 1)
-            (is_new,) = await self._timelines.write(key, ("HSETNX", key, made.id, encode_filter(made)))
+            stored = replace(draft, id=max(map(int, numbers), default=0) + 1)
+            (is_new,) = await self._timelines.write(key, ("HSETNX", key, stored.id, encode_filter(stored)))
             if is_new:
-                return made
+                return stored
 
     async def replace(self, account_id: AccountId, changed: KeywordFilter) -> bool:
-        """False where there is none of its number."""
+        """Return whether a filter of this number exists."""
         key = keys.keyword_filters(account_id)
         command = REPLACE.command((key,), (changed.id, encode_filter(changed)))
         (replaced,) = await self._timelines.write(key, command)
@@ -43,6 +43,6 @@ class Filters:
         return bool(removed)
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Of a deleted account."""
+        """Delete the filters of a deleted account."""
         key = keys.keyword_filters(account_id)
         await self._timelines.write(key, ("DEL", key))

@@ -1,4 +1,4 @@
-"""Keyword filters as their owner makes them; held against texts at every read (services/looking_up.py)."""
+"""Keyword filters of an account. Each read applies them to the texts of a page (timelines/visibility)."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAc
 
 @dataclass(kw_only=True, slots=True)
 class FilterService:
-    """`cap` may be passed by as many as there are concurrent requests."""
+    """Concurrent requests may exceed `cap` by their number."""
 
     filters: Filters
     cap: int = FILTERS_CAP
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
-        """In the order they were made; those that are over stand until they are changed or deleted."""
+        """Return all filters in the order of creation. Expired filters stay until they are edited or deleted."""
         return await self.filters.all(account_id)
 
     async def add(
@@ -56,12 +56,12 @@ class FilterService:
         return changed
 
     async def delete(self, *, account_id: AccountId, number: int) -> bool:
-        """What it hid is back at the next read. False: there was none of the number."""
+        """Delete a filter. Return whether it existed."""
         return await self.filters.remove(account_id, number)
 
 
 def normalize_phrase(phrase: str) -> str:
-    """The phrase as it is stored. Raises FilterInvalid."""
+    """Return the phrase as it is stored. Raises FilterInvalid."""
     phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
     if not normalize_spelling(phrase).split():
         raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})

@@ -1,4 +1,4 @@
-"""One's keyword filters: making, changing and deleting them."""
+"""Keyword filters: the page of settings, and the actions."""
 
 from http import HTTPStatus
 
@@ -20,49 +20,49 @@ FILTERS_TEMPLATE = "timelines/filters.html"
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
-    found = await request.services[FilterService].all(require_viewer_id(request))
+    filters = await request.services[FilterService].all(require_viewer_id(request))
     return respond(
         request,
         FILTERS_TEMPLATE,
-        page=lambda: _page_context(request, found),
-        data=lambda: {"filters": [filter_json(each) for each in found]},
+        page=lambda: _page_context(request, filters),
+        data=lambda: {"filters": [filter_json(each) for each in filters]},
     )
 
 
 async def add(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     try:
-        sent = FilterForm.parse(get_form_data(request), services.clock.now_ms())
-        made = await services[FilterService].add(
+        form = FilterForm.parse(get_form_data(request), services.clock.now_ms())
+        keyword_filter = await services[FilterService].add(
             account_id=me,
-            phrase=sent.phrase,
-            action=sent.action,
-            until_ms=sent.until_ms,
-            whole_word=sent.whole_word,
+            phrase=form.phrase,
+            action=form.action,
+            until_ms=form.until_ms,
+            whole_word=form.whole_word,
         )
     except (FilterInvalid, FiltersCapReached) as error:
         return await _redisplay_form(request, error, number=0)
-    return done(request, filter_json(made), default=FILTERS_URL, status=HTTPStatus.CREATED)
+    return done(request, filter_json(keyword_filter), default=FILTERS_URL, status=HTTPStatus.CREATED)
 
 
 async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    standing = next((each for each in await services[FilterService].all(me) if each.id == number), None)
-    if standing is None:
+    existing = next((each for each in await services[FilterService].all(me) if each.id == number), None)
+    if existing is None:
         raise FilterNotFound
     try:
-        sent = FilterForm.parse(get_form_data(request), services.clock.now_ms(), standing)
-        changed = await services[FilterService].edit(
+        form = FilterForm.parse(get_form_data(request), services.clock.now_ms(), existing)
+        keyword_filter = await services[FilterService].edit(
             account_id=me,
             number=number,
-            phrase=sent.phrase,
-            action=sent.action,
-            until_ms=sent.until_ms,
-            whole_word=sent.whole_word,
+            phrase=form.phrase,
+            action=form.action,
+            until_ms=form.until_ms,
+            whole_word=form.whole_word,
         )
     except FilterInvalid as error:
         return await _redisplay_form(request, error, number=number)
-    return done(request, filter_json(changed), default=FILTERS_URL)
+    return done(request, filter_json(keyword_filter), default=FILTERS_URL)
 
 
 async def delete(request: SiteRequest, number: int) -> HttpResponseBase:
@@ -70,40 +70,40 @@ async def delete(request: SiteRequest, number: int) -> HttpResponseBase:
     return done(request, {}, default=FILTERS_URL)
 
 
-def filter_json(found: KeywordFilter) -> Json:
+def filter_json(keyword_filter: KeywordFilter) -> Json:
     return {
-        "id": str(found.id),
-        "phrase": found.phrase,
-        "action": found.action,
-        "whole_word": found.whole_word,
-        "expires_at": format_iso_time(found.until_ms) if found.until_ms is not None else None,
+        "id": str(keyword_filter.id),
+        "phrase": keyword_filter.phrase,
+        "action": keyword_filter.action,
+        "whole_word": keyword_filter.whole_word,
+        "expires_at": format_iso_time(keyword_filter.until_ms) if keyword_filter.until_ms is not None else None,
     }
 
 
 async def _redisplay_form(
     request: SiteRequest, error: FilterInvalid | FiltersCapReached, *, number: int
 ) -> HttpResponseBase:
-    """The page with what was wrong beside the form it came from; in JSON the error itself."""
+    """Show the page again with the error beside its form. Raises the error for a JSON request."""
     if wants_json(request):
         raise error
     set_page_path(request, FILTERS_URL)
-    found, sent = await request.services[FilterService].all(require_viewer_id(request)), get_form_data(request)
-    refused = {
+    filters, form_data = await request.services[FilterService].all(require_viewer_id(request)), get_form_data(request)
+    errors = {
         "refused": number,
         "sent": {
-            "phrase": sent.get("phrase", ""),
-            "action": sent.get("action", "warn"),
-            "whole_word": sent.get("whole_word", "1") == "1",
-            "expires_in": sent.get("expires_in", ""),
+            "phrase": form_data.get("phrase", ""),
+            "action": form_data.get("action", "warn"),
+            "whole_word": form_data.get("whole_word", "1") == "1",
+            "expires_in": form_data.get("expires_in", ""),
         },
         "error": str(next(iter(error.fields.values()), error.message)),
     }
-    return page_response(request, FILTERS_TEMPLATE, _page_context(request, found) | refused, get_error_status(error))
+    return page_response(request, FILTERS_TEMPLATE, _page_context(request, filters) | errors, get_error_status(error))
 
 
-def _page_context(request: SiteRequest, found: list[KeywordFilter]) -> TemplateContext:
+def _page_context(request: SiteRequest, filters: list[KeywordFilter]) -> TemplateContext:
     now_ms = request.services.clock.now_ms()
-    shown = [
+    contexts = [
         {
             "id": each.id,
             "phrase": each.phrase,
@@ -112,6 +112,6 @@ def _page_context(request: SiteRequest, found: list[KeywordFilter]) -> TemplateC
             "until_ms": each.until_ms,
             "is_over": each.is_expired(now_ms),
         }
-        for each in found
+        for each in filters
     ]
-    return {"filters": shown, "page_title": _("Filters")}
+    return {"filters": contexts, "page_title": _("Filters")}

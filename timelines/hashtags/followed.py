@@ -1,4 +1,4 @@
-"""Hashtags that accounts follow: `timelines:{<account>}:tags`, as members, normalized."""
+"""Hashtags that an account follows: the ZSET `timelines:{<account>}:tags` of normalized hashtags."""
 
 from socialsite.ids import AccountId
 from socialsite.store import Store, load_script
@@ -6,7 +6,7 @@ from timelines import keys
 
 FOLLOW = load_script("tag_follow.lua", __package__)
 FOLLOWED_HASHTAGS_CAP = 50
-"""A page of them reads as many timelines."""
+"""The page of followed hashtags reads one timeline for each."""
 
 
 class FollowedHashtags:
@@ -14,11 +14,11 @@ class FollowedHashtags:
         self._timelines = store.component("timelines")
 
     async def add(self, account_id: AccountId, tag: str, now_ms: int) -> bool | None:
-        """False where it was followed; None where the account follows as many as it may."""
+        """Return whether the hashtag is new, or None if the cap is reached."""
         key = keys.followed_hashtags(account_id)
         args = (tag, now_ms, FOLLOWED_HASHTAGS_CAP)
-        (answer,) = await self._timelines.write(key, FOLLOW.command([key], args))
-        return None if answer < 0 else bool(answer)
+        (result,) = await self._timelines.write(key, FOLLOW.command([key], args))
+        return None if result < 0 else bool(result)
 
     async def remove(self, account_id: AccountId, tag: str) -> bool:
         key = keys.followed_hashtags(account_id)
@@ -30,12 +30,12 @@ class FollowedHashtags:
         return await self._timelines[key].execute("ZSCORE", key, tag) is not None
 
     async def all(self, account_id: AccountId) -> list[str]:
-        """Followed last first."""
+        """Return all followed hashtags, the last followed first."""
         key = keys.followed_hashtags(account_id)
-        found = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
-        return [tag.decode() for tag in found]
+        tags = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
+        return [tag.decode() for tag in tags]
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Of a deleted account."""
+        """Delete the followed hashtags of a deleted account."""
         key = keys.followed_hashtags(account_id)
         await self._timelines[key].execute("UNLINK", key)

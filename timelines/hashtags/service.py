@@ -1,4 +1,4 @@
-"""Following hashtags: a timeline of its own, made of the tags' timelines when it is read."""
+"""Following hashtags. Their common timeline is merged from the timelines of the hashtags when it is read."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from timelines.hashtags.followed import FollowedHashtags
 
 @dataclass(slots=True)
 class FollowedHashtagService:
-    """Tags come normalized."""
+    """The hashtags of all arguments are normalized."""
 
     repository: FollowedHashtags
     limits: ActionLimits
@@ -32,5 +32,5 @@ class FollowedHashtagService:
         return await self.repository.has(account_id, tag)
 
     async def followed(self, account_id: AccountId) -> list[str]:
-        """Followed last first."""
+        """Return the followed hashtags, the last followed first."""
         return await self.repository.all(account_id)

@@ -1,4 +1,4 @@
-"""Trending hashtags, for pages that show them as a small panel and for programs."""
+"""Trending hashtags as a panel of pages, and as JSON."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,13 +14,13 @@ from timelines.pages.presenters import Json, hashtag_json, hashtag_url
 
 
 async def trends_panel(request: SiteRequest) -> Placeholder | str:
-    """The panel; "" while nothing is talked about."""
+    """Return the panel, or "" if there are no trends."""
     trends = await request.services[TrendService].top()
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
 
 def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
-    """The panel of what was asked for last: for beside every page, where it must cost nothing."""
+    """Return the panel of the cached trends, without a read, for every page."""
     trends = request.services[TrendService].cached
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
@@ -31,6 +31,6 @@ def trends_json(trends: Sequence[Trend]) -> Json:
 
 @lru_cache(maxsize=64)
 def _render_panel(trends: tuple[Trend, ...], language: str) -> SafeString:
-    """`language` is the active one; it stands in the key only."""
-    shown = [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]
-    return render_to_string("timelines/_trends.html", {"trends": shown})
+    """`language` is the active language; it is part of the key of the cache."""
+    contexts = [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]
+    return render_to_string("timelines/_trends.html", {"trends": contexts})

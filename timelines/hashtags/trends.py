@@ -1,13 +1,12 @@
-"""Trending hashtags: fed by the worker, told on pages, kept a moment in the process: no rights in them."""
+"""Trending hashtags: the worker counts uses, pages show the top, and each process caches it for CACHE_MS."""
 
 import logging
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from accounts.domain import Author
-from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.ids import TimeSource, ms_from_id
 from socialsite.store import StoreError
 from timelines.hashtags.trends_repository import Trends
+from timelines.ports import Authors
 from timelines.posts.post import Post
 from timelines.text.linkify import find_hashtags
 
@@ -24,19 +23,15 @@ class Trend(NamedTuple):
     accounts: int
 
 
-class Authors(Protocol):
-    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
-
-
 class TrendService:
     def __init__(self, *, trends: Trends, accounts: Authors, clock: TimeSource) -> None:
         self._trends = trends
         self._accounts = accounts
         self._clock = clock
-        self._kept: tuple[int, tuple[Trend, ...]] = (0, ())
+        self._cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
     async def count_post(self, post: Post) -> None:
-        """A post was published; only what strangers may read makes a trend. Never fails: it is a count."""
+        """Count the hashtags of a published post that everybody may read. Store errors are logged, not raised."""
         tags = find_hashtags(post.text) if post.is_discoverable else []
         if not tags:
             return
@@ -49,17 +44,17 @@ class TrendService:
 
     @property
     def cached(self) -> tuple[Trend, ...]:
-        """What `top` said last in this process, without a question to the store."""
-        return self._kept[1]
+        """The last result of `top` in this process."""
+        return self._cache[1]
 
     async def top(self) -> tuple[Trend, ...]:
-        """What is talked about most first; a moment old, and none while the statistics are away."""
+        """Return the trends, at most CACHE_MS old; the cached or no trends if the store of statistics is away."""
         now_ms = self._clock.now_ms()
-        if now_ms >= self._kept[0]:
-            self._kept = now_ms + CACHE_MS, self._kept[1]  # one asks, the others take what was known
+        if now_ms >= self._cache[0]:
+            self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads, others use the old value
             try:
-                found = await self._trends.top(now_ms, MAX_TRENDS)
-                self._kept = self._kept[0], tuple(Trend(*each) for each in found)
+                trends = await self._trends.top(now_ms, MAX_TRENDS)
+                self._cache = self._cache[0], tuple(Trend(*each) for each in trends)
             except StoreError as error:
                 log.info("no trends: %s", error)
-        return self._kept[1]
+        return self._cache[1]

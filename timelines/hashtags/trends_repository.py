@@ -1,9 +1,6 @@
-"""What is talked about now: hashtags by hour, and who used which, so that each account counts once.
+"""Uses of hashtags by hour, and which account used which hashtag, so that each account counts once a day.
 
-    series:{trends}:ranked:3600:1763650800   ZSET   tag -> accounts that used it first in this hour
-    series:{trends}:uses                     ZSET   "<account>:<tag>" -> ms
-
-Both on one tag, so that a use is seen and counted in one script.
+Both have one tag, so that one script records and counts a use.
 """
 
 from collections.abc import Sequence
@@ -19,14 +16,14 @@ HOURS: Final = 24
 HOUR = Rollup(3_600, HOURS + 2)
 TRENDS_METRIC = RankedMetric("trends", (HOUR,))
 HALF_LIFE_HOURS: Final = 4.0
-"""A use of four hours ago counts half as much as one of now."""
+"""A use four hours ago counts half as much as a use now."""
 MIN_ACCOUNTS: Final = 2
 HASHTAGS_PER_HOUR_CAP: Final = 200  # of an hour; up to twice as many between two trims
 USES_CAP: Final = 100_000
 
 
 def uses_key() -> Key:
-    """ZSET "<account>:<tag>" -> ms of the first use of a day. USES_CAP, the newest; a day."""
+    """ZSET "<account>:<hashtag>" -> Unix ms of the first use of a day. Lives a day; at most USES_CAP, the newest."""
     return Key("series", tag=TRENDS_METRIC.name, name="uses")
 
 
@@ -35,21 +32,21 @@ class Trends:
         self._series = store.component("series")
 
     async def count_uses(self, account_id: AccountId, tags: Sequence[str], at_ms: int) -> int:
-        """How many of the tags count: those that the account did not use within a day. Safe to repeat."""
+        """Count hashtags that the account did not use within a day. Return how many. May be repeated."""
         if not tags:
             return 0
         hour = HOUR.interval_start(at_ms)
-        place = [uses_key(), ranked_key(TRENDS_METRIC, HOUR, hour)]
+        script_keys = [uses_key(), ranked_key(TRENDS_METRIC, HOUR, hour)]
         bounds = [at_ms, at_ms - DAY_MS, USES_CAP, DAY_MS]
         args = [*bounds, HOUR.expires_at(hour), HASHTAGS_PER_HOUR_CAP, account_id, *tags]
-        return int(await self._series[place[0]].run(NOTE, place, args))
+        return int(await self._series[script_keys[0]].run(NOTE, script_keys, args))
 
     async def top(self, now_ms: int, limit: int) -> list[tuple[str, int]]:
-        """Tags and how many accounts used them within a day, what is talked about most now first."""
+        """Return the top hashtags with the number of accounts that used them within a day."""
         hours = HOUR.intervals(now_ms - (HOURS - 1) * HOUR.seconds * 1_000, now_ms)
         ages = [(now_ms // 1_000 - hour) / HOUR.seconds for hour in hours]
         weights = [0.5 ** (age / HALF_LIFE_HOURS) for age in ages]
-        place = [ranked_key(TRENDS_METRIC, HOUR, hour) for hour in hours]
-        found = await self._series[place[0]].run(TOP, place, [limit, MIN_ACCOUNTS, *weights])
-        pairs = zip(found[::2], found[1::2], strict=True)
+        script_keys = [ranked_key(TRENDS_METRIC, HOUR, hour) for hour in hours]
+        flat = await self._series[script_keys[0]].run(TOP, script_keys, [limit, MIN_ACCOUNTS, *weights])
+        pairs = zip(flat[::2], flat[1::2], strict=True)
         return [(tag.decode(), int(float(accounts))) for tag, accounts in pairs]

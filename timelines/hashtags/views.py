@@ -1,4 +1,4 @@
-"""The timeline of a hashtag. A tag has one address, the normalized one; others lead there by 301."""
+"""Hashtag pages. A hashtag has one URL, with its normalized form; other spellings are redirected with 301."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -26,7 +26,7 @@ HashtagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]
 
 
 def with_canonical_hashtag(view: HashtagView) -> HashtagView:
-    """Hands over the normalized tag. Raises HashtagNotFound for what can be none."""
+    """Call the view with the normalized hashtag. Raises HashtagNotFound if the text is no hashtag."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, tag: str) -> HttpResponseBase:
@@ -71,14 +71,14 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
 
 
 async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
-    """What is talked about now, for programs; as a page the timeline of the hashtag "trending"."""
+    """Return the trends as JSON; as a page, show the timeline of the hashtag "trending"."""
     if not wants_json(request):
         return await show(request, "trending")
     return json_response(trends_json(await request.services[TrendService].top()))
 
 
 async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
-    """The hashtags one follows, and their posts."""
+    """Show the hashtags that the viewer follows, and their posts."""
     me, query, services = require_viewer_id(request), PageQuery.parse(request.GET), request.services
     tags = await services[FollowedHashtagService].followed(me)
     page = await services[ReadingService].tags(
@@ -121,7 +121,7 @@ async def _is_followed(request: SiteRequest, tag: str) -> bool:
 
 
 def _require_hashtag(tag: str) -> str:
-    """An action takes any spelling. Raises HashtagNotFound."""
+    """Return the normalized hashtag; an action accepts any spelling. Raises HashtagNotFound."""
     normal = normalize_tag(tag)
     if normal is None:
         raise HashtagNotFound

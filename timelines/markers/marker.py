@@ -1,4 +1,4 @@
-"""Where a reader is in a timeline, and how they like to read."""
+"""The marker of a reader in a timeline (Mastodon's Marker): where reading stopped."""
 
 import re
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from socialsite.ids import PostId
 
 MARKERS_CAP = 150
-"""Timelines whose place is kept: home, public, tags, and more lists than an account may have."""
+"""Markers of one account: home, public, hashtags, and more lists than an account may have."""
 NO_POST = PostId(0)
 _NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`read`: the newest entry that was read, NOTHING where none is known.
+    """`last_read_id`: the newest entry that was read, or NO_POST.
 
-    `scrolls`: older posts come by themselves.
+    `scrolls`: the page loads older posts when the reader comes near its end.
     """
 
     last_read_id: PostId = NO_POST
@@ -23,5 +23,5 @@ class Marker:
 
 
 def has_marker(timeline: str) -> bool:
-    """Whether the place in a timeline of this name is kept."""
+    """Return whether the timeline of this name has a marker."""
     return _NAME.fullmatch(timeline) is not None

@@ -1,6 +1,6 @@
-"""How far timelines were read, and how their reader likes to read: `timelines:{<account>}:position`."""
+"""Markers of an account (`timelines:{<account>}:position`), and its preference for scrolling."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, Reply, Store, load_script
@@ -9,10 +9,10 @@ from timelines.markers.marker import MARKERS_CAP, Marker
 
 MOVE = load_script("move_position.lua", __package__)
 SCROLL = "scroll"
-"""The field among the preferences."""
+"""The field in the hash of preferences."""
 
 
-def _place(replies: Sequence[Reply]) -> Marker:
+def _parse_marker(replies: Sequence[Reply]) -> Marker:
     read, scroll = replies
     return Marker(PostId(int(read or 0)), scroll != b"off")
 
@@ -22,30 +22,25 @@ class Markers:
         self._store = store
         self._timelines = store.component("timelines")
 
-    def begin(self, account_id: AccountId | None, timeline: str) -> Awaitable[Marker]:
-        """How far the timeline was read; in one round trip with what else is asked in the same moment."""
-        return self._store.send_now(self.read(account_id, timeline))
-
     def read(self, account_id: AccountId | None, timeline: str) -> Read[Marker]:
-        """As `begin`, for a round trip that asks other things too."""
+        """Read the marker and the scrolling preference; a visitor (None) has neither."""
         if account_id is None:
-            return Read((), lambda _: Marker())
-        position, preferences = keys.markers(account_id), keys.preferences(account_id)
-        commands = ("HGET", position, timeline), ("HGET", preferences, SCROLL)
-        return Read(commands, _place)
+            return Read((), lambda _: Marker(), self._store)
+        commands = ("HGET", keys.markers(account_id), timeline), ("HGET", keys.preferences(account_id), SCROLL)
+        return Read(commands, _parse_marker, self._store)
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool) -> PostId:
-        """The place that stands afterwards: the newer one, unless it may go back."""
+        """Move the marker forward, or also back if `back` is true. Return the marker."""
         key = keys.markers(account_id)
         args = [timeline, post_id, "back" if back else "", MARKERS_CAP]
-        (held,) = await self._timelines.write(key, MOVE.command([key], args))
-        return PostId(int(held))
+        (marker,) = await self._timelines.write(key, MOVE.command([key], args))
+        return PostId(int(marker))
 
     async def set_scroll_preference(self, account_id: AccountId, scrolls: bool) -> None:
         key = keys.preferences(account_id)
         await self._timelines.write(key, ("HSET", key, SCROLL, "on" if scrolls else "off"))
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Of a deleted account; its preferences go with its notifications."""
+        """Delete the markers of a deleted account. Its preferences are deleted with its notifications."""
         key = keys.markers(account_id)
         await self._timelines[key].execute("UNLINK", key)

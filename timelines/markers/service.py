@@ -1,9 +1,10 @@
-"""Reading positions: how far a timeline was read, on whatever device, and how its reader likes to read."""
+"""Markers: how far a reader has read a timeline, on all devices."""
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
+from socialsite.store import Store
 from timelines.errors import TimelineNotFound
 from timelines.markers.marker import Marker, has_marker
 from timelines.markers.repository import Markers
@@ -11,26 +12,24 @@ from timelines.markers.repository import Markers
 
 @dataclass(slots=True)
 class MarkerService:
-    """A position only moves forward, unless it is told to go back: two devices never undo each other."""
+    """A marker only moves forward unless `back` is set, so that two devices do not undo each other."""
 
+    store: Store
     markers: Markers
 
-    def begin(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[Marker]:
-        """Asked now, to be awaited later.
+    def find(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[Marker]:
+        """Send the read at once, and return its result as an awaitable.
 
-        Of a visitor, or a timeline whose place is not kept, only the preferences count.
+        For a visitor, or a timeline without a marker, the result has only the preference.
         """
-        return self.markers.begin(viewer_id, timeline)
-
-    async def find(self, viewer_id: AccountId | None, timeline: str) -> Marker:
-        return await self.begin(viewer_id, timeline)
+        return self.store.send_now(self.markers.read(viewer_id, timeline))
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool = False) -> PostId:
-        """The place that stands afterwards. Raises TimelineNotFound where none is kept."""
+        """Move a marker, and return it. Raises TimelineNotFound if the timeline has no marker."""
         if not has_marker(timeline):
             raise TimelineNotFound
         return await self.markers.move(account_id, timeline, post_id, back=back)
 
     async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
-        """Whether older posts come by themselves when the reader comes near the end of a page."""
+        """Store whether pages load older posts when the reader comes near the end."""
         await self.markers.set_scroll_preference(account_id, scrolls)

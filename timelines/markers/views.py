@@ -1,4 +1,4 @@
-"""Where a reader is: places kept, preferences, and the way to a day."""
+"""Markers and the scrolling preference of a reader."""
 
 from collections.abc import Awaitable
 
@@ -14,23 +14,23 @@ from timelines.markers.service import MarkerService
 
 
 def load_marker(request: SiteRequest, timeline: str) -> Awaitable[Marker]:
-    """How far the reader has read, asked now; programs keep that themselves."""
-    return request.services[MarkerService].begin(None if wants_json(request) else get_viewer_id(request), timeline)
+    """Start to read the marker; JSON clients keep their own."""
+    return request.services[MarkerService].find(None if wants_json(request) else get_viewer_id(request), timeline)
 
 
 async def save_marker(request: SiteRequest) -> HttpResponseBase:
-    """Keep how far a timeline was read: `timeline`, `post`; with `back` it may be less than before."""
+    """Store the marker: `timeline`, `post`; with `back` it may be older than before."""
     me, fields = require_viewer_id(request), get_form_data(request)
     post_id, timeline = parse_id(fields.get("post", "")), fields.get("timeline", "")
     if post_id is None:
         raise MalformedRequest(fields={"post": _("This is not the id of a post.")})
     back = fields.get("back", "") not in ("", "0")
-    held = await request.services[MarkerService].move(me, timeline, PostId(post_id), back=back)
-    return done(request, {"timeline": timeline, "post": str(held)}, default="/")
+    marker = await request.services[MarkerService].move(me, timeline, PostId(post_id), back=back)
+    return done(request, {"timeline": timeline, "post": str(marker)}, default="/")
 
 
 async def save_reading_preference(request: SiteRequest) -> HttpResponseBase:
-    """How one likes to read: `scroll` is on (older posts come by themselves) or off."""
+    """Store the preference `scroll`: "on" (pages load older posts by themselves) or "off"."""
     me, scroll = require_viewer_id(request), get_form_data(request).get("scroll", "")
     if scroll not in ("on", "off"):
         raise MalformedRequest(fields={"scroll": _("This is none of the choices.")})

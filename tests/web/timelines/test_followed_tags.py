@@ -32,7 +32,7 @@ async def test_what_is_talked_about_is_told(
 ) -> None:
     assert "data-trends" not in (await visitor.get("/")).text
     assert (await visitor.get_json("/tags/trending/")).json() == {"tags": []}
-    services.trending._kept = (0, ())
+    services.trending._cache = (0, ())
     await alice.publish("about #This")
     await bob.publish("about #this, too")
     await world.deliver_all()
