@@ -17,8 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from timelines.demo.load import FILES
-
+FILES = Path(__file__).parents[2] / "timelines" / "demo"
 QUOTES = Path(__file__).parents[1] / "data" / "demo_quotes.txt"
 GRAPH_FILE = "twitter-followers-verizoncareers.tsv.gz"
 SEED_NODES = 25
