@@ -56,8 +56,7 @@ async def _memory_reports(services: "Services") -> "tuple[MemoryReport, MemoryRe
 async def _compare_forecast(
     services: "Services", reports: "dict[str, MemoryReport]", told_after: int, came: int
 ) -> list[Figure]:
-    from socialsite.maintenance.forecast import TimelineCaps, make_forecast
-    from socialsite.maintenance.memory import read_node_memory
+    from socialsite.maintenance.memory import TimelineCaps, make_forecast, read_node_memory
 
     used = (await read_node_memory(services.store.nodes[0])).used
     figures: list[Figure] = []

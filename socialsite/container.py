@@ -581,10 +581,10 @@ class Services:
             accounts=self.accounts,
             posts=at.imported_posts,
             public=at.public,
-            touched=self.affected_timelines,
+            affected=self.affected_timelines,
             indexing=self.indexing,
             ranks=at.graph_ranks,
-            standing=at.posts,
+            stored_posts=at.posts,
         )
 
     @cached_property

@@ -14,8 +14,14 @@ from weakref import WeakKeyDictionary
 from socialsite.admin.memory_sample import SAMPLE_SIZE, MemorySampler, count_unexplained_bytes
 from socialsite.admin.memory_shared import SharedKeySampler
 from socialsite.container import Services
-from socialsite.maintenance.forecast import Forecast, TimelineCaps, make_forecast
-from socialsite.maintenance.memory import MemoryMeter, MemoryReport, read_node_memory
+from socialsite.maintenance.memory import (
+    Forecast,
+    MemoryMeter,
+    MemoryReport,
+    TimelineCaps,
+    make_forecast,
+    read_node_memory,
+)
 from socialsite.store import Store
 
 SNAPSHOT_TTL_MS = 60_000

@@ -13,9 +13,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from socialsite.ids import PostId, ms_from_id
-from socialsite.maintenance.forecast import UNCOUNTED_KEY_BYTES, key_table_bytes
 from socialsite.maintenance.key_families import get_family
-from socialsite.maintenance.memory import LARGE_KEY_BYTES, POST_FAMILY, FamilyMemory, MemoryReport, NodeMemory
+from socialsite.maintenance.memory import (
+    LARGE_KEY_BYTES,
+    POST_FAMILY,
+    UNCOUNTED_KEY_BYTES,
+    FamilyMemory,
+    MemoryReport,
+    NodeMemory,
+    key_table_bytes,
+)
 from socialsite.maintenance.scanning import parse_keys
 from socialsite.store import Key, Node
 

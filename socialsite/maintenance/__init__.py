@@ -1,5 +1,5 @@
-"""What the one who runs the site does with the store as a whole: walk it, weigh it, back it up, trim it.
+"""Operations on the whole store: scans, memory reports, backup and restore.
 
-Blind to the application but for the names of its key families (families.py); works on every topology, because
-walks go over the nodes and everything else by key.
+They know nothing of the application but the names of its key families (key_families.py). They work on every topology:
+scans go over the nodes, and everything else goes by key.
 """

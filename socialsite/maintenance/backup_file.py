@@ -1,10 +1,10 @@
-"""The file of a backup: a header, compressed blocks of records, an end that vouches for all of it.
+"""The format of backup files: a header, compressed blocks of records, and a footer with a checksum of the rest.
 
     SOCIALSITE BACKUP\\n | block | block | ... | end
     block: length (4 bytes, big-endian) | CRC-32 (4 bytes) | zlib of a MessagePack list of records
-    the first block is the Header, the last one (after a length of 0) the Ending, with SHA-256 of the rest
+    the first block is the BackupHeader, the last one (after a length of 0) the BackupFooter, with SHA-256 of the rest
 
-A file is whole or it is refused: it is read to its end before anything of it is used.
+An incomplete file is refused: it is verified to its end before any record is used.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ T = TypeVar("T")
 
 
 class InvalidBackup(Exception):
-    """Not a backup, not a whole one, or one of a later version. The message says which."""
+    """The file is no backup, is incomplete or damaged, or has another version. The message says which."""
 
 
 class BackupHeader(msgspec.Struct, frozen=True):
-    """`partitions`: FOLLOW_PARTITIONS and PROFILE_PARTITIONS of the site; its keys name them."""
+    """`partitions`: FOLLOW_PARTITIONS and PROFILE_PARTITIONS of the site, which its keys depend on."""
 
     version: int
     at_ms: int
@@ -42,7 +42,7 @@ class BackupHeader(msgspec.Struct, frozen=True):
 
 
 class BackupFooter(msgspec.Struct, frozen=True):
-    """`counts`: keys by family."""
+    """`counts`: number of keys by family."""
 
     counts: dict[str, int]
     sha256: str
@@ -55,8 +55,10 @@ _footer_decoder = msgspec.msgpack.Decoder(BackupFooter)
 
 
 class BackupWriter:
-    """Writes beside the name and takes it at the end: a backup of that name is replaced by a whole one or not
-    at all. Readable by its owner only: it holds what the accounts keep secret."""
+    """Writes a temporary file and renames it at the end, so that only a complete backup replaces an older one.
+
+    Only the owner can read the file: it contains secrets of accounts.
+    """
 
     def __init__(self, path: Path, header: BackupHeader) -> None:
         self._path = path
@@ -114,7 +116,7 @@ class BackupWriter:
 
 
 class BackupReader:
-    """Reads a file twice: `check` to its end, then `blocks`."""
+    """Reads a file: first `verify`, to its end, then `iterate_blocks`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -124,34 +126,34 @@ class BackupReader:
         return self._path.stat().st_size
 
     def verify(self) -> tuple[BackupHeader, BackupFooter]:
-        """Raises InvalidBackup where anything is missing or was changed; OSError."""
-        counted = 0
+        """Raises InvalidBackup if anything is missing or was changed; OSError."""
+        record_count = 0
         with self._path.open("rb") as file:
-            reading = _BlockReader(file)
-            header = reading.read_header()
-            while (block := reading.read_block()) is not None:
-                counted += len(decode_records(block))
-            digest = reading.digest
-            ending = reading.decode(_footer_decoder, reading.read_block())
+            blocks = _BlockReader(file)
+            header = blocks.read_header()
+            while (block := blocks.read_block()) is not None:
+                record_count += len(decode_records(block))
+            digest = blocks.digest
+            footer = blocks.decode(_footer_decoder, blocks.read_block())
             if file.read(1):
                 raise InvalidBackup("something follows after its end")
-        if ending.sha256 != digest:
+        if footer.sha256 != digest:
             raise InvalidBackup("its checksum is wrong")
-        if counted != sum(ending.counts.values()):
+        if record_count != sum(footer.counts.values()):
             raise InvalidBackup("records are missing")
-        return header, ending
+        return header, footer
 
     def iterate_blocks(self) -> Iterator[tuple[int, list[KeyRecord]]]:
-        """(bytes of the file read so far, records)"""
+        """Yield (bytes of the file read so far, records)."""
         with self._path.open("rb") as file:
-            reading = _BlockReader(file)
-            reading.read_header()
-            while (block := reading.read_block()) is not None:
+            blocks = _BlockReader(file)
+            blocks.read_header()
+            while (block := blocks.read_block()) is not None:
                 yield file.tell(), decode_records(block)
 
 
 class _BlockReader:
-    """One reading of a file from its beginning."""
+    """Reads blocks from the beginning of a file."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -170,7 +172,7 @@ class _BlockReader:
         return header
 
     def read_block(self) -> bytes | None:
-        """The next block; None at the mark of the end."""
+        """Return the next block; None at the end mark."""
         length = int.from_bytes(self._read_exactly(4))
         if length == 0:
             return None

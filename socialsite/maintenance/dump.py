@@ -1,6 +1,6 @@
-"""Values of keys by type: read from a node, written by key on whatever topology, held side by side.
+"""Read values of keys of all types from a node, and make the commands that write them on any topology.
 
-Logical, not DUMP: a backup outlives the server version that it was made on.
+The format is logical, without DUMP: a backup can be restored on another version of the server.
 """
 
 from collections.abc import Sequence
@@ -10,14 +10,13 @@ from socialsite.store import Command, CommandRefused, Key, Node, Reply
 
 ELEMENTS_PER_COMMAND = 1_000  # elements in one command
 WHOLE_READ_MAX_ELEMENTS = 4_000
-"""Elements up to which a value is read in one command. Larger ones are walked: what is in them from the
-beginning to the end of the walk is read for sure."""
+"""Values with more elements are scanned: elements that exist from the beginning to the end of the scan are read."""
 SIZE_COMMANDS = {"hash": "HLEN", "list": "LLEN", "set": "SCARD", "zset": "ZCARD", "stream": "XLEN"}
 
 
 class KeyRecord(NamedTuple):
-    """`parts`: a string's value; fields, elements, members with scores, one after another; a stream's entries
-    as id, number of values, values. `expires_ms`: Unix ms, 0 for never."""
+    """One key. `parts`: the value of a string; fields and values, elements, or members and scores, one after another;
+    of each stream entry its id, the number of values, and the values. `expires_ms`: Unix ms, 0 for never."""
 
     key: str
     type: str
@@ -26,19 +25,19 @@ class KeyRecord(NamedTuple):
 
 
 async def read_key_records(node: Node, keys: Sequence[Key]) -> list[KeyRecord]:
-    """The values of keys of this node; those that went meanwhile are left out."""
+    """Return the values of keys of this node, without keys that were deleted meanwhile."""
     try:
         return await _try_read_key_records(node, keys)
-    except CommandRefused:  # one of them got another type between two looks
+    except CommandRefused:  # the type of a key changed between two reads
         if len(keys) == 1:
             return []
         return [record for key in keys for record in await read_key_records(node, [key])]
 
 
 async def _try_read_key_records(node: Node, keys: Sequence[Key]) -> list[KeyRecord]:
-    asked: list[Command] = [("TYPE", key) for key in keys]
-    asked += [("PEXPIRETIME", key) for key in keys]
-    replies = await node.pipeline(asked)
+    commands: list[Command] = [("TYPE", key) for key in keys]
+    commands += [("PEXPIRETIME", key) for key in keys]
+    replies = await node.pipeline(commands)
     types = {key: reply.decode() for key, reply in zip(keys, replies, strict=False)}
     times = dict(zip(keys, replies[len(keys) :], strict=True))
     sized = [key for key in keys if types[key] in SIZE_COMMANDS]
@@ -55,7 +54,7 @@ async def _try_read_key_records(node: Node, keys: Sequence[Key]) -> list[KeyReco
 
 
 def _whole_read_command(key: Key, kind: str) -> Command:
-    last = 2 * WHOLE_READ_MAX_ELEMENTS  # what has come since it was measured included
+    last = 2 * WHOLE_READ_MAX_ELEMENTS  # includes elements that were added since the size was read
     return {
         "string": ("GET", key),
         "hash": ("HGETALL", key),
@@ -71,30 +70,30 @@ async def _read_by_scan(node: Node, key: Key, kind: str) -> Reply:
         return await _read_by_range(node, key, kind)
     name = {"hash": "HSCAN", "set": "SSCAN", "zset": "ZSCAN"}[kind]
     width = 1 if kind == "set" else 2
-    found: dict[bytes, list[bytes]] = {}
+    elements: dict[bytes, list[bytes]] = {}
     cursor = b"0"
     while True:
-        cursor, some = await node.execute(name, key, cursor, "COUNT", ELEMENTS_PER_COMMAND)
-        found |= {some[n]: some[n : n + width] for n in range(0, len(some), width)}
+        cursor, page = await node.execute(name, key, cursor, "COUNT", ELEMENTS_PER_COMMAND)
+        elements |= {page[n]: page[n : n + width] for n in range(0, len(page), width)}
         if cursor == b"0":
-            return [part for parts in found.values() for part in parts]
+            return [part for parts in elements.values() for part in parts]
 
 
 async def _read_by_range(node: Node, key: Key, kind: str) -> Reply:
-    found: list[Any] = []
+    elements: list[Any] = []
     while True:
         if kind == "list":
-            some = await node.execute("LRANGE", key, len(found), len(found) + ELEMENTS_PER_COMMAND - 1)
+            page = await node.execute("LRANGE", key, len(elements), len(elements) + ELEMENTS_PER_COMMAND - 1)
         else:
-            first = f"({found[-1][0].decode()}" if found else "-"
-            some = await node.execute("XRANGE", key, first, "+", "COUNT", ELEMENTS_PER_COMMAND)
-        found += some
-        if len(some) < ELEMENTS_PER_COMMAND:
-            return found
+            first = f"({elements[-1][0].decode()}" if elements else "-"
+            page = await node.execute("XRANGE", key, first, "+", "COUNT", ELEMENTS_PER_COMMAND)
+        elements += page
+        if len(page) < ELEMENTS_PER_COMMAND:
+            return elements
 
 
 def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
-    """One flat list of bytes, whatever the type; sets in one order, so that two can be compared."""
+    """Return a flat list of bytes for any type. Sets are sorted, so that two values can be compared."""
     if not reply:
         return [reply] if reply == b"" else []
     if kind == "string":
@@ -112,11 +111,11 @@ def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
 
 
 def build_write_commands(record: KeyRecord) -> list[Command]:
-    """They write the value into an absent key."""
+    """Return the commands that write the value to an absent key."""
     key, parts = Key.parse(record.key), record.parts
     if record.type == "string":
-        life = ("PXAT", record.expires_ms) if record.expires_ms else ()
-        return [("SET", key, parts[0], *life)]
+        expiry = ("PXAT", record.expires_ms) if record.expires_ms else ()
+        return [("SET", key, parts[0], *expiry)]
     if record.type == "stream":
         commands = _build_xadd_commands(key, parts)
     elif record.type == "zset":

@@ -1,6 +1,6 @@
-"""Families of keys: what a backup takes and in which order, what is rebuilt or forgotten instead.
+"""Families of keys: which ones are backed up and in which order, and which ones are known.
 
-A family that nobody has named here is taken: a new source is backed up from its first day.
+A family that is not named here is backed up, so a new source is backed up from its first day.
 """
 
 import re
@@ -9,30 +9,30 @@ from collections.abc import Mapping
 from socialsite.store import Key
 
 NOT_BACKED_UP = re.compile(
-    r"timelines:\{\d+\}:home"  # caches: readers rebuild them
+    r"timelines:\{\d+\}:home"  # caches, which readers rebuild
     r"|timelines:\{l\d+\}:posts"
     r"|timelines:\{[0-9a-f]{8,}\}:tag"
     r"|public:\{public\}:posts"
-    r"|(search|limits|live|cache|map):.*"  # true for a minute, or of running processes
+    r"|(search|limits|live|cache|map):.*"  # short-lived, or of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
     r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
-    r"|(follows|timelines):\{map\}:partitions"  # the header of a backup says them
-    r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # what an audit could not read
+    r"|(follows|timelines):\{map\}:partitions"  # in the header of the backup
+    r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # quarantine of the audit
 )
 REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)
-"""Passes of a backup. What refers to something is read before what it refers to: so a thing deleted meanwhile
-is found missing and its references dropped, never the other way round, which would bring it back to life."""
+"""Passes of a backup. References are read before the values that they refer to. So of a value that is deleted
+meanwhile only references remain, which the audit removes; the value itself never comes back."""
 _BODY_KEYS = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
 _ACCOUNT_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)")
 FIRST_KEYS = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
-"""Read before everything: a job carries its post, and must not outlive that post's deletion."""
+"""Read first: a job contains its post, and must not restore a post that is deleted meanwhile."""
 QUARANTINE_DAYS = 30
 INSTALL_KEYS = re.compile(r"(follows|timelines):\{map\}:partitions|map:.*")
-"""What a store has from its first start: a store with nothing else is empty."""
+"""Keys that the first start of a site writes: a store with nothing else is empty."""
 
 
 FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
-"""Components whose names begin with a kind or a rule."""
+"""Components whose names begin with a kind or a rule, not with a known word."""
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
@@ -49,12 +49,12 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "map": "changes leases mover partition probe record seen shard touched",
     }.items()
 }
-"""First words of the names of all keys in docs/reference/keys.md, by component: new families are entered here, too."""
+"""First words of the names of all keys in docs/reference/keys.md, by component. New families must be added here."""
 QUARANTINE_WORD = "aside"
 
 
 def is_known(key: Key) -> bool:
-    """Whether a key is of a family that this release knows; others may be an earlier or a later one's."""
+    """Return whether this release knows the family of a key. Another release may know more."""
     word = key.rpartition("}:")[2].partition(":")[0]
     return (
         key.component in FREE_NAME_COMPONENTS
@@ -69,12 +69,12 @@ def is_of_site_component(key: Key) -> bool:
 
 
 def is_disposable(key: Key) -> bool:
-    """A cache, or what is true for a moment: it may be deleted at any time. What was set aside may not."""
+    """Return whether a key may be deleted at any time: a cache or a short-lived value, but nothing in quarantine."""
     return not is_backed_up(key) and key.component != "map" and f":{QUARANTINE_WORD}:" not in key and "{map}" not in key
 
 
 def quarantine_key(key: Key) -> Key:
-    """Where an audit sets a value aside that is not of its key's type: QUARANTINE_DAYS, under the same tag."""
+    """Return the key, under the same tag, to which an audit moves a value of the wrong type for QUARANTINE_DAYS."""
     return Key(key.component, tag=key.tag, name=f"{QUARANTINE_WORD}:{key.rpartition('}:')[2]}")
 
 
@@ -89,7 +89,7 @@ def get_backup_pass(key: Key) -> int:
 
 
 def get_family(key: Key) -> str:
-    """The kind of a key, for counts: its words, with ids and digests left out."""
+    """Return the kind of a key, for counts: its words without ids and digests."""
     is_digest = re.fullmatch(r"[0-9a-f]{8,}", key.tag) and not re.fullmatch(r"\d{1,16}", key.tag)
     tag = "hex" if is_digest else re.sub(r"\d+", "N", key.tag)
     name = key.rpartition("}:")[2]

@@ -1,36 +1,47 @@
-"""Where the memory goes: every key is counted, a sample is weighed, the rest is inferred by family.
+"""Memory by key family, and a forecast of how many more posts fit.
 
-Weights are the servers' own (MEMORY USAGE). What they leave out, the tables of keys above all, is
-the difference to what INFO says is used; the forecast takes it into account.
+Every key is counted, and the servers measure a sample (MEMORY USAGE); bytes of a family are inferred from its sample.
+MEMORY USAGE leaves out some overhead, above all the table of keys. The forecast adds it: the table grows by doubling,
+a step of several per cent. Capped caches grow along with posts until they are full.
 """
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from socialsite.ids import ms_from_id
-from socialsite.maintenance.backup import scan_keys
 from socialsite.maintenance.key_families import get_family
-from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress
+from socialsite.maintenance.scanning import OnProgress, count_keys, ignore_progress, scan_keys
 from socialsite.recipes.memory_guard import parse_memory_info
 from socialsite.store import Command, Key, Node, Store
 
 SAMPLE_SIZE = 20_000
 LARGE_KEY_BYTES = 1 << 20
-"""A key that weighs more is weighed for itself, where keys are picked at random."""
-MAIN_FAMILY_COUNT = 4  # so few make up nearly all memory: each has at least this part of the sample
+"""Random samples measure larger keys one by one."""
+MAIN_FAMILY_COUNT = 4  # they use nearly all memory: each gets at least this part of the sample
 COMPACT_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "stream", "int", "embstr"})
-"""Encodings without a pointer an element; quicklists and streams are made of listpacks."""
+"""Encodings without a pointer for each element. Quicklists and streams consist of listpacks."""
 COLLECTION_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "skiplist", "hashtable", "stream"})
 POST_FAMILY = "posts:{N}:post"
+GROWING_FAMILIES = re.compile(
+    r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag"
+    r"|search:\{sN\}:(term|rare|tags)"  # the index of names grows with accounts
+    r"|timelines:\{N\}:(liked|boosted|bookmarks|notifications)"  # grow with reactions
+)
+CAPPED_FAMILIES = re.compile(r"timelines:\{N\}:home|timelines:\{lN\}:posts")
+BUCKET_BYTES = 8
+UNCOUNTED_KEY_BYTES = 8
+"""MEMORY USAGE counts 24 bytes for a key's entry in the table, which has 32 (Redis 7.0, measured)."""
+MAX_POSTS = 1 << 40
 
 
 @dataclass(slots=True)
 class FamilyMemory:
-    """`bytes` is inferred from `weighed` keys; `sampled_collections` of them are sets, lists or hashes. Keys above
-    LARGE_KEY_BYTES that speak for no other (`large`) are not among the weighed."""
+    """`bytes` is inferred from the sampled keys, of which `sampled_collections` are sets, lists or hashes. Keys above
+    LARGE_KEY_BYTES that represent no other (`large_keys`) are not among them."""
 
     keys: int = 0
     sampled_keys: int = 0
@@ -51,13 +62,13 @@ class FamilyMemory:
 
     @property
     def compact_share(self) -> float | None:
-        """None where the family holds plain strings."""
+        """None if the family has only strings."""
         return self.compact_collections / self.sampled_collections if self.sampled_collections else None
 
 
 @dataclass(frozen=True, slots=True)
 class NodeMemory:
-    """Bytes; `most` is maxmemory, 0 for none. `bare` is what an empty server uses."""
+    """Bytes of one server. `most` is maxmemory, 0 without a limit; `bare` is the use of an empty server."""
 
     address: str
     used: int
@@ -71,7 +82,7 @@ class MemoryReport:
     nodes: list[NodeMemory] = field(default_factory=list)
     families: dict[str, FamilyMemory] = field(default_factory=dict)
     posts_by_day: Counter[int] = field(default_factory=Counter)
-    """Posts by their age in whole days."""
+    """Number of posts by age in whole days."""
 
     @property
     def bytes(self) -> int:
@@ -81,7 +92,7 @@ class MemoryReport:
         return sum(count for age, count in self.posts_by_day.items() if age >= days)
 
     def posts_per_day(self, days: int = 7) -> float:
-        """At the rate of the last days, or of the site's whole life where that is shorter."""
+        """The rate of the last `days`, or of the whole life of the site if it is younger."""
         recent = {age: count for age, count in self.posts_by_day.items() if age < days}
         return sum(recent.values()) / (min(days, max(recent) + 1)) if recent else 0.0
 
@@ -92,30 +103,30 @@ class MemoryMeter:
         self._sample_size = sample_size
 
     async def measure(self, now_ms: int, on_progress: OnProgress = ignore_progress) -> MemoryReport:
-        """One walk over all keys, about `sample` of them weighed."""
+        """Scan all keys once, and measure about `sample_size` of them."""
         report = MemoryReport()
         share = min(1.0, self._sample_size / max(1, await count_keys(self._store)))
         for node in self._store.nodes:
             report.nodes.append(await read_node_memory(node))
-            async for found in scan_keys(node, on_progress):
-                self._count_keys(report, found, now_ms)
-                await self._measure_keys(report, node, self._pick_sample(report, found, share))
+            async for keys in scan_keys(node, on_progress):
+                self._count_keys(report, keys, now_ms)
+                await self._measure_keys(report, node, self._pick_sample(report, keys, share))
         return report
 
     @staticmethod
-    def _count_keys(report: MemoryReport, found: Sequence[Key], now_ms: int) -> None:
-        for key in found:
+    def _count_keys(report: MemoryReport, keys: Sequence[Key], now_ms: int) -> None:
+        for key in keys:
             family = get_family(key)
             report.families.setdefault(family, FamilyMemory()).keys += 1
             if family == POST_FAMILY:
                 report.posts_by_day[max(0, now_ms - ms_from_id(int(key.tag))) // 86_400_000] += 1
 
-    def _pick_sample(self, report: MemoryReport, found: Sequence[Key], share: float) -> list[Key]:
-        """The first of every family, a share of the rest: a walk goes by hash, so the first are random."""
+    def _pick_sample(self, report: MemoryReport, keys: Sequence[Key], share: float) -> list[Key]:
+        """Pick the first keys of every family, in the order of their hashes, and a random share of the others."""
         first = self._sample_size // MAIN_FAMILY_COUNT
         return [
             key
-            for key in found
+            for key in keys
             if report.families[get_family(key)].sampled_keys < first or random.random() < share  # noqa: S311
         ]
 
@@ -135,7 +146,7 @@ class MemoryMeter:
     async def measure_accounts(
         self, last_id: int, keys_of: Callable[[int], Sequence[Key]], count: int = 20
     ) -> tuple[int, int, int] | None:
-        """Least, middle and most bytes of accounts picked at random, by the keys that are theirs alone."""
+        """Return the minimum, median and maximum bytes of random accounts, by the keys that only they use."""
         picked = [random.randint(1, last_id) for _ in range(min(count, last_id))]  # noqa: S311
         sizes: list[int] = []
         for account_id in picked:
@@ -145,7 +156,7 @@ class MemoryMeter:
 
     @staticmethod
     async def _read_bytes(node: Node, keys: Sequence[Key]) -> int:
-        """Asked of the servers themselves: a proxy carries no MEMORY."""
+        """Ask the servers directly: a proxy does not support MEMORY."""
         replies = await node.pipeline([("MEMORY", "USAGE", key) for key in keys])
         return sum(reply or 0 for reply in replies)
 
@@ -159,3 +170,83 @@ async def read_node_memory(node: Node) -> NodeMemory:
         bare=facts.get("used_memory_startup", 0),
         keys=int(await node.execute("DBSIZE")),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineCaps:
+    """Entries of a full home or list timeline, and bytes of one entry (measured)."""
+
+    entries: int
+    bytes_per_entry: float = 10.5
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`posts_left` fit until less than the reserve is free. None without maxmemory or without posts."""
+
+    bytes_a_post: float
+    posts_left: int | None
+    days_left: float | None
+
+
+def make_forecast(report: MemoryReport, caps: TimelineCaps, reserve: int) -> Forecast:
+    posts = report.families[POST_FAMILY].keys if POST_FAMILY in report.families else 0
+    if not posts:
+        return Forecast(0.0, None, None)
+    growth = _Growth.of(report, caps, posts)
+    if not all(node.most for node in report.nodes):
+        return Forecast(growth.bytes_per_post, None, None)
+    # Posts are spread evenly, so the node with the least free memory limits all nodes.
+    left = min(node.most - reserve - node.used for node in report.nodes) * len(report.nodes)
+    fit = growth.posts_that_fit(left)
+    rate = report.posts_per_day()
+    return Forecast(growth.bytes_per_post, fit, fit / rate if rate else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """Estimates the bytes of more posts."""
+
+    bytes_per_post: float
+    keys_per_post: float
+    cached_bytes_per_post: float
+    cache_bytes_left: float
+    keys_per_node: float
+    nodes: int
+
+    @classmethod
+    def of(cls, report: MemoryReport, caps: TimelineCaps, posts: int) -> "_Growth":
+        families = report.families.items()
+        keys = sum(node.keys for node in report.nodes)
+        grown = [family for name, family in families if GROWING_FAMILIES.fullmatch(name)]
+        cached = [family for name, family in families if CAPPED_FAMILIES.fullmatch(name)]
+        full = sum(family.keys for family in cached) * caps.entries * caps.bytes_per_entry
+        taken = sum(family.bytes for family in cached)
+        return cls(
+            bytes_per_post=sum(f.bytes + UNCOUNTED_KEY_BYTES * f.keys for f in grown) / posts,
+            keys_per_post=sum(f.keys for n, f in families if n.startswith("posts:")) / posts,
+            cached_bytes_per_post=taken / posts,
+            cache_bytes_left=max(0.0, full - taken),
+            keys_per_node=keys / len(report.nodes),
+            nodes=len(report.nodes),
+        )
+
+    def bytes_for_posts(self, posts: int) -> float:
+        after = self.keys_per_node + posts * self.keys_per_post / self.nodes
+        tables = self.nodes * (key_table_bytes(after) - key_table_bytes(self.keys_per_node))
+        return posts * self.bytes_per_post + min(self.cache_bytes_left, posts * self.cached_bytes_per_post) + tables
+
+    def posts_that_fit(self, room: float) -> int:
+        """Return the largest number of posts that fit into `room` bytes."""
+        if room <= 0:
+            return 0
+        low, high = 0, MAX_POSTS
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.bytes_for_posts(middle) <= room else (low, middle - 1)
+        return low
+
+
+def key_table_bytes(keys: float) -> int:
+    """Return the size of a server's table of keys: a power of two of buckets, at least as many as keys."""
+    return BUCKET_BYTES << max(2, (max(1, round(keys)) - 1).bit_length())

@@ -1,71 +1,112 @@
-"""Walks over all keys of a store: SCAN on each node, never KEYS, a bounded number a step."""
+"""Scans of all keys of a store, node by node, in bounded steps, and a check that no key moves meanwhile."""
 
 import random
 from collections.abc import AsyncIterator, Callable
 
-from socialsite.store import Key, Node, Store
+from socialsite.store import Key, Node, Store, StoreError
+from socialsite.store.topology.cluster import Cluster
 
 KEYS_PER_SCAN = 500
 RANDOM_KEYS_PER_BATCH = 200
 
+TopologyFingerprint = tuple[object, ...]
+"""The placement of all keys. If it changes, keys may have moved to other servers meanwhile."""
+CLUSTER_NODES_FIXED_FIELDS = 8  # of a line of CLUSTER NODES; slots follow, those that are being moved in brackets
+
 OnProgress = Callable[[int], None]
-"""Hears how many keys were met."""
+"""Called with the number of keys of each step."""
 
 
 def ignore_progress(count: int) -> None:
-    """Nobody watches."""
+    """Do nothing."""
 
 
 async def scan_raw_keys(node: Node, on_progress: OnProgress, pattern: str | None = None) -> AsyncIterator[list[bytes]]:
-    """The keys of a node as they come, those of others among them; a step may be empty."""
+    """Yield all keys of a node, also foreign ones. A step may be empty."""
     cursor, match = b"0", ("MATCH", pattern) if pattern else ()
     while True:
-        cursor, found = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_SCAN, *match)
-        on_progress(len(found))
-        yield found
+        cursor, raw_keys = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_SCAN, *match)
+        on_progress(len(raw_keys))
+        yield raw_keys
         if cursor == b"0":
             return
+
+
+async def scan_keys(node: Node, on_progress: OnProgress) -> AsyncIterator[list[Key]]:
+    """Yield the keys of the site on one node. A step may be empty."""
+    async for raw_keys in scan_raw_keys(node, on_progress):
+        yield parse_keys(raw_keys)
 
 
 async def scan_store(
     store: Store, on_progress: OnProgress = ignore_progress, *, pattern: str | None = None
 ) -> AsyncIterator[list[Key]]:
-    """Every key that stands from the beginning to the end of the walk; some may come twice."""
+    """Yield every key that exists from the beginning to the end of the scan. A key may come twice."""
     for node in store.nodes:
-        async for found in scan_raw_keys(node, on_progress, pattern):
-            if keys := parse_keys(found):
+        async for raw_keys in scan_raw_keys(node, on_progress, pattern):
+            if keys := parse_keys(raw_keys):
                 yield keys
 
 
 async def sample_keys(store: Store, count: int, on_progress: OnProgress = ignore_progress) -> AsyncIterator[list[Key]]:
-    """About `count` keys picked at random."""
+    """Yield about `count` random keys."""
     for node, share in await _picks_by_node(store, count):
         for start in range(0, share, RANDOM_KEYS_PER_BATCH):
             picks = min(RANDOM_KEYS_PER_BATCH, share - start)
-            found = await node.pipeline([("RANDOMKEY",)] * picks)
+            raw_keys = await node.pipeline([("RANDOMKEY",)] * picks)
             on_progress(picks)
-            yield parse_keys(list(dict.fromkeys(key for key in found if key is not None)))
+            yield parse_keys(list(dict.fromkeys(raw_key for raw_key in raw_keys if raw_key is not None)))
 
 
 async def count_keys(store: Store) -> int:
-    """How many keys all nodes hold, keys of others among them."""
+    """Return the number of keys of all nodes, with foreign ones."""
     return sum([int(await node.execute("DBSIZE")) for node in store.nodes])
 
 
 async def _picks_by_node(store: Store, count: int) -> list[tuple[Node, int]]:
-    """How many to pick on each node, by its size; what is rounded off goes to one of them."""
+    """Return how many keys to pick on each node, by its size. One random node gets the rounding error."""
     sizes = [int(await node.execute("DBSIZE")) for node in store.nodes]
     shares = [count * size // max(1, sum(sizes)) for size in sizes]
     shares[random.randrange(len(shares))] += count - sum(shares)  # noqa: S311 - not a secret
     return [(node, share) for node, share, size in zip(store.nodes, shares, sizes, strict=True) if size]
 
 
-def parse_keys(found: list[bytes]) -> list[Key]:
-    """Those that are keys of a site; a server may hold others, too."""
+def parse_keys(raw_keys: list[bytes]) -> list[Key]:
+    """Return the names that are keys of a site, without foreign ones."""
     keys: list[Key] = []
-    for text in found:
+    for raw_key in raw_keys:
         try:
-            keys.append(Key.parse(text.decode()))
-        except ValueError:  # UnicodeDecodeError is one
+            keys.append(Key.parse(raw_key.decode()))
+        except ValueError:  # UnicodeDecodeError is a subclass
             continue
     return keys
+
+
+class TopologyChanging(StoreError):
+    """A scan of all keys would miss keys that move to other servers.
+
+    Detected are slots and masters of a cluster and moves of `repartition`, but no change of a proxy's own map.
+    """
+
+
+async def topology_fingerprint(store: Store) -> TopologyFingerprint:
+    """Return the placement of all keys. Raises TopologyChanging if keys are moving now."""
+    epoch, is_moving = store.topology_follower.migration_state if store.topology_follower else (0, False)
+    slots: list[bytes] = []
+    for topology in store.topologies:
+        if isinstance(topology, Cluster):
+            slots += [await _read_slots(node) for node in topology.nodes]
+    if is_moving or any(b"[" in each for each in slots):
+        raise TopologyChanging("keys are changing their servers: wait until the move is done, then repeat this")
+    return epoch, tuple(str(node.address) for node in store.nodes), tuple(slots)
+
+
+async def require_unchanged(store: Store, before: TopologyFingerprint) -> None:
+    """Raises TopologyChanging if keys may have moved since `before`."""
+    if await topology_fingerprint(store) != before:
+        raise TopologyChanging("keys changed their servers meanwhile, some may be missing: repeat this")
+
+
+async def _read_slots(node: Node) -> bytes:
+    lines: list[bytes] = (await node.execute("CLUSTER", "NODES")).splitlines()
+    return next(b" ".join(line.split(b" ")[CLUSTER_NODES_FIXED_FIELDS:]) for line in lines if b"myself" in line)

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from socialsite.container import Services
-from socialsite.maintenance.backup import Backup, scan_keys
+from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.dump import KeyRecord, read_key_records
 from socialsite.maintenance.key_families import is_backed_up
 from socialsite.maintenance.restore import Restore, make_store_body_writer
+from socialsite.maintenance.scanning import scan_keys
 from socialsite.store import Store
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from socialsite.ids import id_at
-from socialsite.maintenance.backup import scan_keys
-from socialsite.maintenance.scanning import OnProgress, ignore_progress
+from socialsite.maintenance.scanning import OnProgress, ignore_progress, scan_keys
 from socialsite.store import Key, Node, Store, load_script
 from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys

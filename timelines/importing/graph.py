@@ -1,6 +1,6 @@
 """Import a follow graph: `source<TAB>target` lines become accounts and follows between them.
 
-An import may be stopped and repeated: existing accounts and follows do not change. Nothing is fanned out: the home
+An import may be stopped and repeated: existing accounts and follows do not change. There is no fan-out: the home
 timelines that a batch affects are deleted before and after it, as a follow does, and the next read rebuilds them.
 """
 

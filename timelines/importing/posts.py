@@ -1,4 +1,4 @@
-"""Import posts with their own times and replies. Nothing is fanned out and nobody is notified.
+"""Import posts with their own times and replies. There is no fan-out and there are no notifications.
 
 A segment of rows is bound to ids, written and placed; the cached timelines that it affects are deleted; only then are
 its sources marked as done. The next run repeats what an interrupted run left half done, under the same ids.
@@ -51,10 +51,10 @@ class PostsImport:
     accounts: AccountService
     posts: ImportedPosts
     public: PublicTimelineRepository
-    touched: AffectedTimelines
+    affected: AffectedTimelines
     indexing: SearchIndexer
     ranks: GraphRanks
-    standing: PostRepository
+    stored_posts: PostRepository
     rows_per_segment: int = ROWS_PER_SEGMENT
 
     async def run(self, file: LineFile, options: PostsOptions, tally: Tally, now_ms: int) -> None:
@@ -104,7 +104,7 @@ class PostsImport:
 
     async def _publish(self, posts: Sequence[Post], tally: Tally) -> None:
         """Write posts. Cached timelines are deleted before and after, so that no concurrent rebuild misses them."""
-        affected = await self.touched.of_authors({post.author_id for post in posts})
+        affected = await self.affected.of_authors({post.author_id for post in posts})
         await affected.invalidate()
         existing = await self.posts.write(posts)
         await self.posts.place(existing)
@@ -119,7 +119,7 @@ class PostsImport:
         """Return the posts, each with the author of its parent and the first post of its thread."""
         ids = {post.id for post in posts}
         earlier = {post.in_reply_to for post in posts if post.in_reply_to is not None} - ids
-        return complete_threads(posts, await self.standing.find_many(sorted(earlier)))
+        return complete_threads(posts, await self.stored_posts.find_many(sorted(earlier)))
 
     @staticmethod
     def _drop_repeated(rows: list[PostRow], tally: Tally) -> list[PostRow]:

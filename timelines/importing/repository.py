@@ -60,7 +60,7 @@ class ImportedPosts:
         return sources
 
     async def write(self, posts: Sequence[Post]) -> list[Post]:
-        """Store the posts under their reserved ids. Return those that exist afterwards, without deleted ones."""
+        """Store the posts under their reserved ids. Return the posts without deleted ones."""
         replies = await self._gather(
             [WRITE_POST_SCRIPT.command([keys.post(post.id)], [encode_post(post)]) for post in posts]
         )

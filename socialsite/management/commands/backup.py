@@ -8,8 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.container import Services
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
-from socialsite.maintenance.scanning import count_keys
-from socialsite.maintenance.topology_check import TopologyChanging
+from socialsite.maintenance.scanning import TopologyChanging, count_keys
 from socialsite.management.base import OperatorCommand
 from timelines.archive.service import ArchivedBodies
 

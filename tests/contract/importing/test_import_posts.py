@@ -131,9 +131,9 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         accounts=services.accounts,
         posts=posts,
         public=at.public,
-        touched=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
+        affected=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
         ranks=GraphRanks(services.store),
-        standing=at.posts,
+        stored_posts=at.posts,
         indexing=services.indexing,
         rows_per_segment=20,
     )

@@ -9,7 +9,7 @@ import pytest
 
 from socialsite.container import Services
 from socialsite.maintenance.backup import Backup
-from socialsite.maintenance.topology_check import TopologyChanging
+from socialsite.maintenance.scanning import TopologyChanging
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster

@@ -13,8 +13,7 @@ import pytest_asyncio
 from django.core.management import CommandError
 
 from socialsite.container import Services
-from socialsite.maintenance.forecast import TimelineCaps, key_table_bytes, make_forecast
-from socialsite.maintenance.memory import MemoryMeter, read_node_memory
+from socialsite.maintenance.memory import MemoryMeter, TimelineCaps, key_table_bytes, make_forecast, read_node_memory
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from tests.support.cluster import RedisCluster

@@ -9,8 +9,7 @@ from pathlib import Path
 from socialsite.admin.memory import MemorySnapshotCache
 from socialsite.admin.memory_shared import SHARED_FAMILIES, SharedKeySampler
 from socialsite.container import Services
-from socialsite.maintenance.forecast import TimelineCaps, make_forecast
-from socialsite.maintenance.memory import MemoryMeter, MemoryReport
+from socialsite.maintenance.memory import MemoryMeter, MemoryReport, TimelineCaps, make_forecast
 from tests.support.world import World
 from timelines import keys
 from timelines.importing.graph import GraphOptions
