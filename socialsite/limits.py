@@ -41,7 +41,7 @@ def address_identifier(address: str) -> Identifier:
 
 
 class ActionLimits:
-    """Enforces the rules of settings.RATE_LIMITS. An action whose rule is off, or absent, has no limit."""
+    """Enforces the rules of settings.RATE_LIMITS. An action has no limit if its rule is off or absent."""
 
     def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: TimeSource) -> None:
         self._limiter = limiter
@@ -62,7 +62,7 @@ class ActionLimits:
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
         """Count one action, and take it back if the block raises an exception. Raises RateLimited.
 
-        For actions whose failure is harmless; failed log-ins are counted by `enforce`. A cancelled block stays
+        For actions with a harmless failure; failed log-ins are counted by `enforce`. A cancelled block stays
         counted: its effect is unknown, and a disconnect must not avoid the limit.
         """
         if caller is None:

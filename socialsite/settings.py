@@ -98,7 +98,7 @@ MIDDLEWARE = [
     "socialsite.web.middleware.django_async.AsyncCsrfMiddleware",
     "socialsite.web.middleware.django_async.AsyncMessageMiddleware",
     "socialsite.web.middleware.address.AddressMiddleware",
-    "socialsite.web.middleware.limits.RequestSizeMiddleware",
+    "socialsite.web.middleware.request_size.RequestSizeMiddleware",
     "socialsite.web.middleware.deadline.DeadlineMiddleware",
     "socialsite.web.middleware.services.ServicesMiddleware",
     "socialsite.web.middleware.durability.DurabilityMiddleware",

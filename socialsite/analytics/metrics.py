@@ -1,6 +1,6 @@
 """The metrics of the site: each has a time series in Redis and, where named, a Prometheus metric.
 
-`Meter` counts both at once. The names are parts of Redis keys.
+`Meter` counts both in one call. The names are parts of Redis keys.
 """
 
 from bisect import bisect_left
@@ -63,7 +63,7 @@ class DurationHistogram:
         return self.bucket_names[bisect_left(self.bounds_ms, ms)]
 
     def quantile(self, counts: Sequence[int], share: float) -> float | None:
-        """Return the duration in ms that a `share` of all durations do not exceed; None if there are none.
+        """Return the duration in ms that a `share` of all durations do not exceed; None without durations.
 
         The value is interpolated within its bucket. The last bucket has no upper end: its lower end is returned.
         """

@@ -27,7 +27,7 @@ MEMORY_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class BatchHistogram(Histogram):
-    """A histogram to which many values are added at once, with one addition for each bucket.
+    """A histogram that takes a batch of values, with one addition for each bucket.
 
     prometheus_client has no such method; this one changes the same private fields as `Histogram.observe`.
     """

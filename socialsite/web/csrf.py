@@ -1,7 +1,7 @@
 """CSRF tokens for pages: Django's secret, masked differently on each page.
 
 Django draws the characters of the mask one by one, which costs as much as reading the session. Here they are
-drawn at once, with the same uniform distribution. Django still checks the tokens (tests/unit/test_csrf_token.py).
+drawn in one call, with the same uniform distribution. Django still checks the tokens (tests/unit/test_csrf_token.py).
 """
 
 import os

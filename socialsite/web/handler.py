@@ -4,7 +4,7 @@ Django's own handler starts and joins a thread for every request (ThreadSensitiv
 another, and runs sync receivers, hooks and log calls in threads: three quarters of a small page's CPU time. The
 code in those threads only computes, so this handler runs it on the event loop. The rest is as in Django: a view is
 cancelled if its client disconnects, streams are closed, request_started and request_finished are sent (sync
-receivers of the latter run on the loop), and a body is read once, up to its limit (middleware/limits.py).
+receivers of the latter run on the loop), and a body is read once, up to its limit (middleware/request_size.py).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from django.urls import set_script_prefix, set_urlconf
 
 from socialsite.web.asgi_types import Message, Receive, Scope, Send
 from socialsite.web.middleware.errors import HANDLED_ERRORS
-from socialsite.web.middleware.limits import InvalidBody, check_head, parse_content_length, read_body
+from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
 
 REQUEST_DEADLINE_S = 6.0

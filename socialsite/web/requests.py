@@ -2,7 +2,7 @@
 
 A body is read as a dict of texts from form data, multipart or a JSON object. Django decodes form data with replacement
 characters and keeps NUL. Here a body that is not UTF-8, or that contains NUL or half a surrogate pair, is refused.
-JSON is decoded into its type directly, so deep nesting fails at once.
+JSON is decoded into its type directly, so deep nesting fails early.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping

@@ -61,7 +61,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
 
 
 def _unread_messages(request: SiteRequest) -> object:
-    """Return the one-time messages, "" if there are none: iterating over them would mark them as read."""
+    """Return the one-time messages, or "" without any: iterating over them would mark them as read."""
     storage = get_messages(request)
     return storage if len(storage) else ""
 

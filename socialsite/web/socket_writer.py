@@ -1,6 +1,6 @@
 """Sends text frames through one websocket: in order, with a bounded queue, without blocking the publisher.
 
-`AsgiSocketWriter` relies on an ASGI server whose `send` waits for a slow reader. daphne's does not wait; for it
+`AsgiSocketWriter` needs an ASGI server with a `send` that waits for a slow reader. daphne's does not wait; for it
 see daphne/flow_control.py. Both close a socket with 4408 if its reader does not read for STALL_TIMEOUT_S.
 """
 

@@ -1,4 +1,4 @@
-"""Work that waits in memory until one task has read what it needs from the store."""
+"""Pending work in memory, which one task processes in batches."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ class BatchedWork(Generic[Key, Value]):
             await self.send_pending()
 
     async def send_pending(self) -> None:
-        """Process batches until nothing is pending."""
+        """Process batches until no work is pending."""
         while self._pending:
             batch = {key: self._pending.pop(key) for key in list(islice(self._pending, self.batch_size))}
             try:
@@ -54,5 +54,5 @@ class BatchedWork(Generic[Key, Value]):
                 await asyncio.sleep(RETRY_S)
 
     async def process(self, batch: dict[Key, Value]) -> None:
-        """Send what a batch results in. Raises StoreError if it cannot be read."""
+        """Process a batch. Raises StoreError if its data cannot be read; the batch is then repeated."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Sends one post to every socket of this process whose reader may see it."""
+"""Sends one post to the sockets of this process, for the readers who may see it."""
 
 import asyncio
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ class EntryFrameCache:
 class Broadcaster:
     """Hydrates a post for all its readers in one batch, then sends it.
 
-    A reader whose relations changed during the batch is hydrated again before anything is sent.
+    If the relations of a reader change during the batch, the post is hydrated for this reader again.
     """
 
     def __init__(self, registry: SocketRegistry, pipeline: ReadPipeline) -> None:

@@ -47,7 +47,7 @@ COUNTS_INTERVAL_S = 0.5
 
 
 class LiveDispatcher:
-    """Sends what a message is about to the sockets that show it."""
+    """Handles the messages of other processes, each kind in its own way."""
 
     def __init__(
         self,

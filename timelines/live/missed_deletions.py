@@ -2,7 +2,7 @@
 
 A page sends the posts that it shows (`watch`) each time it is live again. For every post of these that was
 deleted meanwhile it gets the same messages as if it had been online. Only tombstones are reported: a hidden
-post and an unknown id are both passed over, so that they cannot be told apart.
+post and an unknown id are both ignored, so that a client cannot distinguish them.
 """
 
 from socialsite.ids import PostId

@@ -14,7 +14,7 @@ from timelines.ids import ListId
 class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1"):
     """A post is on its author's profile and home, and on the public timeline if `public`. Sent to every process.
 
-    `tags`: the normalized hashtags whose timelines contain the post.
+    `tags`: the normalized hashtags of the post.
     """
 
     post_id: PostId
@@ -63,7 +63,7 @@ class Notified(msgspec.Struct, frozen=True, array_like=True, tag="notified1"):
 
 
 class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
-    """One session of an account ended; if `session` is None, all of its sessions except `but`."""
+    """One session of an account ended; without `session`, all of its sessions except `but`."""
 
     account_id: AccountId
     session: str | None = None

@@ -21,7 +21,7 @@ from timelines.visibility.rights import FOLLOWED_CONTEXTS
 
 @dataclass(frozen=True, slots=True)
 class AffectedReaders:
-    """Readers whose page may lack an entry: followers of `author_id`, and subscribers of `topics`."""
+    """Readers with a page that may lack an entry: followers of `author_id`, and subscribers of `topics`."""
 
     author_id: AccountId | None = None
     topics: frozenset[str] = field(default_factory=frozenset)
@@ -31,7 +31,7 @@ class AffectedReaders:
 
 
 class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
-    """Sends the next visible boost to readers whose page showed a deleted one."""
+    """Sends the next visible boost to readers after a boost on their page was deleted."""
 
     batch_size = 100  # boosts; a deleted account deletes its boosts one after the other
     failure_message = "boosts behind withdrawn ones could not be read: %s"

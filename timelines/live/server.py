@@ -89,14 +89,14 @@ class StreamingServer:
         self._registry.add(socket)
 
     def disconnect(self, socket: LiveSocket) -> None:
-        """Remove a socket whose connection is closed. May be repeated."""
+        """Remove a socket after its connection closed. May be repeated."""
         for name in list(socket.subscriptions):
             self._subscription_manager.unsubscribe(socket, name)
         self._registry.remove(socket)
         socket.writer.detach()
 
     def handle_message(self, socket: LiveSocket, text: str | None) -> None:
-        """Handle a client's message; `text` is None for a binary one. An invalid message is answered with an error."""
+        """Handle a client's message (None: a binary one). An invalid message is answered with an error."""
         try:
             match parse_message(text):
                 case Subscribe(timeline, after):

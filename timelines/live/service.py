@@ -1,6 +1,6 @@
 """Publishes live updates to the processes that have readers for them (docs/reference/live.md).
 
-A lost message loses no data: the reader's next replay reads what it was about. So a message to all processes
+A lost message loses no data: the reader's next replay reads the same entries. So a message to all processes
 never fails the request that publishes it. Messages of fan-out passes do fail, because a pass is repeated.
 """
 

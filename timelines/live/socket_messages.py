@@ -56,7 +56,7 @@ class BadMessage(ValueError):
 
 
 def parse_message(text: str | None) -> ClientMessage:
-    """Parse a text message. Raises BadMessage, also if `text` is None (a binary message)."""
+    """Parse a text message. Raises BadMessage, also for a binary message (None)."""
     if text is None or len(text) > MAX_MESSAGE_BYTES:
         raise BadMessage
     try:

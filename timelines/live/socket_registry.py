@@ -82,7 +82,7 @@ class Subscription:
 
 
 class LiveSocket:
-    """An accepted websocket and its reader. `session_id` is a hex digest, None if nobody is signed in."""
+    """An accepted websocket and its reader. `session_id` is a hex digest, None for a visitor."""
 
     __slots__ = ("account_id", "language", "session_id", "subscriptions", "watched_post_ids", "writer")
 
@@ -155,7 +155,7 @@ class SocketRegistry:
                 _remove_from_index(self._subscriptions_by_topic, topic, subscription)
 
     def set_watched_posts(self, socket: LiveSocket, post_ids: Iterable[PostId]) -> None:
-        """Replace the posts whose counts are sent to the socket."""
+        """Replace the posts for which the socket gets new counts."""
         for post_id in socket.watched_post_ids:
             _remove_from_index(self._sockets_by_watched_post, post_id, socket)
         socket.watched_post_ids = frozenset(post_ids)

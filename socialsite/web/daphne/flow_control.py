@@ -1,4 +1,4 @@
-"""Flow control for websockets on daphne, whose `send` returns at once and buffers without limit.
+"""Flow control for websockets on daphne: its `send` never waits and buffers without limit.
 
 The writer registers itself as the push producer of Twisted's transport, in place of the HTTPChannel that the
 upgrade left there, so Twisted calls it when the reader stalls. Frames were encoded once for all sockets, so they
@@ -101,7 +101,7 @@ class DaphneSocketWriter:
                 timer.cancel()
 
     def _write_frame(self, frame: bytes) -> None:
-        """Write directly to the socket if nothing is buffered: one system call instead of three."""
+        """Write directly to the socket if the buffers are empty: one system call instead of three."""
         transport = self._transport
         if self._protocol.state != WEBSOCKET_STATE_OPEN:
             return

@@ -1,4 +1,4 @@
-"""Graceful shutdown of daphne, which by itself cancels every running request at SIGTERM.
+"""Graceful shutdown of daphne, which without it cancels every running request at SIGTERM.
 
 The process stops accepting connections, closes each websocket with "service restart" (1012), so that its client
 connects again with its cursor, answers running requests with `Connection: close`, and ends when all answers are

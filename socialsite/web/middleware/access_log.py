@@ -1,4 +1,4 @@
-"""The access log: an id and one log line for each request.
+"""The access log and the statistics of requests: an id, one log line and one count for each request.
 
 The server chooses the id, so a client cannot write to the log or make two requests look like one. It is bound to
 structlog's context, so every log line of the request has it, and it is returned in `X-Request-ID`.
@@ -11,9 +11,9 @@ import time
 import structlog
 from django.http.response import HttpResponseBase
 
-from socialsite.web.middleware.base import Middleware
-from socialsite.web.middleware.request_metrics import record_request
-from socialsite.web.requests import SiteRequest
+from socialsite.analytics import prometheus
+from socialsite.web.middleware.base import PROBE_PATHS, Middleware
+from socialsite.web.requests import HTML_TYPE, SiteRequest
 
 log = structlog.stdlib.get_logger("socialsite.access")
 
@@ -35,6 +35,24 @@ class AccessLogMiddleware(Middleware):
         if log.isEnabledFor(level):
             log.log(level, "request", **_log_fields(request, response, started))
         return response
+
+
+def record_request(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
+    """Count a response. If the services are not open yet (no store since the start), only in Prometheus."""
+    if request.path_info in PROBE_PATHS:
+        return
+    match = request.resolver_match
+    account = getattr(request, "account", None)
+    view = (match and match.view_name) or "none"
+    prometheus.observe_request(view, response.status_code, seconds, signed_in=account is not None)
+    services = getattr(request, "services", None)
+    if services is None:
+        return
+    services.statistics.meter.count_response(
+        response.status_code,
+        is_page=request.method == "GET" and response.headers.get("Content-Type", "").startswith(HTML_TYPE),
+        account_id=account.id if account else None,
+    )
 
 
 def _log_level(status: int) -> int:

@@ -24,7 +24,7 @@ FORWARDED_CACHE_MAX_LENGTH = 100  # characters of the longest X-Forwarded-For th
 
 
 def find_client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
-    """Return the address of the client as text, UNKNOWN_ADDRESS if there is none.
+    """Return the address of the client as text, or UNKNOWN_ADDRESS.
 
     A peer without an address (a Unix socket) counts as a trusted proxy, if any are configured. An entry that is no
     address ends the search: the last proxy with an address counts as the client.

@@ -12,7 +12,7 @@ from socialsite.clock import DAY_MS
 from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web import socket_writer as outlet
 from socialsite.web.handler import REQUEST_DEADLINE_S
-from socialsite.web.middleware.limits import HEAD_MAX_BYTES, HEADER_COUNT_MAX
+from socialsite.web.middleware.request_size import HEAD_MAX_BYTES, HEADER_COUNT_MAX
 from timelines.live.server import MAX_SUBSCRIPTIONS_PER_SOCKET
 from timelines.live.socket_messages import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
 from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 from django.core.exceptions import RequestAborted
 
-from socialsite.web.middleware.limits import InvalidBody, check_head, parse_content_length, read_body
+from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 
 MAX = 1_000
 
