@@ -67,7 +67,7 @@ def parse_int(name: str, text: str) -> int:
 
 
 def find_unknown_redis_variables(names: Iterable[str]) -> list[str]:
-    """Return variables that look like REDIS_<COMPONENT>_URL, but whose component is unknown."""
+    """Return variables that look like REDIS_<COMPONENT>_URL, but have an unknown component."""
     matches = ((name, re.fullmatch(r"REDIS_([A-Z_]+)_URL", name)) for name in names)
     return sorted(name for name, match in matches if match and match[1].lower() not in COMPONENTS)
 

@@ -4,7 +4,7 @@ It imports no Django and no application. Other packages import its public names 
 """
 
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
-from socialsite.store.encoding import EncodedPipeline, encode_int, encode_text
+from socialsite.store.encoding import EncodedPipeline, encode_int, encode_text, encoded_cache
 from socialsite.store.errors import (
     ClusterRedirection,
     CommandRefused,
@@ -17,7 +17,7 @@ from socialsite.store.errors import (
 from socialsite.store.factory import InvalidStoreUrl, StoreUrls
 from socialsite.store.key import Key
 from socialsite.store.node import Node
-from socialsite.store.read import LazyAwaitable, PendingReply, Read, combine
+from socialsite.store.read import LazyAwaitable, Read, combine
 from socialsite.store.store import KeyDataShardedConnection, KeyShardedConnection, Partition, Store
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "Node",
     "NotDurable",
     "Partition",
-    "PendingReply",
     "PreparedCommand",
     "Read",
     "Reply",
@@ -47,6 +46,7 @@ __all__ = [
     "combine",
     "encode_int",
     "encode_text",
+    "encoded_cache",
     "load_script",
     "prepare_command",
 ]  # fmt: skip

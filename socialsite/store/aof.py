@@ -103,7 +103,7 @@ def has_success_reply(replies: Sequence[Any]) -> bool:
 async def wait_for_aof(nodes: Mapping[AofNode, int], *, unchecked_nodes: Collection[AofNode] = ()) -> None:
     """Wait until the AOFs of these nodes have all acknowledged writes. Raises NotDurable, StoreUnavailable.
 
-    `unchecked_nodes`: nodes whose AOF is not read. They too must not have been disconnected since they replied.
+    `unchecked_nodes`: the AOF of these nodes is not read. They too must not have been disconnected since they replied.
     """
     nodes_to_check = [node for node in nodes if node not in unchecked_nodes]
     if len(nodes_to_check) == 1:  # saves a task

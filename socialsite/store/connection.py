@@ -197,7 +197,7 @@ class ConnectionTracker:
     """All connections of one node, also those to a demoted server. After `close`, none is open or can be opened.
 
     A failed start, or a site that stops, closes its nodes while some connections are being opened. `close` interrupts
-    them, and a connection that is established later is closed at once. Its caller gets StoreUnavailable.
+    them, and closes a connection that is established later. Its caller gets StoreUnavailable.
     """
 
     def __init__(self) -> None:

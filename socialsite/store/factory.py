@@ -1,4 +1,4 @@
-"""Create topologies from URLs. The error for an invalid URL says what to do in one sentence."""
+"""Create topologies from URLs. The error for an invalid URL is one sentence with the remedy."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field

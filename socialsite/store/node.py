@@ -35,7 +35,7 @@ class ReadReplicas(Protocol):
     """The replicas of a node (replicas.py)."""
 
     def pick_fresh(self) -> "Node | None":
-        """Return a replica whose data is recent enough."""
+        """Return a replica with recent data, or None."""
         ...
 
 
@@ -80,7 +80,7 @@ class Node:
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
     def send_now(self, commands: Sequence[Command]) -> "asyncio.Future[list[Reply]] | None":
-        """Send commands without scripts at once, for `await_replies`. Returns None if no connection is open."""
+        """Send commands without scripts, for `await_replies`. Returns None if no connection is open."""
         if self.replaced_by is not None or self._connection is None:
             return None
         _, payload = self._encode(self._connection, commands)

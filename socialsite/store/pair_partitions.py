@@ -11,7 +11,7 @@ import msgspec
 
 
 class PartitionLayout(msgspec.Struct, frozen=True, array_like=True):
-    """A component's edges are divided into `count` partitions, whose tags begin with `prefix`.
+    """The partitions of a component's edges: `count` partitions with tags that begin with `prefix`.
 
     `version` rises with each repartition, so that a stored partition number can be recognized as outdated.
     """

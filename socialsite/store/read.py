@@ -55,7 +55,7 @@ class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
 
 
 def combine(*reads: Read[Any]) -> Read[list[Any]]:
-    """Return one read whose result is the list of all results. A replica may answer if each read allows it."""
+    """Return one read with the list of all results. A replica may answer it if each read allows that."""
     return Read(
         combine_commands(reads),
         lambda replies: parse_replies(reads, replies),

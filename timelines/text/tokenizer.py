@@ -1,7 +1,7 @@
 """Split texts into tokens, and into the terms of the search index.
 
 A token is a word: letters, marks, digits and underscores, in NFKC, case-folded, without invisible characters and
-without optional marks (accents.py). In scripts without spaces between words, and in Hangul, whose words have suffixes,
+without optional marks (accents.py). In scripts without spaces between words, and in Hangul because of its suffixes,
 each character with its marks is a token. For these scripts the terms are single characters and pairs of adjacent
 characters (bigrams).
 """

@@ -1,4 +1,4 @@
-"""The master of a Sentinel group: one node whose address may change while the site runs.
+"""The master of a Sentinel group: one node with an address that may change while the site runs.
 
 The node queries Sentinel for the master before each new connection, and once per second while commands are sent. So it
 disconnects from an isolated master as soon as another one is promoted. A server that replies READONLY was demoted and
