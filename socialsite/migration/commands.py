@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from socialsite.migration.connection_gate import ConnectionGate
 from socialsite.migration.edge_copier import EdgeCopier
-from socialsite.migration.errors import MigrationRefused, MigratorReplaced, RepartitionUnfinished
+from socialsite.migration.errors import MigrationRefused, RepartitionUnfinished
 from socialsite.migration.estimate import Estimate, compute_estimate
 from socialsite.migration.migration_lock import MigrationLock
 from socialsite.migration.migration_plan import find_registry, map_or_default, plan_migration
+from socialsite.migration.migration_session import MigrationSession
 from socialsite.migration.migrator import FOLLOW_TIMEOUT_S, Migrator
 from socialsite.migration.placement_map import Migration, MigrationRoute, PlacementMap, Repartition
-from socialsite.migration.placement_registry import PlacementRegistry
 from socialsite.migration.process_barrier import ProcessBarrier
 from socialsite.migration.progress import MigrationReport, OnProgress, RepartitionReport
 from socialsite.migration.repartitioner import OLD_PARTITIONS_GRACE_S, EdgeFamily, Repartitioner
@@ -54,7 +54,8 @@ async def migrate(
             is_whole_store=component is None,
             slice_count=slices,
         )
-        return await session.run_migration(planned, on_progress)
+        await session.write_map(planned)
+        return await Migrator(session, on_progress).run()
 
 
 async def estimate_migration(site: MigrationSite, target_url: str, component: str | None = None) -> Estimate:
@@ -79,11 +80,11 @@ async def resume_migration(site: MigrationSite, *, on_progress: OnProgress | Non
     """Continue a migration after its migrator died or gave up. Raises MigrationRefused, StoreError."""
     async with _open_session(site) as session:
         if session.placement_map.arriving_from and session.placement_map.migration is None:
-            return await session.finish_handover()
+            return await _finish_handover(session)
         if _require_migration(session.placement_map).repartition is not None:
             raise RepartitionUnfinished
         await session.open_routes()
-        return await session.run_migration(session.placement_map, on_progress)
+        return await Migrator(session, on_progress).run()
 
 
 async def revert_migration(site: MigrationSite, *, on_progress: OnProgress | None = None) -> MigrationReport:
@@ -92,9 +93,9 @@ async def revert_migration(site: MigrationSite, *, on_progress: OnProgress | Non
         migration = _require_migration(session.placement_map)
         if migration.repartition is not None:
             raise RepartitionUnfinished
-        reverted = session.placement_map.next_epoch(migration=migration.reversed(secrets.token_hex(8)))
         await session.open_routes()
-        return await session.run_migration(reverted, on_progress)
+        await session.write_epoch(migration=migration.reversed(secrets.token_hex(8)))
+        return await Migrator(session, on_progress).run()
 
 
 async def repartition_edges(
@@ -112,14 +113,14 @@ async def repartition_edges(
     async with _open_session(site) as session:
         report = RepartitionReport()
         for _ in range(2):
-            placement_map = session.placement_map
-            if placement_map.migration is None:
-                placement_map = await plan_repartition(
-                    session.stores, map_or_default(placement_map, site.component_urls), edges, count
-                )
-            elif placement_map.migration.repartition is None:
+            migration = session.placement_map.migration
+            if migration is None:
+                configured = map_or_default(session.placement_map, site.component_urls)
+                await session.write_map(await plan_repartition(session.stores, configured, edges, count))
+            elif migration.repartition is None:
                 raise MigrationRefused("a move is under way: finish it with --resume, or turn it round with --back")
-            report = await session.run_repartition(placement_map, edges, grace_s, on_progress)
+            await session.open_routes()
+            report = await Repartitioner(session, edges, on_progress).run(grace_s)
             if session.placement_map.partition_layouts[edges.component].prefix == DEFAULT_PREFIX:
                 break
         return report
@@ -165,56 +166,18 @@ async def plan_repartition(
     )
 
 
-@dataclass(slots=True)
-class _MigrationSession:
-    """The migrator's lock, and the stores and the map that it protects."""
-
-    stores: StorePool
-    registry: PlacementRegistry
-    lock: MigrationLock
-    placement_map: PlacementMap
-
-    async def open_routes(self) -> None:
-        migration = self.placement_map.migration
-        for route in migration.routes.values() if migration else ():
-            await self.stores.open(route.source)
-            await self.stores.open(route.target)
-
-    async def run_migration(self, placement_map: PlacementMap, on_progress: OnProgress | None) -> MigrationReport:
-        await self._advance_to(placement_map)
-        return await Migrator(self.registry, self.stores, self.lock, placement_map, on_progress).run()
-
-    async def run_repartition(
-        self, placement_map: PlacementMap, edges: EdgeFamily, grace_s: float, on_progress: OnProgress | None
-    ) -> RepartitionReport:
-        await self._advance_to(placement_map)
-        await self.open_routes()
-        repartitioner = Repartitioner(self.registry, self.stores, self.lock, placement_map, edges, on_progress)
-        await self.stores.kill_other_migrators()
-        await repartitioner.run(grace_s)
-        self.placement_map = repartitioner.placement_map
-        return repartitioner.report
-
-    async def finish_handover(self) -> MigrationReport:
-        """Finish a migration after the handover: wait until all processes of the old store follow the new map."""
-        await self.stores.open(self.placement_map.arriving_from)
-        old_registry = self.stores.registry(self.placement_map.arriving_from)
-        old_map = await old_registry.read_map()
-        await ProcessBarrier(old_registry, self.stores).wait_for_epoch(old_map.epoch, FOLLOW_TIMEOUT_S)
-        await self._advance_to(self.placement_map.next_epoch(arriving_from=""))
-        return MigrationReport()
-
-    async def _advance_to(self, placement_map: PlacementMap) -> None:
-        """Write the map unless it is stored already. Raises MigratorReplaced."""
-        if placement_map is self.placement_map:
-            return
-        if not await self.registry.advance_epoch(placement_map, self.placement_map.epoch, self.lock.token):
-            raise MigratorReplaced
-        self.placement_map = placement_map
+async def _finish_handover(session: MigrationSession) -> MigrationReport:
+    """Finish a migration after the handover: wait until all processes of the old store follow the new map."""
+    await session.stores.open(session.placement_map.arriving_from)
+    old_registry = session.stores.registry(session.placement_map.arriving_from)
+    old_map = await old_registry.read_map()
+    await ProcessBarrier(old_registry, session.stores).wait_for_epoch(old_map.epoch, FOLLOW_TIMEOUT_S)
+    await session.write_epoch(arriving_from="")
+    return MigrationReport()
 
 
 @contextlib.asynccontextmanager
-async def _open_session(site: MigrationSite) -> AsyncIterator[_MigrationSession]:
+async def _open_session(site: MigrationSite) -> AsyncIterator[MigrationSession]:
     """Acquire the lock of the registry in use. Raises MigrationRefused if another migrator is alive."""
     ungated = StorePool(site.home_url, site.create_topology)
     token = secrets.token_hex(8)
@@ -227,7 +190,7 @@ async def _open_session(site: MigrationSite) -> AsyncIterator[_MigrationSession]
         try:
             await stores.open("")
             gated_registry = stores.registry("")
-            yield _MigrationSession(stores, gated_registry, lock, await gated_registry.read_map())
+            yield MigrationSession(stores, gated_registry, lock, await gated_registry.read_map())
         finally:
             await lock.release()
             await stores.close()

@@ -12,6 +12,7 @@ from socialsite.migration.errors import MigrationRefused, MigratorReplaced, Proc
 from socialsite.migration.key_copier import KeyCopier
 from socialsite.migration.key_inventory import KeyInventory, UnreportedWrites
 from socialsite.migration.migration_lock import MigrationLock
+from socialsite.migration.migration_session import MigrationSession
 from socialsite.migration.placement_map import (
     DONE,
     READS_SWITCHED,
@@ -21,10 +22,8 @@ from socialsite.migration.placement_map import (
     Migration,
     PlacementMap,
 )
-from socialsite.migration.placement_registry import PlacementRegistry
 from socialsite.migration.process_barrier import ProcessBarrier
 from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
-from socialsite.migration.store_pool import StorePool
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 
@@ -37,37 +36,27 @@ RETRY_DELAY_S = 0.5
 
 
 class Migrator:
-    """Executes the migration of a placement map. The caller holds the lock."""
+    """Executes the migration of the session's placement map."""
 
-    def __init__(
-        self,
-        registry: PlacementRegistry,
-        stores: StorePool,
-        lock: MigrationLock,
-        placement_map: PlacementMap,
-        on_progress: OnProgress | None = None,
-    ) -> None:
-        assert placement_map.migration is not None
-        self._registry = registry
-        self._stores = stores
-        self._lock = lock
-        self._placement_map = placement_map
+    def __init__(self, session: MigrationSession, on_progress: OnProgress | None = None) -> None:
+        self._session = session
+        self._registry = session.registry
+        self._stores = session.stores
         self._on_progress = on_progress or (lambda progress: None)
-        self._inventory = KeyInventory(placement_map.migration, stores, registry)
-        self._copier = KeyCopier(stores, placement_map.migration.routes)
-        self._barrier = ProcessBarrier(registry, stores, self._inventory.invalidate)
+        self._inventory = KeyInventory(session.migration, session.stores, session.registry)
+        self._copier = KeyCopier(session.stores, session.migration.routes)
+        self._barrier = ProcessBarrier(session.registry, session.stores, self._inventory.invalidate)
         self.report = MigrationReport(self._copier.statistics)
 
     @property
     def migration(self) -> Migration:
-        assert self._placement_map.migration is not None
-        return self._placement_map.migration
+        return self._session.migration
 
     async def run(self) -> MigrationReport:
         """Migrate all slices and remove the migration from the map. Raises MigrationRefused."""
         await self._stores.kill_other_migrators()
         if self.migration.rolled_back() != self.migration:
-            await self._write_epoch(migration=self.migration.rolled_back())
+            await self._session.write_epoch(migration=self.migration.rolled_back())
         await self._begin()
         already_done = [number for number, state in enumerate(self.migration.slice_states) if state == DONE]
         await self._delete_unfinished_copies()
@@ -136,8 +125,8 @@ class Migrator:
 
     async def _roll_back_slice(self, number: int, keys: Collection[Key]) -> None:
         """Return a slice to the source; delete the copies when no process reads them any more."""
-        self._placement_map = await self._registry.read_map()
-        if self._placement_map.migration is None:
+        self._session.placement_map = await self._registry.read_map()
+        if self._session.placement_map.migration is None:
             raise MigratorReplaced
         await self._write_states({number: SOURCE})
         await self._wait_for_processes(FOLLOW_TIMEOUT_S)
@@ -168,13 +157,13 @@ class Migrator:
     async def _finish(self) -> None:
         """Write the new component URLs and remove the migration from the map."""
         await self._registry.delete_touched_keys(range(len(self.migration.slice_states)))
-        component_urls = dict(self._placement_map.component_urls)
+        component_urls = dict(self._session.placement_map.component_urls)
         for name, route in self.migration.routes.items():
             component_urls.pop(name, None)
             if route.target != THIS_STORE:
                 component_urls[name] = route.target
         if self.migration.new_home_url == THIS_STORE:
-            await self._write_epoch(component_urls=component_urls, migration=None)
+            await self._session.write_epoch(component_urls=component_urls, migration=None)
             await self._wait_for_processes(FOLLOW_TIMEOUT_S)
             return
         await self._hand_over(self.migration.new_home_url, component_urls)
@@ -182,18 +171,18 @@ class Migrator:
     async def _hand_over(self, new_home_url: str, component_urls: dict[str, str]) -> None:
         """Move the map to the new home; the map here only forwards to it."""
         target = self._stores.registry(new_home_url)
-        lock = MigrationLock(target, self._lock.token)
+        lock = MigrationLock(target, self._session.lock.token)
         await lock.acquire()
         try:
             replaced = await target.read_map()
-            epoch = max(replaced.epoch, self._placement_map.epoch) + 1
+            epoch = max(replaced.epoch, self._session.placement_map.epoch) + 1
             component_urls = {name: url for name, url in component_urls.items() if url != new_home_url}
             moved_map = PlacementMap(epoch, component_urls, arriving_from=self._stores.home_url)
             if not await target.advance_epoch(moved_map, replaced.epoch, lock.token):
                 raise MigratorReplaced
             await self._stores.wait_until_durable(new_home_url)
             self._report_progress("handed over")
-            await self._write_epoch(component_urls={}, migration=None, forwarded_to=new_home_url)
+            await self._session.write_epoch(component_urls={}, migration=None, forwarded_to=new_home_url)
             await self._wait_for_processes(FOLLOW_TIMEOUT_S)
             self._report_progress("forwarded")
             if not await target.advance_epoch(moved_map.next_epoch(arriving_from=""), epoch, lock.token):
@@ -204,19 +193,12 @@ class Migrator:
     # Steps
 
     async def _write_states(self, states: dict[int, int]) -> None:
-        await self._write_epoch(migration=self.migration.with_states(states))
-
-    async def _write_epoch(self, **changes: object) -> None:
-        """Write the next epoch of the map. Raises MigratorReplaced if another migrator changed the map."""
-        following = self._placement_map.next_epoch(**changes)
-        if not await self._registry.advance_epoch(following, self._placement_map.epoch, self._lock.token):
-            raise MigratorReplaced
-        self._placement_map = following
+        await self._session.write_epoch(migration=self.migration.with_states(states))
 
     async def _wait_for_processes(self, timeout_s: float) -> None:
         """Return when every process follows the epoch. Raises ProcessesNotFollowing."""
-        await self._barrier.wait_for_epoch(self._placement_map.epoch, timeout_s)
+        await self._barrier.wait_for_epoch(self._session.placement_map.epoch, timeout_s)
 
     def _report_progress(self, name: str, number: int = -1) -> None:
-        states = self._placement_map.migration.slice_states if self._placement_map.migration else b""
+        states = self._session.placement_map.migration.slice_states if self._session.placement_map.migration else b""
         self._on_progress(MigrationProgress(name, number, states.count(DONE), len(states)))

@@ -10,22 +10,18 @@ import asyncio
 from dataclasses import dataclass
 
 from socialsite.migration.edge_copier import EdgeCopier, EdgeOwner
-from socialsite.migration.errors import MigrationRefused, MigratorReplaced, ProcessesNotFollowing
-from socialsite.migration.migration_lock import MigrationLock
+from socialsite.migration.errors import MigrationRefused, ProcessesNotFollowing
+from socialsite.migration.migration_session import MigrationSession
 from socialsite.migration.migrator import FOLLOW_TIMEOUT_S, MAX_TRIES, MAX_WRITE_BLOCK_S, RETRY_DELAY_S
 from socialsite.migration.placement_map import (
     DONE,
     READS_SWITCHED,
     SOURCE,
     WRITES_BLOCKED,
-    Migration,
-    PlacementMap,
     Repartition,
 )
-from socialsite.migration.placement_registry import PlacementRegistry
 from socialsite.migration.process_barrier import ProcessBarrier
 from socialsite.migration.progress import MigrationProgress, OnProgress, RepartitionReport
-from socialsite.migration.store_pool import StorePool
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 
@@ -49,56 +45,46 @@ class EdgeFamily:
 
 
 class Repartitioner:
-    """Executes the repartition of a placement map. The caller holds the lock."""
+    """Executes the repartition of the session's placement map."""
 
-    def __init__(
-        self,
-        registry: PlacementRegistry,
-        stores: StorePool,
-        lock: MigrationLock,
-        placement_map: PlacementMap,
-        edges: EdgeFamily,
-        on_progress: OnProgress | None = None,
-    ) -> None:
-        assert placement_map.migration is not None
-        assert placement_map.migration.repartition is not None
-        self._registry = registry
-        self._stores = stores
-        self._lock = lock
-        self.placement_map = placement_map
-        self._repartition: Repartition = placement_map.migration.repartition
+    def __init__(self, session: MigrationSession, edges: EdgeFamily, on_progress: OnProgress | None = None) -> None:
+        assert session.migration.repartition is not None
+        self._session = session
+        self._registry = session.registry
+        self._stores = session.stores
+        self._repartition: Repartition = session.migration.repartition
         self._count_key = edges.count_key
-        self._store = stores.store(placement_map.url_of(self._repartition.component))
+        self._store = session.stores.store(session.placement_map.url_of(self._repartition.component))
         self._copier = EdgeCopier(self._store, self._repartition, edges.reverse_names)
         self._is_copy_complete = False
-        self._barrier = ProcessBarrier(registry, stores, self._invalidate_copy)
+        self._barrier = ProcessBarrier(session.registry, session.stores, self._invalidate_copy)
         self._on_progress = on_progress or (lambda progress: None)
         self.report = RepartitionReport()
 
-    async def run(self, grace_s: float) -> None:
+    async def run(self, grace_s: float) -> RepartitionReport:
         """Repartition, then delete the old partitions. Another migrator may call it again after any interruption."""
+        await self._stores.kill_other_migrators()
         await self._write_state(DONE if self._state == DONE else SOURCE)
         await self._wait_for_processes(FOLLOW_TIMEOUT_S)
-        await self._stores.kill_clients_outside(self._migration.id)
+        await self._stores.kill_clients_outside(self._session.migration.id)
         if self._state != DONE:
             await self._switch_over()
         self._on_progress(MigrationProgress("waiting", -1, 1, 1))
         await asyncio.sleep(grace_s)
-        for url in (self.placement_map.url_of(self._repartition.component), self._stores.home_url):
+        for url in (self._session.placement_map.url_of(self._repartition.component), self._stores.home_url):
             await self._stores.wait_until_durable(url)
         await self._copier.delete_layout(self._repartition.source)
-        layouts = {**self.placement_map.partition_layouts, self._repartition.component: self._repartition.target}
-        await self._write_epoch(migration=None, partition_layouts=layouts)
+        layouts = {
+            **self._session.placement_map.partition_layouts,
+            self._repartition.component: self._repartition.target,
+        }
+        await self._session.write_epoch(migration=None, partition_layouts=layouts)
         await self._wait_for_processes(FOLLOW_TIMEOUT_S)
-
-    @property
-    def _migration(self) -> Migration:
-        assert self.placement_map.migration is not None
-        return self.placement_map.migration
+        return self.report
 
     @property
     def _state(self) -> int:
-        return self._migration.slice_states[0]
+        return self._session.migration.slice_states[0]
 
     # Copying
 
@@ -140,12 +126,12 @@ class Repartitioner:
                 owners = await self._pop_touched_owners()
                 await self._copier.copy(owners)
                 await self._copier.compare(owners)
-                await self._stores.wait_until_durable(self.placement_map.url_of(self._repartition.component))
+                await self._stores.wait_until_durable(self._session.placement_map.url_of(self._repartition.component))
                 await self._write_state(READS_SWITCHED)
                 await self._wait_for_processes(MAX_WRITE_BLOCK_S)
                 self._on_progress(MigrationProgress("turning", -1, 0, 1))
         except (TimeoutError, ProcessesNotFollowing, StoreUnavailable):
-            self.placement_map = await self._registry.read_map()
+            self._session.placement_map = await self._registry.read_map()
             self._is_copy_complete = False  # touched owners may have been popped and not copied
             await self._write_state(SOURCE)
             await self._wait_for_processes(FOLLOW_TIMEOUT_S)
@@ -168,14 +154,7 @@ class Repartitioner:
     # Steps
 
     async def _wait_for_processes(self, timeout_s: float) -> None:
-        await self._barrier.wait_for_epoch(self.placement_map.epoch, timeout_s)
+        await self._barrier.wait_for_epoch(self._session.placement_map.epoch, timeout_s)
 
     async def _write_state(self, state: int) -> None:
-        await self._write_epoch(migration=self._migration.with_states({0: state}))
-
-    async def _write_epoch(self, **changes: object) -> None:
-        """Write the next epoch of the map. Raises MigratorReplaced if another migrator changed the map."""
-        following = self.placement_map.next_epoch(**changes)
-        if not await self._registry.advance_epoch(following, self.placement_map.epoch, self._lock.token):
-            raise MigratorReplaced
-        self.placement_map = following
+        await self._session.write_epoch(migration=self._session.migration.with_states({0: state}))
