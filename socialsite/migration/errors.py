@@ -10,6 +10,9 @@ class MigrationRefused(StoreError):
 class RepartitionUnfinished(MigrationRefused):
     """A repartition of edges is in progress. Only `repartition_edges` with the same count can finish it."""
 
+    def __init__(self) -> None:
+        super().__init__("a repartition of edges is in progress: repeat it with the same number of partitions")
+
 
 class MigratorReplaced(MigrationRefused):
     """Another migrator took the lock, or this one was paused for too long."""
