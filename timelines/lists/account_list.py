@@ -1,4 +1,4 @@
-"""Lists of accounts: a named group whose posts its owner reads together. `AccountList`, never `list`."""
+"""A list of accounts as a value, its settings, and pages of lists. The class is `AccountList`, never `list`."""
 
 import re
 from dataclasses import dataclass
@@ -12,8 +12,10 @@ TITLE_MAX_GRAPHEMES = 50
 TITLE_MAX_BYTES = 1000  # a grapheme has no length of its own: 50 of them could be a megabyte
 LISTS_PER_ACCOUNT = 100
 ReplyPolicy = Literal["none", "members", "followed", "all"]
-"""Answers to whom a list shows: nobody, its members, accounts that its owner follows, anybody. An answer to
-oneself or to the owner is always shown."""
+"""Which replies a list shows: none, replies to its members, to accounts that its owner follows, or all.
+
+Replies to the author's own posts and to the owner are always shown.
+"""
 REPLY_POLICIES: Final[tuple[ReplyPolicy, ...]] = ("all", "followed", "members", "none")
 Operation = Literal["union", "intersection", "difference"]
 OPERATIONS: Final[tuple[Operation, ...]] = ("union", "intersection", "difference")
@@ -22,7 +24,7 @@ _LINE_END = re.compile(r"[\t\n\r\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class AccountList:
-    """A list and its owner, the only one who sees it."""
+    """A list. Only its owner sees it."""
 
     id: ListId
     owner_id: AccountId
@@ -30,19 +32,19 @@ class AccountList:
     created_ms: int
     replies: ReplyPolicy = "all"
     operation: Operation | None = None
-    """How its members follow from those of `parts`; None: it has members of its own."""
+    """How the members are derived from those of `parts`; None for a list with members of its own."""
     parts: tuple[ListId, ...] = ()
 
 
 class ListPage(NamedTuple):
-    """Lists of one page, oldest first; `next` is the exclusive cursor, None on the last page."""
+    """A page of lists, oldest first. `next` is an exclusive cursor, None on the last page."""
 
     lists: tuple[AccountList, ...]
     next: ListId | None
 
 
 def normalize_title(raw: str) -> str:
-    """The title as it is stored: one line of 1-50 graphemes, NFC. Raises ValueError for another."""
+    """Return the title as it is stored: one line of 1 to 50 graphemes, NFC. Raises ValueError."""
     title = normalize_text(raw)
     if _LINE_END.search(raw):
         raise ValueError("more than one line")

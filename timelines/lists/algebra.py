@@ -1,7 +1,7 @@
-"""Lists made of other lists: the union, intersection or difference of their members.
+"""Virtual lists: the union, intersection or difference of the members of other lists.
 
-A virtual list has no members of its own and no cached timeline: who is on it follows from its parts whenever
-it is read. A part may be virtual itself.
+A virtual list has no members of its own and no cached timeline. Its members are derived from its parts whenever it is
+read. A part may be a virtual list itself.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ from timelines.lists.account_list import AccountList, Operation
 
 MIN_PARTS, MAX_PARTS = 2, 8
 MAX_LEAVES = 8
-"""Lists with members that a virtual one comes down to: each page reads the profiles of all of them."""
+"""Leaves of one expression: each page of its timeline reads the author feeds of all their members."""
 MAX_LEVELS = 4
 
 
 class InvalidExpression(ValueError):
-    """Too many lists, too deep, or a list that would be made of itself; `reason` says which."""
+    """The virtual list has too many parts, leaves or levels, or contains itself."""
 
     def __init__(self, reason: Literal["parts", "leaves", "levels", "circle"]) -> None:
         self.reason = reason
@@ -29,10 +29,10 @@ class InvalidExpression(ValueError):
 
 @dataclass(frozen=True)
 class ListExpression:
-    """An expression over lists with members. `missing`: parts that were deleted; nobody is on those.
+    """An expression over lists. `missing`: deleted parts, which have no members.
 
-    Lists that several others are made of stand here once, and are worked out once: 8 parts on each of four
-    levels would be 4,096 of them.
+    A list that is a part of several lists is one object, whose members are computed once: 8 parts on each of four
+    levels would be 4,096 objects.
     """
 
     operation: Operation
@@ -41,7 +41,7 @@ class ListExpression:
 
     @cached_property
     def leaves(self) -> tuple[ListId, ...]:
-        """Every list with members that it comes down to, once."""
+        """All lists with members of their own in the expression, without repetitions."""
         found: dict[ListId, None] = {}
         for part in self.parts:
             found.update(dict.fromkeys(part.leaves if isinstance(part, ListExpression) else (part,)))
@@ -49,12 +49,12 @@ class ListExpression:
 
     @cached_property
     def all_missing(self) -> tuple[ListId, ...]:
-        """Deleted parts, its own and those of its parts."""
+        """The deleted parts of the expression and of its parts."""
         below = [id for part in self.parts if isinstance(part, ListExpression) for id in part.all_missing]
         return tuple(dict.fromkeys([*self.missing, *below]))
 
     def members(self, on: Mapping[ListId, Iterable[AccountId]]) -> set[AccountId]:
-        """Who is on it, given who is on each of its leaves."""
+        """Return the members, given the members of each leaf."""
         return self._members(on, {})
 
     def _members(self, on: Mapping[ListId, Iterable[AccountId]], known: dict[int, set[AccountId]]) -> set[AccountId]:
@@ -68,7 +68,7 @@ class ListExpression:
 
 
 def combine_members(operation: Operation, sets: Sequence[set[AccountId]]) -> set[AccountId]:
-    """The first set with the others. Of no set: nobody."""
+    """Combine the first set with the others; no sets give an empty set."""
     if not sets:
         return set()
     first, *others = sets
@@ -79,23 +79,23 @@ def combine_members(operation: Operation, sets: Sequence[set[AccountId]]) -> set
     return first.difference(*others)
 
 
-Worked = dict[tuple[ListId, int], ListExpression]
-"""By list and level."""
+BuiltExpressions = dict[tuple[ListId, int], ListExpression]
+"""Expressions that are built already, by list and level."""
 
 
 def build_expression(
     made: AccountList,
     known: Mapping[ListId, AccountList],
     level: int = 1,
-    worked: Worked | None = None,
+    built: BuiltExpressions | None = None,
 ) -> ListExpression:
-    """What a virtual list comes down to. `known`: the owner's lists, as far as they stand.
+    """Return the expression of a virtual list. `known`: the existing lists of its owner.
 
-    Raises CannotBeMade.
+    Raises InvalidExpression.
     """
-    worked = {} if worked is None else worked
-    if (made.id, level) in worked:
-        return worked[made.id, level]
+    built = {} if built is None else built
+    if (made.id, level) in built:
+        return built[made.id, level]
     if made.operation is None:
         raise ValueError("a list with members of its own")
     if level > MAX_LEVELS:
@@ -106,35 +106,37 @@ def build_expression(
         part = known.get(part_id)
         if part is None or part.owner_id != made.owner_id:
             missing.append(part_id)
-            parts.append(ListExpression("union", ()))  # it keeps its place: what is taken away from nobody is nobody
+            parts.append(
+                ListExpression("union", ())
+            )  # keeps its position: a difference from an absent first part is empty
         else:
-            parts.append(build_expression(part, known, level + 1, worked) if part.operation else part_id)
-    found = worked[made.id, level] = ListExpression(made.operation, tuple(parts), tuple(missing))
+            parts.append(build_expression(part, known, level + 1, built) if part.operation else part_id)
+    found = built[made.id, level] = ListExpression(made.operation, tuple(parts), tuple(missing))
     return found
 
 
 def validate_parts(made: AccountList, known: Mapping[ListId, AccountList]) -> None:
-    """Raises CannotBeMade where the list, or one that it is a part of, would become too much."""
+    """Raise InvalidExpression if the list, or a list that contains it, would break a limit."""
     if not MIN_PARTS <= len(made.parts) <= MAX_PARTS or len(set(made.parts)) < len(made.parts):
         raise InvalidExpression("parts")
     after = {**known, made.id: made}
     if _reaches(made, made.id, after):
         raise InvalidExpression("circle")
-    worked: Worked = {}
+    built: BuiltExpressions = {}
     for each in after.values():
-        if each.operation is not None and len(build_expression(each, after, worked=worked).leaves) > MAX_LEAVES:
+        if each.operation is not None and len(build_expression(each, after, built=built).leaves) > MAX_LEAVES:
             raise InvalidExpression("leaves")
 
 
 def _reaches(start: AccountList, target: ListId, known: Mapping[ListId, AccountList]) -> bool:
-    """Whether the parts of `start`, or theirs, hold `target`."""
-    met: set[ListId] = set()
+    """Return whether `target` is a part of `start`, or a part of a part."""
+    visited: set[ListId] = set()
     waiting = list(start.parts)
     while waiting:
         part_id = waiting.pop()
         if part_id == target:
             return True
-        if part_id not in met and part_id in known:
-            met.add(part_id)
+        if part_id not in visited and part_id in known:
+            visited.add(part_id)
             waiting += known[part_id].parts
     return False

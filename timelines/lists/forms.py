@@ -1,4 +1,4 @@
-"""The fields of a list's forms: as the list has them, or as they were sent and refused."""
+"""Forms of lists: submitted fields, and fields shown again after an error."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from timelines.pages.responses import TemplateContext
 
 
 def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> list[TemplateContext]:
-    """The lists that this one may be made of, and whether it is."""
+    """Return the choices for the parts of a list, with its current parts marked."""
     first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
     return [
         {**each, "is_first": each["id"] == first, "is_chosen": each["id"] in chosen}
@@ -26,26 +26,27 @@ def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> li
     ]
 
 
-def mark_submitted_parts(choices: list[TemplateContext], sent: Mapping[str, str]) -> list[TemplateContext]:
-    """Marked as a form that was refused had them."""
-    if "first" not in sent:
+def mark_submitted_parts(choices: list[TemplateContext], form_data: Mapping[str, str]) -> list[TemplateContext]:
+    """Return the choices with the submitted parts marked."""
+    if "first" not in form_data:
         return choices
     return [
-        {**each, "is_first": each["id"] == sent["first"], "is_chosen": f"part-{each['id']}" in sent} for each in choices
+        {**each, "is_first": each["id"] == form_data["first"], "is_chosen": f"part-{each['id']}" in form_data}
+        for each in choices
     ]
 
 
-def apply_submitted_settings(shown: Json, sent: Mapping[str, str]) -> Json:
-    """The list with what a form that was refused said of it."""
+def apply_submitted_settings(shown: Json, form_data: Mapping[str, str]) -> Json:
+    """Return the JSON of a list with the submitted settings."""
     names = ("replies", "operation") if shown["operation"] else ("replies",)
-    said: Json = {name: sent[name] for name in names if name in sent}
-    if "exclusive" in sent:
-        said["exclusive"] = sent["exclusive"] == "1"
-    return {**shown, **said}
+    submitted: Json = {name: form_data[name] for name in names if name in form_data}
+    if "exclusive" in form_data:
+        submitted["exclusive"] = form_data["exclusive"] == "1"
+    return {**shown, **submitted}
 
 
 def parse_list_cursor(query: QueryDict) -> ListId | None:
-    """`?cursor=` of the page of lists. Raises Malformed."""
+    """Parse `?cursor=` of the page of lists. Raises MalformedRequest."""
     text = query.get("cursor")
     if text is None:
         return None
@@ -57,9 +58,9 @@ def parse_list_cursor(query: QueryDict) -> ListId | None:
 
 @dataclass(frozen=True, slots=True)
 class ListForm:
-    """A list as it was sent; None where a field was not. ListService checks what they say.
+    """Submitted fields of a list; None for a missing field. ListService validates the values.
 
-    `parts` are ids in one text, or by form the `first` one and a field `part-<id>` for each other.
+    `parts` are ids in one text; an HTML form submits the field `first` and a field `part-<id>` for each other part.
     """
 
     title: str | None
@@ -86,7 +87,7 @@ class ListForm:
 
 
 def _parse_parts(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
-    """The lists that one is to be made of, the first one first. Raises ListInvalid."""
+    """Parse the ids of the parts; the first part comes first. Raises ListInvalid."""
     if "parts" in fields:
         texts = re.split(r"[\s,]+", fields["parts"].strip())
     elif "first" in fields:

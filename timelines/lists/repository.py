@@ -1,6 +1,6 @@
-"""Lists of accounts and their members: a list's hash, its owner's index, and pair edges list -> account.
+"""Lists of accounts: the hash of each list, the index of their owner, and memberships (pair edges list -> account).
 
-Membership is a pair edge like a follow (edges.py), so a post finds the lists that hold its author in passes.
+A membership is an edge like a follow, so that fan-out finds the lists with an author in passes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,24 +20,24 @@ EDIT_LIST = load_script("edit_list.lua", __package__)
 ERASE_LIST = load_script("erase_list.lua", __package__)
 FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
 DELETED_TRACE_MS = 24 * 3_600_000
-"""So long a deleted list's hash says whose it was, as idempotency keys live: a deletion may be repeated."""
+"""For this time the hash of a deleted list keeps its owner, so that the deletion may be repeated."""
 
 
 class Lists:
-    """The lists themselves. A list marked deleted is found by nobody; `erase` takes it away at last."""
+    """Lists without their members. A list that is marked as deleted is not returned; `erase` removes it."""
 
     def __init__(self, store: Store) -> None:
         self._timelines = store.component("timelines")
 
-    async def add(self, found: AccountList) -> AccountList:
-        """The list with an id of its own. The hash first, then the index: a crash between leaves nothing."""
-        found = replace(found, id=await self.next_id())
-        key, index = keys.account_list(found.id), keys.list_index(found.owner_id)
-        facts: dict[str, str | int] = {"owner": found.owner_id, "title": found.title}
-        facts |= {"created_ms": found.created_ms, **_encode_settings(found)}
-        await self._timelines[key].execute("HSET", key, *(part for pair in facts.items() for part in pair))
-        await self._timelines[index].execute("ZADD", index, found.id, found.id)
-        return found
+    async def add(self, account_list: AccountList) -> AccountList:
+        """Store a list under a new id, and return it. The hash is written before the index."""
+        account_list = replace(account_list, id=await self.next_id())
+        key, index = keys.account_list(account_list.id), keys.list_index(account_list.owner_id)
+        fields: dict[str, str | int] = {"owner": account_list.owner_id, "title": account_list.title}
+        fields |= {"created_ms": account_list.created_ms, **_encode_settings(account_list)}
+        await self._timelines[key].execute("HSET", key, *(part for pair in fields.items() for part in pair))
+        await self._timelines[index].execute("ZADD", index, account_list.id, account_list.id)
+        return account_list
 
     async def next_id(self) -> ListId:
         ids = keys.list_id_counter()
@@ -47,36 +47,36 @@ class Lists:
         return (await self.find_many([list_id]))[0]
 
     async def find_many(self, list_ids: Iterable[ListId]) -> list[AccountList | None]:
-        """In the given order; None for those absent or being deleted."""
+        """Return the lists in the order of `list_ids`; None for an absent or deleted list."""
         list_ids = list(list_ids)
         replies = await self._timelines.gather(("HMGET", keys.account_list(list_id), *FIELDS) for list_id in list_ids)
-        return [_list_of(list_id, reply) for list_id, reply in zip(list_ids, replies, strict=True)]
+        return [_parse_list(list_id, reply) for list_id, reply in zip(list_ids, replies, strict=True)]
 
     async def count(self, owner_id: AccountId) -> int:
         index = keys.list_index(owner_id)
         return int(await self._timelines[index].execute("ZCARD", index))
 
     async def page(self, owner_id: AccountId, after: ListId | None, limit: int) -> ListPage:
-        """Oldest first, behind `after`. An owner has few lists, so all behind the cursor are looked at."""
-        found = await self.find_many(await self.owned_ids(owner_id, after))
-        standing = [each for each in found if each is not None]
-        behind = standing[limit - 1].id if len(standing) > limit else None
-        return ListPage(tuple(standing[:limit]), behind)
+        """Return the oldest lists behind `after`. All lists behind it are read: an owner has few."""
+        stored = await self.find_many(await self.owned_ids(owner_id, after))
+        lists = [each for each in stored if each is not None]
+        return ListPage(tuple(lists[:limit]), lists[limit - 1].id if len(lists) > limit else None)
 
     async def owned_ids(self, owner_id: AccountId, after: ListId | None = None) -> list[ListId]:
-        """Ids in an owner's index, those of lists being deleted among them."""
+        """Return the ids in the owner's index, also those of lists that are marked as deleted."""
         index, bound = keys.list_index(owner_id), f"({after or 0}"
         members = await self._timelines[index].execute(
             "ZRANGE", index, bound, "+inf", "BYSCORE", "LIMIT", 0, LISTS_PER_ACCOUNT + CAP_TOLERANCE
         )
         return [ListId(int(member)) for member in members]
 
-    async def edit(self, found: AccountList) -> bool:
-        """Title and settings as they stand in `found`; False where the list is another's, or gone."""
-        return await self._edit(found.owner_id, found.id, {"title": found.title, **_encode_settings(found)})
+    async def edit(self, account_list: AccountList) -> bool:
+        """Store title and settings. Return False if the list is deleted or has another owner."""
+        fields = {"title": account_list.title, **_encode_settings(account_list)}
+        return await self._edit(account_list.owner_id, account_list.id, fields)
 
     async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
-        """The owner's lists whose members leave home."""
+        """Return the owner's exclusive lists, which hide their members from home."""
         key = keys.exclusive_lists(owner_id)
         return {ListId(int(member)) for member in await self._timelines[key].execute("SMEMBERS", key)}
 
@@ -85,7 +85,7 @@ class Lists:
         await self._timelines.write(key, ("SADD" if exclusive else "SREM", key, list_id))
 
     async def mark_deleted(self, owner_id: AccountId, list_id: ListId) -> bool:
-        """From now on nobody finds it. True also where marked already; False where another's, or gone."""
+        """Mark a list as deleted. Return False if it is erased or has another owner."""
         return await self._edit(owner_id, list_id, {"deleted": 1})
 
     async def is_indexed(self, owner_id: AccountId, list_id: ListId) -> bool:
@@ -93,9 +93,9 @@ class Lists:
         return await self._timelines[index].execute("ZSCORE", index, list_id) is not None
 
     async def erase(self, owner_id: AccountId, list_id: ListId) -> None:
-        """The last step of a deletion; the index goes last, so that a crash before leaves the way to it.
+        """Erase a deleted list. The index is changed last, so that the list is found again after a crash.
 
-        For TRACE_MS the hash keeps its owner beside the mark: found by nobody, deleted again by its owner.
+        The hash keeps its owner and the mark for DELETED_TRACE_MS, so that the owner may repeat the deletion.
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
         await self._timelines[key].run(ERASE_LIST, (key,), (DELETED_TRACE_MS,))
@@ -103,9 +103,9 @@ class Lists:
             [("SREM", keys.exclusive_lists(owner_id), list_id), ("ZREM", index, list_id)]
         )
 
-    async def _edit(self, owner_id: AccountId, list_id: ListId, facts: Mapping[str, str | int]) -> bool:
+    async def _edit(self, owner_id: AccountId, list_id: ListId, fields: Mapping[str, str | int]) -> bool:
         key = keys.account_list(list_id)
-        pairs = [part for pair in facts.items() for part in pair]
+        pairs = [part for pair in fields.items() for part in pair]
         return bool(await self._timelines[key].run(EDIT_LIST, (key,), (owner_id, *pairs)))
 
 
@@ -168,15 +168,15 @@ class ListMembers:
         return page.ids
 
 
-def _encode_settings(found: AccountList) -> dict[str, str | int]:
-    """What a list is told beside its title, as its hash holds it; of lists of before it is absent."""
-    made: dict[str, str | int] = {"replies": found.replies}
-    if found.operation is not None:
-        made |= {"operation": found.operation, "parts": " ".join(map(str, found.parts))}
-    return made
+def _encode_settings(account_list: AccountList) -> dict[str, str | int]:
+    """Return the fields of the settings in the hash of a list."""
+    fields: dict[str, str | int] = {"replies": account_list.replies}
+    if account_list.operation is not None:
+        fields |= {"operation": account_list.operation, "parts": " ".join(map(str, account_list.parts))}
+    return fields
 
 
-def _list_of(list_id: ListId, reply: Reply) -> AccountList | None:
+def _parse_list(list_id: ListId, reply: Reply) -> AccountList | None:
     owner, title, created_ms, deleted, replies, operation, parts = reply
     if owner is None or deleted is not None:
         return None

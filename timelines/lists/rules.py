@@ -1,13 +1,13 @@
-"""What belongs on a list's timeline: whose posts, and which of their answers; of real lists and virtual ones.
+"""Which posts are on a list's timeline: whose posts, and which of their replies; for real and virtual lists.
 
-Everything is looked at with the page or the live entry that it decides about, never remembered.
+A rule is read with each page, or live entry, that it decides about; it is never cached.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId
-from socialsite.store import Read, Reply
+from socialsite.store import Read, combine
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
@@ -20,48 +20,45 @@ EMPTY_EXPRESSION = ListExpression("union", ())
 
 @dataclass(slots=True)
 class ListRules:
-    """Reads the rule of a list: one round trip, and one more for each level of lists made of lists."""
+    """Reads the rules of lists: one round trip, and one more for each level of virtual lists."""
 
     lists: Lists
     members: ListMembers
     follows: Follows
 
     async def find(self, list_id: ListId) -> "ListRule":
-        """Of a list that does not stand: nobody's posts."""
-        found = await self.lists.find(list_id)
-        if found is None:
+        """Return the rule of a list; the rule of an absent list allows no posts."""
+        account_list = await self.lists.find(list_id)
+        if account_list is None:
             return ListRule(list_id, None, EMPTY_EXPRESSION, self.members, self.follows)
-        return await self.load(found)
+        return await self.load(account_list)
 
-    async def load(self, found: AccountList) -> "ListRule":
-        made = None if found.operation is None else await self._made(found)
-        return ListRule(found.id, found, made, self.members, self.follows)
+    async def load(self, account_list: AccountList) -> "ListRule":
+        (rule,) = await self.load_many([account_list])
+        return rule
 
     async def load_many(self, lists: Iterable[AccountList]) -> list["ListRule"]:
-        """Of lists of one owner, the parts of all of them read together."""
+        """Return the rules of lists of one owner; the parts of all of them are read together."""
         lists = list(lists)
-        known = await self._known(lists)
-        return [ListRule(each.id, each, _expression(each, known), self.members, self.follows) for each in lists]
+        by_id = await self._load_parts(lists)
+        return [ListRule(each.id, each, _build_expression(each, by_id), self.members, self.follows) for each in lists]
 
-    async def _made(self, found: AccountList) -> ListExpression:
-        return _expression(found, await self._known([found])) or EMPTY_EXPRESSION
-
-    async def _known(self, lists: Sequence[AccountList]) -> dict[ListId, AccountList]:
-        """The lists and what they are made of, level by level."""
-        known = {each.id: each for each in lists}
+    async def _load_parts(self, lists: Sequence[AccountList]) -> dict[ListId, AccountList]:
+        """Return the lists and all their parts, read level by level."""
+        by_id = {each.id: each for each in lists}
         level = list(lists)
         for _ in range(MAX_LEVELS):
-            wanted = {part for each in level for part in each.parts} - known.keys()
-            if not wanted:
+            part_ids = {part for each in level for part in each.parts} - by_id.keys()
+            if not part_ids:
                 break
-            level = [each for each in await self.lists.find_many(sorted(wanted)) if each is not None]
-            known |= {each.id: each for each in level}
-        return known
+            level = [each for each in await self.lists.find_many(sorted(part_ids)) if each is not None]
+            by_id |= {each.id: each for each in level}
+        return by_id
 
 
 @dataclass(frozen=True, slots=True)
 class ListRule:
-    """`made` is None for a list with members of its own."""
+    """The rule of one list. `expression` is None for a list with members of its own."""
 
     list_id: ListId
     account_list: AccountList | None
@@ -71,62 +68,58 @@ class ListRule:
 
     @property
     def leaves(self) -> tuple[ListId, ...]:
-        """The lists with members that it comes down to."""
+        """The lists with members of their own from which the rule derives its members."""
         return (self.list_id,) if self.expression is None else self.expression.leaves
 
     @property
     def missing_parts(self) -> tuple[ListId, ...]:
-        """Lists it was made of that are deleted."""
+        """The parts of a virtual list that are deleted."""
         return () if self.expression is None else self.expression.all_missing
 
     def read_member_authors(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
-        """Those of `authors` whose posts belong here."""
-        questions = [self._members.members_among(leaf, authors) for leaf in self.leaves]
+        """Read which of `authors` are members, so that their posts are on the timeline."""
+        leaves, expression = self.leaves, self.expression
+        if not leaves:
+            return read_nobody(authors)
 
-        def understand(replies: Sequence[Reply]) -> set[AccountId]:
-            on: dict[ListId, set[AccountId]] = {}
-            start = 0
-            for leaf, question in zip(self.leaves, questions, strict=True):
-                end = start + len(question.commands)
-                on[leaf] = question.parse(replies[start:end])
-                start = end
-            return on[self.list_id] if self.expression is None else self.expression.members(on)
+        def combine_leaves(members: list[set[AccountId]]) -> set[AccountId]:
+            return members[0] if expression is None else expression.members(dict(zip(leaves, members, strict=True)))
 
-        return Read([command for each in questions for command in each.commands], understand)
+        return combine(*(self._members.members_among(leaf, authors) for leaf in leaves)).map(combine_leaves)
 
     @property
     def reply_rights(self) -> AllowedAuthors | None:
-        """Which of some accounts may be answered in posts that are shown here; None: all of them."""
+        """Reads which accounts' posts may be replied to in posts of the timeline. None: all accounts'."""
         match self.account_list.replies if self.account_list is not None else "all":
             case "members":
                 return self.read_member_authors
             case "followed":
-                return self._followed
+                return self._read_followed
             case "none":
                 return read_nobody
         return None
 
     async def member_ids(self) -> list[AccountId]:
-        """Everybody on the list, in no order."""
+        """Return all members, in no order."""
         if self.expression is None:
             return await self._members.member_ids(self.list_id)
-        on = {leaf: await self._members.member_ids(leaf) for leaf in self.leaves}
-        return list(self.expression.members(on))
+        members = {leaf: await self._members.member_ids(leaf) for leaf in self.leaves}
+        return list(self.expression.members(members))
 
-    def _followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
+    def _read_followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
         assert self.account_list is not None
         return self._follows.followed_among(self.account_list.owner_id, accounts)
 
 
 def read_nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
-    """Rights that nobody has."""
+    """Return a read whose result is empty."""
     return Read((), lambda _: set())
 
 
-def _expression(found: AccountList, known: dict[ListId, AccountList]) -> ListExpression | None:
-    if found.operation is None:
+def _build_expression(account_list: AccountList, lists: dict[ListId, AccountList]) -> ListExpression | None:
+    if account_list.operation is None:
         return None
     try:
-        return build_expression(found, known)
-    except InvalidExpression:  # two edits at once have made a circle: nobody, until it is edited again
+        return build_expression(account_list, lists)
+    except InvalidExpression:  # two concurrent edits have made a cycle: no members until the next edit
         return EMPTY_EXPRESSION

@@ -1,4 +1,4 @@
-"""One's own lists: making, reading, editing them. Nobody else sees them."""
+"""The lists of the viewer: pages and actions. Nobody else sees them."""
 
 import asyncio
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.forms import ListForm, mark_submitted_parts, parse_list_cursor
-from timelines.lists.page_views import (
+from timelines.lists.list_page import (
     list_response,
     list_url,
     load_list_choices,
@@ -31,7 +31,7 @@ from timelines.pages.queries import PageQuery, parse_limit
 from timelines.pages.responses import TemplateContext, url_with_query
 
 MIN_LISTS_FOR_VIRTUAL_LIST = 2
-"""So many lists are needed before one can be made of others."""
+"""A viewer with fewer lists cannot create a virtual list."""
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
@@ -49,7 +49,7 @@ async def create(request: SiteRequest) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     try:
         form = ListForm.parse(get_form_data(request))
-        made = await services[ListService].create(
+        account_list = await services[ListService].create(
             owner_id=me,
             title=form.title or "",
             now_ms=services.clock.now_ms(),
@@ -58,14 +58,19 @@ async def create(request: SiteRequest) -> HttpResponseBase:
         )
     except (ListTitleInvalid, ListInvalid, ListsCapReached) as error:
         return await _redisplay_index(request, error)
-    return done(request, await load_list_json(request, made), default=list_url(made.id), status=HTTPStatus.CREATED)
+    return done(
+        request,
+        await load_list_json(request, account_list),
+        default=list_url(account_list.id),
+        status=HTTPStatus.CREATED,
+    )
 
 
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    """The list's timeline; `?cursor=` pages its members."""
+    """Show the timeline of a list. `?cursor=` is the cursor of the page of members."""
     me, query = require_viewer_id(request), PageQuery.parse(request.GET)
-    found = await request.services[ListService].get(owner_id=me, list_id=list_id)
-    return await list_response(request, found, query)
+    account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
+    return await list_response(request, account_list, query)
 
 
 async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
@@ -94,7 +99,7 @@ async def delete(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 
 async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, services, handle = require_viewer_id(request), request.services, _submitted_handle(request)
-    mine = await services[ListService].get(owner_id=me, list_id=list_id)
+    account_list = await services[ListService].get(owner_id=me, list_id=list_id)
     try:
         account = await services[AccountService].get_by_handle(handle)
         await services[ListService].add_member(
@@ -102,24 +107,24 @@ async def add_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
         )
     except (AccountNotFound, ListMembersCapReached) as error:
         return await redisplay_list(request, list_id, error, member_handle=handle, member_error=error.message)
-    return await _list_changed_response(request, mine)
+    return await _list_changed_response(request, account_list)
 
 
 async def remove_member(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
-    mine = await services[ListService].get(owner_id=me, list_id=list_id)
+    account_list = await services[ListService].get(owner_id=me, list_id=list_id)
     account = await services[AccountService].get_undeleted_by_handle(_submitted_handle(request))
     await services[ListService].remove_member(owner_id=me, list_id=list_id, account_id=AccountId(account.id))
-    return await _list_changed_response(request, mine)
+    return await _list_changed_response(request, account_list)
 
 
 def _submitted_handle(request: SiteRequest) -> str:
-    """The handle as people type it, with or without its @."""
+    """Return the submitted handle in lower case, without "@"."""
     return get_form_data(request).get("handle", "").strip().removeprefix("@").lower()
 
 
 async def _load_lists_page(request: SiteRequest) -> tuple[list[Json], str | None]:
-    """A page of one's lists with their numbers of members, and the path of the next one."""
+    """Return a page of the viewer's lists with their numbers of members, and the path of the next page."""
     me, lists = require_viewer_id(request), request.services[ListService]
     page = await lists.lists(me, parse_list_cursor(request.GET), parse_limit(request.GET))
     return await load_lists_json(request, page.lists), url_with_query(request, cursor=page.next)
@@ -135,7 +140,7 @@ def _index_context(
 async def _redisplay_index(
     request: SiteRequest, error: ListTitleInvalid | ListInvalid | ListsCapReached
 ) -> HttpResponse:
-    """The page of lists with what was wrong and what was sent; in JSON the error itself."""
+    """Show the page of lists again with the error and the submitted values. Raises the error for a JSON request."""
     if wants_json(request):
         raise error
     (lists, next_url), choices = await asyncio.gather(_load_lists_page(request), load_list_choices(request))
@@ -150,5 +155,5 @@ async def _redisplay_index(
     return page_response(request, "timelines/lists.html", page, get_error_status(error))
 
 
-async def _list_changed_response(request: SiteRequest, found: AccountList) -> HttpResponseBase:
-    return done(request, await load_list_json(request, found), default=list_url(found.id))
+async def _list_changed_response(request: SiteRequest, account_list: AccountList) -> HttpResponseBase:
+    return done(request, await load_list_json(request, account_list), default=list_url(account_list.id))

@@ -10,7 +10,7 @@ from socialsite.ids import AccountId, PostId, id_at
 from timelines.graph.follow import FollowCounts
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
-from timelines.lists.presenters import list_json
+from timelines.lists.list_page import list_json
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.pages.presenters import entries_html, entry_html, post_json, profile_json
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts

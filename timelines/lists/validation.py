@@ -1,4 +1,4 @@
-"""What a list may be told: its title, whose answers it shows, what it is made of."""
+"""Validation of the settings of a list: title, reply policy, parts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from timelines.lists.algebra import MAX_LEAVES, MAX_LEVELS, MAX_PARTS, MIN_PARTS
 
 
 def validate_title(title: str) -> str:
-    """The title as it is stored. Raises ListTitleInvalid."""
+    """Return the title as it is stored. Raises ListTitleInvalid."""
     try:
         return normalize_title(title)
     except ValueError:
@@ -35,45 +35,45 @@ def validate_replies(replies: str) -> ReplyPolicy:
 
 
 def with_parts(
-    found: AccountList, operation: str, parts: Sequence[ListId], known: Mapping[ListId, AccountList]
+    account_list: AccountList, operation: str, parts: Sequence[ListId], known: Mapping[ListId, AccountList]
 ) -> AccountList:
-    """The list as made of `parts`, which are among the `known` lists of its owner. Raises ListInvalid.
+    """Return the list with these parts, which are among the `known` lists of its owner. Raises ListInvalid.
 
-    A part that was deleted since may stay: it is said on the list's page.
+    A part that was deleted since may stay; the page of the list shows it.
     """
     if operation not in OPERATIONS:
         raise ListInvalid({"operation": _("This is none of the choices.")})
-    if not set(parts) <= known.keys() | set(found.parts):
+    if not set(parts) <= known.keys() | set(account_list.parts):
         raise ListInvalid({"parts": _("This list does not exist.")})
-    made = replace(found, operation=operation, parts=tuple(parts))
+    virtual_list = replace(account_list, operation=operation, parts=tuple(parts))
     try:
-        validate_parts(made, known)
-    except InvalidExpression as refused:
-        raise ListInvalid({"parts": _words(refused)}) from None
-    return made
+        validate_parts(virtual_list, known)
+    except InvalidExpression as error:
+        raise ListInvalid({"parts": _describe(error)}) from None
+    return virtual_list
 
 
-def require_own_members(found: AccountList) -> None:
+def require_own_members(account_list: AccountList) -> None:
     """Raises ListIsVirtual."""
-    if found.operation is not None:
+    if account_list.operation is not None:
         raise ListIsVirtual
 
 
-def require_virtual(found: AccountList) -> None:
-    """Raises ListInvalid: people who were put on a list by hand stay on it."""
-    if found.operation is None:
+def require_virtual(account_list: AccountList) -> None:
+    """Raise ListInvalid if the list has members of its own: they stay on the list."""
+    if account_list.operation is None:
         raise ListInvalid({"operation": _("This list has members of its own.")})
 
 
-def validate_exclusive(found: AccountList, exclusive: bool) -> None:
+def validate_exclusive(account_list: AccountList, exclusive: bool) -> None:
     """Raises ListInvalid."""
-    if exclusive and found.operation is not None:
+    if exclusive and account_list.operation is not None:
         message = _("A list that is made of others cannot take people out of home; those others can.")
         raise ListInvalid({"exclusive": message})
 
 
-def _words(refused: InvalidExpression) -> str:
-    match refused.reason:
+def _describe(error: InvalidExpression) -> str:
+    match error.reason:
         case "parts":
             return _("Choose %(least)d to %(most)d different lists.") % {
                 "least": MIN_PARTS,

@@ -1,4 +1,4 @@
-"""One list as a page and as JSON: its timeline, its members, and a form that was refused."""
+"""The page of one list, and its JSON: timeline, members, settings, and a form with an error."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,6 @@ from socialsite.web.responses import respond, set_page_path
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.lists.forms import apply_submitted_settings, mark_current_parts, mark_submitted_parts
-from timelines.lists.presenters import list_json
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
 from timelines.pages.page import DEFAULT_LIMIT
@@ -36,7 +35,7 @@ async def list_response(
     sent: Mapping[str, str] | None = None,
     **refused: object,
 ) -> HttpResponse:
-    """A list with its timeline and a page of its members. `sent`: settings that were refused."""
+    """Respond with a list, its timeline and a page of its members. `sent`: submitted settings with an error."""
     page, members, shown, place, choices = await asyncio.gather(
         request.services[ReadingService].list_timeline(
             found.id,
@@ -74,19 +73,19 @@ async def redisplay_list(
     sent: Mapping[str, str] | None = None,
     **refused: object,
 ) -> HttpResponse:
-    """The list's page with what was wrong beside its form; in JSON the error itself."""
+    """Show the page of the list again with the error beside its form. Raises the error for a JSON request."""
     if wants_json(request):
         raise error
-    mine = await request.services[ListService].get(owner_id=require_viewer_id(request), list_id=list_id)
+    account_list = await request.services[ListService].get(owner_id=require_viewer_id(request), list_id=list_id)
     set_page_path(request, list_url(list_id))
     query = PageQuery(None, None, DEFAULT_LIMIT)
     return await list_response(
-        request, mine, query, get_error_status(error), sent, refused=dict(error.fields), **refused
+        request, account_list, query, get_error_status(error), sent, refused=dict(error.fields), **refused
     )
 
 
 async def _members_json(request: SiteRequest, found: AccountList) -> Json:
-    """A page of those whom the list has, and the path of the next one."""
+    """Return a page of members, and the path of the next page."""
     services, cursor = request.services, parse_follow_cursor(request.GET)
     members = await services[ListService].members(owner_id=require_viewer_id(request), list_id=found.id, cursor=cursor)
     authors = await services[AccountService].find_authors(members.account_ids)
@@ -97,16 +96,16 @@ async def _members_json(request: SiteRequest, found: AccountList) -> Json:
 
 
 async def _part_choices(request: SiteRequest, found: AccountList) -> list[TemplateContext]:
-    """What a list made of lists may be made of."""
+    """Return the choices for the parts of a virtual list."""
     if not found.operation or wants_json(request):
         return []
     return mark_current_parts(await load_list_choices(request), found)
 
 
 async def load_list_choices(request: SiteRequest) -> list[TemplateContext]:
-    """All one's lists, to make another one of."""
-    every = await request.services[ListService].all_lists(require_viewer_id(request))
-    return [{"id": str(each.id), "title": each.title} for each in every]
+    """Return all lists of the viewer, as choices for the parts of a virtual list."""
+    lists = await request.services[ListService].all_lists(require_viewer_id(request))
+    return [{"id": str(each.id), "title": each.title} for each in lists]
 
 
 async def load_list_json(request: SiteRequest, found: AccountList) -> Json:
@@ -121,3 +120,17 @@ async def load_lists_json(request: SiteRequest, found: Iterable[AccountList]) ->
     return [
         list_json(each, counts[each.id], exclusive=each.id in exclusive, missing=missing[each.id]) for each in found
     ]
+
+
+def list_json(found: AccountList, members: int, *, exclusive: bool = False, missing: Iterable[int] = ()) -> Json:
+    """Return the JSON of a list; `missing` are the deleted parts of a virtual list."""
+    return {
+        "id": str(found.id),
+        "title": found.title,
+        "members": members,
+        "replies": found.replies,
+        "exclusive": exclusive,
+        "operation": found.operation,
+        "parts": [str(part) for part in found.parts],
+        "missing": [str(part) for part in missing],
+    }
