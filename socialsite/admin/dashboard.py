@@ -8,7 +8,7 @@ from typing import TypeVar
 from accounts.domain import Author
 from socialsite.admin.activity import HOUR_MS, Activity, read_activity
 from socialsite.admin.fanouts import FanOut, read_fan_outs
-from socialsite.admin.memory import MemorySnapshot, MemorySnapshotCache
+from socialsite.admin.memory import MemorySnapshot, read_memory_snapshot
 from socialsite.admin.servers import NodeHealth, ProcessCounts, count_processes, read_node_health
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -45,7 +45,7 @@ async def read_dashboard(services: Services) -> Dashboard:
         _or_unavailable(services.outbox.read_depth()),
         _or_unavailable(read_fan_outs(services)),
         _or_unavailable(read_node_health(services)),
-        _or_unavailable(MemorySnapshotCache.for_store(services.store).get_snapshot(services)),
+        _or_unavailable(read_memory_snapshot(services)),
         _or_unavailable(DamageCounts(services.store).read()),
     )
     ids = {each.next_pass.author_id for each in fan_outs or ()}

@@ -1,9 +1,8 @@
-"""Where the memory goes, for the dashboard: by a bounded number of keys, and kept for a minute.
+"""The memory of the site by key family, and its forecast, for the dashboard.
 
-`manage.py memory` walks over every key instead; small sites are walked here, too. A family that has few keys
-on a large site may be missed by the sample; those that grow with posts, and so decide the forecast, are not:
-what posts share is told by posts (memory_shared.py).
-What the servers use and nobody met is told as such.
+Large sites are sampled: the number of keys that are read is bounded. `manage.py memory` reads every key instead, and
+so does this module on a small site. A family with few keys on a large site may be absent from the sample. The families
+that grow with posts decide the forecast; they are measured by sampled posts (memory_shared.py).
 """
 
 import asyncio
@@ -23,13 +22,14 @@ from socialsite.maintenance.memory import (
     read_node_memory,
 )
 from socialsite.store import Store
+from socialsite.web.cache import get_or_compute
 
-SNAPSHOT_TTL_MS = 60_000
+SNAPSHOT_TTL_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot:
-    """`is_sampled`: families are inferred from random keys; `unseen`: bytes used that they do not explain."""
+    """`is_sampled`: the report is estimated from a sample; `unexplained_bytes`: used bytes that it does not explain."""
 
     at_ms: int
     report: MemoryReport
@@ -38,29 +38,20 @@ class MemorySnapshot:
     unexplained_bytes: int = 0
 
 
-class MemorySnapshotCache:
-    """One look a minute for each store of this process, however many dashboards are open."""
+class MemoryMonitor:
+    """Measures the memory. Keeps its samples between two snapshots, so that the estimate becomes better."""
 
-    _cache_by_store: ClassVar["WeakKeyDictionary[Store, MemorySnapshotCache]"] = WeakKeyDictionary()
+    _monitor_by_store: ClassVar["WeakKeyDictionary[Store, MemoryMonitor]"] = WeakKeyDictionary()
 
-    def __init__(self, sample: int = SAMPLE_SIZE) -> None:
-        self._sampler, self._shared_key_sampler = MemorySampler(sample), SharedKeySampler()
-        self._lock = asyncio.Lock()
-        self._snapshot: MemorySnapshot | None = None
+    def __init__(self, sample_size: int = SAMPLE_SIZE) -> None:
+        self._sampler, self._shared_key_sampler = MemorySampler(sample_size), SharedKeySampler()
 
     @classmethod
-    def for_store(cls, store: Store) -> "MemorySnapshotCache":
-        return cls._cache_by_store.setdefault(store, cls())
+    def for_store(cls, store: Store) -> "MemoryMonitor":
+        return cls._monitor_by_store.setdefault(store, cls())
 
-    async def get_snapshot(self, services: Services) -> MemorySnapshot:
-        now_ms = services.clock.now_ms()
-        async with self._lock:
-            if self._snapshot is None or now_ms - self._snapshot.at_ms > SNAPSHOT_TTL_MS:
-                self._snapshot = await self._measure(services, now_ms)
-            return self._snapshot
-
-    async def _measure(self, services: Services, now_ms: int) -> MemorySnapshot:
-        store, config = services.store, services.config
+    async def take_snapshot(self, services: Services) -> MemorySnapshot:
+        store, config, now_ms = services.store, services.config, services.clock.now_ms()
         nodes = list(await asyncio.gather(*(read_node_memory(node) for node in store.nodes)))
         is_sampled = sum(node.keys for node in nodes) > self._sampler.size
         if is_sampled:
@@ -68,6 +59,12 @@ class MemorySnapshotCache:
             await self._shared_key_sampler.update_report(report, services, self._sampler.sampled_post_ids, now_ms)
         else:
             report = await MemoryMeter(store).measure(now_ms)
-        ahead = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
-        unseen = count_unexplained_bytes(report) if is_sampled else 0
-        return MemorySnapshot(now_ms, report, ahead, is_sampled, unseen)
+        forecast = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
+        unexplained_bytes = count_unexplained_bytes(report) if is_sampled else 0
+        return MemorySnapshot(now_ms, report, forecast, is_sampled, unexplained_bytes)
+
+
+async def read_memory_snapshot(services: Services) -> MemorySnapshot:
+    """Return a snapshot that is at most a minute old. All web processes share it through Django's cache."""
+    monitor = MemoryMonitor.for_store(services.store)
+    return await get_or_compute("memory", MemorySnapshot, SNAPSHOT_TTL_S, lambda: monitor.take_snapshot(services))

@@ -1,10 +1,8 @@
-"""Where the memory of a large site goes, from a bounded number of keys a look.
+"""Estimates the memory of a large site by key family from a bounded number of keys for each report.
 
-Random keys tell how many keys each family has and what a usual one weighs; those of the last looks count,
-too, since posts may be a fiftieth of all keys, and a hundred of them say little. A key of a megabyte is not
-usual: it counts for itself alone, by its own weight, and is remembered. Since random keys would hardly ever
-meet it, each look also goes on with a walk over all keys, a slice at a time, that looks for nothing but such
-keys.
+Random keys give the share and the mean size of each family. Samples of earlier reports are used, too, since posts may
+be only a fiftieth of all keys. A large key (a megabyte or more) represents no other key: it counts with its own size,
+and is remembered. Random keys seldom include it, so each report also scans the next slice of all keys for large keys.
 """
 
 import random
@@ -27,13 +25,13 @@ from socialsite.maintenance.scanning import parse_keys
 from socialsite.store import Key, Node
 
 SAMPLE_SIZE = 5_000
-COMMANDS_PER_BATCH = 500  # commands; pages go on between two such rounds
+COMMANDS_PER_BATCH = 500  # commands; other requests are served between two batches
 FIRST_SAMPLE_FACTOR = 3
-"""Samples of the first look, which has no others to lean on."""
+"""Size of the first sample, in samples: there are no earlier samples yet."""
 SAMPLES_KEPT, SAMPLE_TTL_MS = 16, 3_600_000
 LARGE_KEYS_KEPT = 100
-ELEMENTS_SAMPLED = 100  # of a large key, in place of the server's usual 5
-KEYS_PER_SAMPLED_POST = 40  # keys; a post is asked some 30 things (memory_shared.py)
+ELEMENTS_SAMPLED = 100  # of a large key, instead of the server's default 5
+KEYS_PER_SAMPLED_POST = 40  # keys; one sampled post costs about 30 commands (memory_shared.py)
 DAY_MS = 86_400_000
 
 KeySizes = list[tuple[Key, int]]
@@ -41,15 +39,15 @@ KeySizes = list[tuple[Key, int]]
 
 @dataclass(slots=True)
 class KeySample:
-    """Usual keys picked at random: what they weigh by family, and when the posts among them were made."""
+    """Random keys below LARGE_KEY_BYTES: their number and size by family, and the times of the posts among them."""
 
     at_ms: int
     keys: Counter[str] = field(default_factory=Counter)
     bytes: Counter[str] = field(default_factory=Counter)
     post_created_ms: list[int] = field(default_factory=list)
 
-    def add(self, weighed: KeySizes) -> None:
-        for key, weight in weighed:
+    def add(self, sizes: KeySizes) -> None:
+        for key, weight in sizes:
             if weight < LARGE_KEY_BYTES:
                 self.keys[name := get_family(key)] += 1
                 self.bytes[name] += weight
@@ -58,7 +56,7 @@ class KeySample:
 
 
 class MemorySampler:
-    """Remembers between two looks how far the walk is, the large keys it met, and the last samples."""
+    """Keeps between two reports the position of the scan, the large keys, and the last samples."""
 
     def __init__(self, size: int = SAMPLE_SIZE) -> None:
         self.size = size
@@ -66,89 +64,89 @@ class MemorySampler:
         self._large_keys: dict[str, dict[Key, int]] = {}
         self._samples: dict[str, deque[KeySample]] = {}
         self.sampled_post_ids: list[PostId] = []
-        """Of the last look, picked at random: at most one for KEYS_PER_SAMPLED_POST keys."""
+        """Random posts of the last report: at most one for KEYS_PER_SAMPLED_POST keys."""
 
-    async def build_report(self, nodes: Sequence[Node], facts: list[NodeMemory], now_ms: int) -> MemoryReport:
-        report, total = MemoryReport(nodes=facts), max(1, sum(fact.keys for fact in facts))
-        at_random: list[Key] = []
-        for node, fact in zip(nodes, facts, strict=True):
-            share = self.size * fact.keys // total
-            picked = await self._sample_node(node, share, now_ms)
-            at_random += [key for key, _ in picked]
-            passed = await self._continue_scan(node, share)
-            large = await self._refresh_large_keys(node, [*picked, *passed])
-            _add_samples(report, self._samples[str(node.address)], fact.keys - len(large), now_ms)
+    async def build_report(self, nodes: Sequence[Node], node_memory: list[NodeMemory], now_ms: int) -> MemoryReport:
+        report, total = MemoryReport(nodes=node_memory), max(1, sum(memory.keys for memory in node_memory))
+        random_keys: list[Key] = []
+        for node, memory in zip(nodes, node_memory, strict=True):
+            share = self.size * memory.keys // total
+            sampled = await self._sample_node(node, share, now_ms)
+            random_keys += [key for key, _ in sampled]
+            scanned = await self._continue_scan(node, share)
+            large = await self._refresh_large_keys(node, [*sampled, *scanned])
+            _add_samples(report, self._samples[str(node.address)], memory.keys - len(large), now_ms)
             for key, weight in large.items():
                 family = report.families.setdefault(get_family(key), FamilyMemory())
                 family.keys, family.large_keys, family.large_bytes = (
                     family.keys + 1, family.large_keys + 1, family.large_bytes + weight,
                 )  # fmt: skip
-        self.sampled_post_ids = _sample_posts(at_random)
+        self.sampled_post_ids = _sample_posts(random_keys)
         return report
 
     async def _sample_node(self, node: Node, count: int, now_ms: int) -> KeySizes:
-        """Random keys, kept as a sample."""
-        before = self._samples.get(str(node.address), ())
-        kept = [each for each in before if now_ms - each.at_ms < SAMPLE_TTL_MS]
-        count, weighed = count if kept else FIRST_SAMPLE_FACTOR * count, list[tuple[Key, int]]()
+        """Read the sizes of random keys, and keep them as a sample."""
+        earlier = self._samples.get(str(node.address), ())
+        samples = [each for each in earlier if now_ms - each.at_ms < SAMPLE_TTL_MS]
+        count, sizes = count if samples else FIRST_SAMPLE_FACTOR * count, KeySizes()
         for start in range(0, count, COMMANDS_PER_BATCH):
-            found = await node.pipeline([("RANDOMKEY",)] * min(COMMANDS_PER_BATCH, count - start))
-            weighed += await _read_sizes(node, parse_keys([key for key in found if key is not None]))
+            names = await node.pipeline([("RANDOMKEY",)] * min(COMMANDS_PER_BATCH, count - start))
+            sizes += await _read_sizes(node, parse_keys([key for key in names if key is not None]))
         latest = KeySample(now_ms)
-        latest.add(weighed)
-        self._samples[str(node.address)] = deque([*kept, latest], maxlen=SAMPLES_KEPT)
-        return weighed
+        latest.add(sizes)
+        self._samples[str(node.address)] = deque([*samples, latest], maxlen=SAMPLES_KEPT)
+        return sizes
 
     async def _continue_scan(self, node: Node, count: int) -> KeySizes:
-        """The next keys of the walk."""
-        weighed, met, name = KeySizes(), 0, str(node.address)
-        while met < count:
-            cursor, found = await node.execute("SCAN", self._cursors.get(name, b"0"), "COUNT", COMMANDS_PER_BATCH)
+        """Scan the next keys. Returns their sizes."""
+        sizes, scanned, name = KeySizes(), 0, str(node.address)
+        while scanned < count:
+            cursor, names = await node.execute("SCAN", self._cursors.get(name, b"0"), "COUNT", COMMANDS_PER_BATCH)
             self._cursors[name] = cursor
-            weighed += await _read_sizes(node, parse_keys(found))
-            met += max(1, len(found))
+            sizes += await _read_sizes(node, parse_keys(names))
+            scanned += max(1, len(names))
             if cursor == b"0":
                 break
-        return weighed
+        return sizes
 
-    async def _refresh_large_keys(self, node: Node, weighed: KeySizes) -> dict[Key, int]:
-        """The largest keys of the node that are known, as they are now."""
-        known = self._large_keys.get(str(node.address), {})
-        met = known | {key: weight for key, weight in weighed if weight >= LARGE_KEY_BYTES}
-        now = await _read_sizes(node, list(met), "SAMPLES", ELEMENTS_SAMPLED)
-        largest = sorted(((weight, key) for key, weight in now if weight >= LARGE_KEY_BYTES), reverse=True)
-        kept = self._large_keys[str(node.address)] = {key: weight for weight, key in largest[:LARGE_KEYS_KEPT]}
-        return kept
-
-
-def _sample_posts(picked: Sequence[Key]) -> list[PostId]:
-    posts = [PostId(int(key.tag)) for key in picked if get_family(key) == POST_FAMILY]
-    return random.sample(posts, min(len(posts), -(-len(picked) // KEYS_PER_SAMPLED_POST)))
+    async def _refresh_large_keys(self, node: Node, sizes: KeySizes) -> dict[Key, int]:
+        """Return the present sizes of the LARGE_KEYS_KEPT largest keys that are known of the node."""
+        earlier = self._large_keys.get(str(node.address), {})
+        candidates = earlier | {key: weight for key, weight in sizes if weight >= LARGE_KEY_BYTES}
+        present = await _read_sizes(node, list(candidates), "SAMPLES", ELEMENTS_SAMPLED)
+        largest = sorted(((weight, key) for key, weight in present if weight >= LARGE_KEY_BYTES), reverse=True)
+        large = self._large_keys[str(node.address)] = {key: weight for weight, key in largest[:LARGE_KEYS_KEPT]}
+        return large
 
 
-async def _read_sizes(node: Node, keys: Sequence[Key], *how: object) -> KeySizes:
-    """Without those that went meanwhile."""
-    found = await node.pipeline([("MEMORY", "USAGE", key, *how) for key in keys])
-    return [(key, int(weight)) for key, weight in zip(keys, found, strict=True) if weight is not None]
+def _sample_posts(sampled: Sequence[Key]) -> list[PostId]:
+    posts = [PostId(int(key.tag)) for key in sampled if get_family(key) == POST_FAMILY]
+    return random.sample(posts, min(len(posts), -(-len(sampled) // KEYS_PER_SAMPLED_POST)))
 
 
-def _add_samples(report: MemoryReport, kept: Iterable[KeySample], keys: int, now_ms: int) -> None:
-    """`keys`: how many usual ones a node has, for which those that were picked of it speak."""
-    samples = list(kept)
-    stands_for = keys / max(1, sum(each.keys.total() for each in samples))
-    weighed = sum((each.keys for each in samples), Counter[str]())
-    weight = sum((each.bytes for each in samples), Counter[str]())
-    for name, count in weighed.items():
+async def _read_sizes(node: Node, keys: Sequence[Key], *options: object) -> KeySizes:
+    """Return the sizes of the keys that still exist."""
+    sizes = await node.pipeline([("MEMORY", "USAGE", key, *options) for key in keys])
+    return [(key, int(weight)) for key, weight in zip(keys, sizes, strict=True) if weight is not None]
+
+
+def _add_samples(report: MemoryReport, samples: Iterable[KeySample], keys: int, now_ms: int) -> None:
+    """Add a node's samples to the report, scaled to `keys`, its number of keys that are not large."""
+    samples = list(samples)
+    scale = keys / max(1, sum(each.keys.total() for each in samples))
+    keys_by_family = sum((each.keys for each in samples), Counter[str]())
+    bytes_by_family = sum((each.bytes for each in samples), Counter[str]())
+    for name, count in keys_by_family.items():
         family = report.families.setdefault(name, FamilyMemory())
         family.sampled_keys += count
-        family.sampled_bytes += weight[name]
-        family.keys += round(count * stands_for)
-    days = Counter(max(0, now_ms - made_ms) // DAY_MS for each in samples for made_ms in each.post_created_ms)
+        family.sampled_bytes += bytes_by_family[name]
+        family.keys += round(count * scale)
+    days = Counter(max(0, now_ms - created_ms) // DAY_MS for each in samples for created_ms in each.post_created_ms)
     for age, count in days.items():
-        report.posts_by_day[age] += round(count * stands_for)
+        report.posts_by_day[age] += round(count * scale)
 
 
 def count_unexplained_bytes(report: MemoryReport) -> int:
-    """What the servers use beyond what was met: large keys that the walk has not come to, and buffers."""
+    """Return the used bytes that the report does not explain: buffers, and large keys that the scan has not reached."""
     tables = sum(key_table_bytes(node.keys) + UNCOUNTED_KEY_BYTES * node.keys for node in report.nodes)
     return max(0, sum(node.used - node.bare for node in report.nodes) - tables - report.bytes)

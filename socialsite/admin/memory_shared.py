@@ -1,96 +1,168 @@
-"""What posts take in the keys that they share: profiles, hashtags, replies, postings of the search index.
+"""Estimates the memory of keys that posts share: author feeds, hashtags, replies, postings of the search index.
 
-Random keys tell little of these: one profile holds as many posts as hundreds of others together, and each key
-that was picked stands for hundreds it is unlike. Posts picked at random meet such a key as often as posts
-stand in it. So each post is asked for its part of every key where it stands, the weight by the number of
-posts there: the mean part times the number of posts is what all those keys weigh, however unlike they are
-(Hansen and Hurwitz, On the theory of sampling from finite populations, 1943).
+Random keys estimate these badly, since one author feed may have as many posts as hundreds of others. Random posts
+find a key in proportion to its number of posts. So each sampled post contributes its part of each of its keys: the size
+divided by the number of posts in it. The mean part times the number of posts estimates the size of all these keys
+(Hansen and Hurwitz, "On the theory of sampling from finite populations", 1943).
 """
 
 import asyncio
+import random
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from socialsite.admin.memory_places import SharedKey, list_shared_keys
 from socialsite.admin.memory_sample import SAMPLE_TTL_MS, SAMPLES_KEPT
 from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.maintenance.key_families import get_family
 from socialsite.maintenance.memory import POST_FAMILY, FamilyMemory, MemoryReport
-from socialsite.store import Command, Reply, Store
+from socialsite.store import Command, Key, Reply, Store
 from socialsite.store.commands import routing_key
+from timelines import keys
+from timelines.author_feeds.hashtag_timelines import hashtag_key
 from timelines.posts.archive import ArchiveUnavailable
+from timelines.posts.post import Post
+from timelines.search.repository import ID_BYTES, partition_of_post, post_digests, term_keys
+from timelines.text.linkify import find_hashtags
 
 SHARED_FAMILIES = (
     "timelines:{N}:profile", "timelines:{qN}:profile", "timelines:{hex}:tag", "posts:{N}:replies",
     "search:{sN}:term", "search:{sN}:rare",
 )  # fmt: skip
-"""Families of which nothing stands but what posts put there."""
-POSTS_PER_BATCH = 20  # some 500 commands; pages go on between
+"""Families whose keys contain nothing but posts."""
+POSTS_PER_BATCH = 20  # about 500 commands; other requests are served between two batches
+SIMILAR_KEYS_SAMPLED = 4
+"""Hashtags and terms that are read of each post. They represent the others of the post."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedKey:
+    """A key that contains a post. `count_posts` takes the replies: the number of posts in the key, 0 without this post.
+
+    `weight`: the number of similar keys of the post that this key represents, itself included.
+    """
+
+    key: Key
+    commands: tuple[Command, Command]
+    count_posts: Callable[[Sequence[Reply]], float]
+    weight: float = 1.0
+
+
+def list_shared_keys(post: Post, profiles: keys.AuthorFeedKeys) -> Iterator[SharedKey]:
+    """Yield the keys that may contain the post. Caps may have removed it from some."""
+    yield _timeline_key(profiles.of_post(post.author_id, post.id), post.id)
+    if post.in_reply_to is not None:
+        yield _timeline_key(keys.replies(post.in_reply_to), post.id)
+    if post.is_discoverable:
+        tags, weight = _sample_with_weight(list(dict.fromkeys(find_hashtags(post.text))))
+        yield from (_timeline_key(hashtag_key(tag), post.id, weight) for tag in tags)
+        terms, weight = _sample_with_weight(post_digests(post))
+        for term in terms:
+            many, few = term_keys(partition_of_post(post.id), [term])
+            yield _postings_key(many, post.id, weight)
+            yield _rare_postings_key(few, term, weight)
+
+
+def _sample_with_weight(similar: Sequence[T]) -> tuple[Sequence[T], float]:
+    if len(similar) <= SIMILAR_KEYS_SAMPLED:
+        return similar, 1.0
+    return random.sample(similar, SIMILAR_KEYS_SAMPLED), len(similar) / SIMILAR_KEYS_SAMPLED
+
+
+def _timeline_key(key: Key, post_id: PostId, weight: float = 1.0) -> SharedKey:
+    def count_posts(replies: Sequence[Reply]) -> float:
+        score, size = replies
+        return 0 if score is None else int(size)
+
+    return SharedKey(key, (("ZSCORE", key, post_id), ("ZCARD", key)), count_posts, weight)
+
+
+def _postings_key(key: Key, post_id: PostId, weight: float) -> SharedKey:
+    """A common term's key contains a floor and the ids above it."""
+
+    def count_posts(replies: Sequence[Reply]) -> float:
+        floor, size = replies
+        return int(size) / ID_BYTES - 1 if floor and int.from_bytes(floor, "big") < post_id else 0
+
+    return SharedKey(key, (("GETRANGE", key, 0, ID_BYTES - 1), ("STRLEN", key)), count_posts, weight)
+
+
+def _rare_postings_key(key: Key, term: bytes, weight: float) -> SharedKey:
+    """Many rare terms share one hash. A term has a part of the hash, and each of its posts a part of that part."""
+
+    def count_posts(replies: Sequence[Reply]) -> float:
+        size, terms = replies
+        return int(size) / ID_BYTES * int(terms)
+
+    return SharedKey(key, (("HSTRLEN", key, term), ("HLEN", key)), count_posts, weight)
 
 
 @dataclass(slots=True)
 class SharedKeyTotals:
-    """Of `posts` that were picked, tombstones among them: their parts of shared keys, summed up by family."""
+    """The parts of `posts` sampled posts, tombstones included, in shared keys, as sums by family."""
 
     at_ms: int
     posts: int
     keys: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     bytes: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def add(self, place: SharedKey, shared_by: float, weight: int) -> None:
-        name, part = get_family(place.key), place.weight / shared_by
+    def add(self, shared_key: SharedKey, post_count: float, size: int) -> None:
+        name, part = get_family(shared_key.key), shared_key.weight / post_count
         self.keys[name] += part
-        self.bytes[name] += part * weight
+        self.bytes[name] += part * size
 
 
 class SharedKeySampler:
-    """Remembers between two looks what the posts of the last ones said."""
+    """Keeps the totals of the last samples between two reports."""
 
     def __init__(self) -> None:
         self._totals: deque[SharedKeyTotals] = deque(maxlen=SAMPLES_KEPT)
 
     async def update_report(
-        self, report: MemoryReport, services: Services, picked: Sequence[PostId], now_ms: int
+        self, report: MemoryReport, services: Services, sampled: Sequence[PostId], now_ms: int
     ) -> None:
-        """What the picked posts say takes the place of what random keys said of these families."""
+        """Replace the estimates of SHARED_FAMILIES by those of the sampled posts."""
         try:
-            latest = await _measure_posts(services, picked, now_ms)
-        except ArchiveUnavailable:  # another minute; the looks before this one still know
+            latest = await _measure_posts(services, sampled, now_ms)
+        except ArchiveUnavailable:  # the earlier samples are used
             latest = SharedKeyTotals(now_ms, 0)
         self._totals.append(latest)
-        kept = [each for each in self._totals if now_ms - each.at_ms < SAMPLE_TTL_MS]
-        posts, asked = report.families.get(POST_FAMILY), sum(each.posts for each in kept)
-        if posts and asked:
-            _replace_families(report, kept, posts.keys / asked)
+        recent = [each for each in self._totals if now_ms - each.at_ms < SAMPLE_TTL_MS]
+        posts, sampled_count = report.families.get(POST_FAMILY), sum(each.posts for each in recent)
+        if posts and sampled_count:
+            _replace_families(report, recent, posts.keys / sampled_count)
 
 
-def _replace_families(report: MemoryReport, kept: Sequence[SharedKeyTotals], stands_for: float) -> None:
+def _replace_families(report: MemoryReport, totals: Sequence[SharedKeyTotals], scale: float) -> None:
     for name in SHARED_FAMILIES:
         report.families.pop(name, None)
-        if count := round(sum(each.keys[name] for each in kept) * stands_for):
-            weight = round(sum(each.bytes[name] for each in kept) * stands_for)
-            report.families[name] = FamilyMemory(keys=count, sampled_keys=count, sampled_bytes=weight)
+        if key_count := round(sum(each.keys[name] for each in totals) * scale):
+            size = round(sum(each.bytes[name] for each in totals) * scale)
+            report.families[name] = FamilyMemory(keys=key_count, sampled_keys=key_count, sampled_bytes=size)
 
 
-async def _measure_posts(services: Services, picked: Sequence[PostId], now_ms: int) -> SharedKeyTotals:
-    parts, profiles = SharedKeyTotals(now_ms, len(picked)), services.repositories.profiles.keys
-    for start in range(0, len(picked), POSTS_PER_BATCH):
-        posts = await services.repositories.posts.find_many(picked[start : start + POSTS_PER_BATCH])
-        found = [place for post in posts.values() for place in list_shared_keys(post, profiles)]
-        replies = iter(await _gather_from_nodes(services.store, [each for place in found for each in place.commands]))
-        shared = [(place, place.count_posts([next(replies), next(replies)])) for place in found]
-        shared = [(place, number) for place, number in shared if number]
-        weights = await _gather_from_nodes(services.store, [("MEMORY", "USAGE", place.key) for place, _ in shared])
-        for (place, number), weight in zip(shared, weights, strict=True):
-            parts.add(place, number, weight or 0)  # None: it went meanwhile
-    return parts
+async def _measure_posts(services: Services, sampled: Sequence[PostId], now_ms: int) -> SharedKeyTotals:
+    totals, profiles = SharedKeyTotals(now_ms, len(sampled)), services.repositories.profiles.keys
+    for start in range(0, len(sampled), POSTS_PER_BATCH):
+        posts = await services.repositories.posts.find_many(sampled[start : start + POSTS_PER_BATCH])
+        shared_keys = [key for post in posts.values() for key in list_shared_keys(post, profiles)]
+        replies = iter(
+            await _gather_from_nodes(services.store, [command for key in shared_keys for command in key.commands])
+        )
+        counted = [(key, key.count_posts([next(replies), next(replies)])) for key in shared_keys]
+        counted = [(key, post_count) for key, post_count in counted if post_count]
+        sizes = await _gather_from_nodes(services.store, [("MEMORY", "USAGE", key.key) for key, _ in counted])
+        for (key, post_count), size in zip(counted, sizes, strict=True):
+            totals.add(key, post_count, size or 0)  # None: the key was deleted meanwhile
+    return totals
 
 
 async def _gather_from_nodes(store: Store, commands: Sequence[Command]) -> list[Reply]:
-    """As Store.gather. A proxy carries no MEMORY: all servers behind it are asked, one has the key."""
+    """As Store.gather, but sends the commands to all servers behind a proxy, which does not forward MEMORY USAGE."""
     if {store.node(routing_key(command)) for command in commands} <= set(store.nodes):
         return await store.gather(commands)
-    answers = await asyncio.gather(*(node.pipeline(commands) for node in store.nodes))
-    return [max(replies, key=bool) for replies in zip(*answers, strict=True)]
+    replies_by_node = await asyncio.gather(*(node.pipeline(commands) for node in store.nodes))
+    return [max(replies, key=bool) for replies in zip(*replies_by_node, strict=True)]

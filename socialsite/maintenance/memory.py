@@ -81,7 +81,7 @@ class NodeMemory:
 class MemoryReport:
     nodes: list[NodeMemory] = field(default_factory=list)
     families: dict[str, FamilyMemory] = field(default_factory=dict)
-    posts_by_day: Counter[int] = field(default_factory=Counter)
+    posts_by_day: dict[int, int] = field(default_factory=Counter)
     """Number of posts by age in whole days."""
 
     @property

@@ -8,7 +8,7 @@ from socialsite import settings_parsers
 from socialsite.admin.audit_log import Actor, AuditLog, audit_log_key
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.fanouts import read_fan_outs
-from socialsite.admin.memory import MemorySnapshotCache
+from socialsite.admin.memory import MemoryMonitor, read_memory_snapshot
 from socialsite.admin.memory_sample import MemorySampler, count_unexplained_bytes
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.servers import count_processes, estimate_delivery_shares, parse_slow_call, read_node_health
@@ -64,7 +64,7 @@ async def test_families_are_weighed_by_all_keys_or_by_a_sample(services: Service
     alice = await world.person("alice")
     for number in range(120):
         await alice.publishes(f"post {number}")
-    look = await MemorySnapshotCache(sample).get_snapshot(services)
+    look = await MemoryMonitor(sample).take_snapshot(services)
     assert look.is_sampled == (sample == 50)
     family = look.report.families["posts:{N}:post"]
     assert (60 < family.keys < 240) if look.is_sampled else family.keys == 120
@@ -114,11 +114,11 @@ async def test_looks_lean_on_those_before_them(services: Services, world: World)
     assert first - 5 <= later <= first + 5, "what is an hour old is forgotten"
 
 
-async def test_a_look_is_kept_for_a_minute(services: Services, world: World) -> None:
-    watch = MemorySnapshotCache()
-    first = await watch.get_snapshot(services)
+async def test_a_memory_snapshot_is_cached_for_a_minute(services: Services, world: World) -> None:
     await world.person("alice")
-    assert await watch.get_snapshot(services) is first
+    first = await read_memory_snapshot(services)
+    await world.person("bob")
+    assert await read_memory_snapshot(services) == first
 
 
 async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edge(

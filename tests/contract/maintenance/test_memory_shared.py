@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime
 from pathlib import Path
 
-from socialsite.admin.memory import MemorySnapshotCache
+from socialsite.admin.memory import MemoryMonitor
 from socialsite.admin.memory_shared import SHARED_FAMILIES, SharedKeySampler
 from socialsite.container import Services
 from socialsite.maintenance.memory import MemoryMeter, MemoryReport, TimelineCaps, make_forecast
@@ -45,7 +45,7 @@ async def test_a_sample_foretells_like_the_whole_where_one_key_holds_half_of_its
     """A key that is half of its family is met by few samples, and counts for many others in those."""
     await import_posts_mostly_of_one(services, tmp_path)
     for _ in range(3):
-        look = await MemorySnapshotCache(2_000).get_snapshot(services)
+        look = await MemoryMonitor(2_000).take_snapshot(services)
         whole = await MemoryMeter(services.store, sample_size=10**9).measure(services.clock.now_ms())
         assert look.is_sampled
         told, right = (report.families["timelines:{N}:profile"].bytes for report in (look.report, whole))
