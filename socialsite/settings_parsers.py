@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -121,9 +121,10 @@ def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, 
 
 
 def _strip_replica_parameters(url: str) -> str:
-    parts = urlsplit(url)
-    query = [(key, value) for key, value in parse_qsl(parts.query) if key not in REPLICA_PARAMETERS]
-    return urlunsplit(parts._replace(query=urlencode(query)))
+    """Return the URL without the parameters that only this site's store knows. `unix:///path` keeps its slashes."""
+    base, _, query = url.partition("?")
+    pairs = [(key, value) for key, value in parse_qsl(query) if key not in REPLICA_PARAMETERS]
+    return f"{base}?{urlencode(pairs)}" if pairs else base
 
 
 def _redis_cache(location: str, **options: object) -> dict[str, Any]:

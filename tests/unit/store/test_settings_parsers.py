@@ -58,6 +58,11 @@ def test_the_cache_follows_a_single_server_without_our_own_parameters() -> None:
     assert "json" in cache["OPTIONS"]["SERIALIZER"]  # never pickle
 
 
+def test_the_cache_uses_a_unix_socket() -> None:
+    cache = environment.build_cache_settings("unix:///run/redis.sock?db=2", is_explicit=False)["default"]
+    assert cache["LOCATION"] == "unix:///run/redis.sock?db=2"
+
+
 def test_the_cache_follows_sentinels() -> None:
     url = "redis+sentinel://user:secret@10.0.0.1:26379,[::1]:26380/main"
     cache = settings_parsers.build_cache_settings(url, is_explicit=False)["default"]
