@@ -1,4 +1,4 @@
-"""What the import commands share: the progress bar, the refused lines, the summary, one line on trouble."""
+"""The base of the import commands: progress bar, refused lines, summary, one line for each error."""
 
 import asyncio
 import contextlib
@@ -21,11 +21,11 @@ from socialsite.store.errors import StoreError
 from timelines.importing.lines import LineFile, Tally
 
 REFUSED_LINES_SHOWN = 20
-"""Refused lines on the terminal, unless it is asked for all of them."""
+"""Number of refused lines that are printed by default; --verbosity 2 prints all."""
 
 
 class ImportCommand(SiteCommand):
-    """Subclasses say in `run_import` what is done with the file."""
+    """Subclasses import the file in `run_import`."""
 
     requires_system_checks = ()
 
@@ -54,7 +54,7 @@ class ImportCommand(SiteCommand):
 
     @abstractmethod
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
-        """Do it, or with options["dry_run"] only look."""
+        """Import the file, or with options["dry_run"] only check it."""
 
     async def _import(self, tally: Tally) -> None:
         path: Path = self.options["file"]
@@ -81,18 +81,18 @@ class ImportCommand(SiteCommand):
 
     def _refused_line_reporter(self, report: IO[str] | None) -> Any:
         numbers = itertools.count(1)
-        most = {0: 0, 1: REFUSED_LINES_SHOWN}.get(self.options["verbosity"], sys.maxsize)
+        limit = {0: 0, 1: REFUSED_LINES_SHOWN}.get(self.options["verbosity"], sys.maxsize)
 
-        def tell(number: int, reason: str) -> None:
+        def report_line(number: int, reason: str) -> None:
             if report is not None:
                 report.write(f"{number}\t{reason}\n")
-            if next(numbers) <= most:
+            if next(numbers) <= limit:
                 self.stderr.write(f"line {number}: {reason}")
 
-        return tell
+        return report_line
 
     def _print_summary(self, tally: Tally) -> None:
-        """What became of the lines, one count a line."""
+        """Print one count on each line."""
         if self.options["dry_run"]:
             self.stdout.write("Dry run: nothing was written.")
         for name, count in tally.counts.items():

@@ -109,7 +109,7 @@ class PostgresArchive:
 
 
 async def _create_table(connection: Connection) -> None:
-    """Create the table under a lock: without it, one of two processes that create it at once would fail."""
+    """Create the table under a lock: two processes may create it at the same time, and one would fail."""
     async with connection.transaction():
         await connection.execute(LOCK)
         await connection.execute(CREATE)

@@ -81,7 +81,7 @@ class ArchivingService:
         await self._archive.remove(deleted)
 
     async def _remove_orphans(self) -> int:
-        """Remove bodies whose posts have no marker: the post was deleted, or a move was interrupted."""
+        """Remove the bodies of posts without a marker: the post was deleted, or a move was interrupted."""
         removed = 0
         async for page in self._archive.iterate_pages():
             async with wait_for_aof_at_exit():

@@ -1,4 +1,4 @@
-"""The archive as one SQLite file, for a site whose processes share a disk.
+"""The archive as one SQLite file, for a site with processes on one machine or one shared disk.
 
 Each process has one connection, used by one thread, so the event loop never blocks. In WAL mode the processes read
 while one of them writes.

@@ -13,7 +13,7 @@ KEYS_OF_ACCOUNT = (
 
 
 def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int) -> list[Key]:
-    """Return the keys, also those that do not exist."""
+    """Return all keys that the account can have."""
     owned = [
         account_keys.account(AccountId(account_id)),
         account_keys.session_index(AccountId(account_id)),

@@ -132,7 +132,7 @@ class Audit:
             return [Discrepancy("key_unreadable", key, str(error)[:60], delete)] if is_there else []
 
     async def _confirm(self, suspects: Sequence[Discrepancy], report: AuditReport, *, repair: bool) -> None:
-        """Check the suspects a second time, report those that are found again, and repair them."""
+        """Check the suspects a second time. Report and repair the discrepancies that are found again."""
         if not suspects:
             return
         await asyncio.sleep(self._pause_s)

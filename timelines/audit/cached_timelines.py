@@ -90,7 +90,7 @@ class CachedTimelineChecks:
     async def _compare_with_rebuild(
         self, reader: AuditReader, key: Key, owner: int, stored: StoredTimeline, jobs: PendingJobs
     ) -> tuple[list[PostId], list[int]]:
-        """Return the ids that are missing, and those that do not belong there."""
+        """Return the missing ids and the foreign ids."""
         is_home = key.endswith(":home")
         authors = await self._read_authors(owner, is_home=is_home)
         limit = len(stored.ids) + 200
@@ -104,7 +104,7 @@ class CachedTimelineChecks:
         return missing, await self._find_foreign(reader, list(unexpected), set(authors), jobs)
 
     async def _without_fan_out_on_read(self, reader: AuditReader, ids: Sequence[PostId]) -> list[PostId]:
-        """Return the ids without those that readers merge in from authors with very many followers."""
+        """Return the ids without posts of authors with very many followers: readers merge these in."""
         since_ms = await self._context.pulled.read_all()
         if not since_ms:
             return list(ids)

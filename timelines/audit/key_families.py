@@ -1,4 +1,7 @@
-"""The table of all key families: their patterns, their Redis types, and what each value must agree with."""
+"""The table of all key families: patterns, Redis types, checks (with repairs) and caps.
+
+The comments in the table name the other values that the values of a family must agree with.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -24,8 +27,8 @@ from timelines.reactions.bookmarks import BOOKMARKS_CAP
 class KeyFamily:
     """`check` finds the discrepancies of some keys, each with its repair.
 
-    `cap` (with the name of its entries in the output of `manage.py trim`) is what trimming cuts to;
-    `leaves_leftovers` is True if trimming removes what `check` finds and what is no damage.
+    `cap` is the largest size, after the name of the entries in the output of `manage.py trim`. `leaves_leftovers` is
+    True if trimming removes the leftovers that `check` finds.
     """
 
     pattern: re.Pattern[str]
@@ -50,7 +53,7 @@ class KeyFamilies:
             return KeyFamily(re.compile(pattern), redis_type, check, cap, leftovers)
 
         def type_only(pattern: str, redis_type: str, cap: tuple[str, int] | None = None) -> KeyFamily:
-            """Nothing else says what these keys must contain."""
+            """Only the type of these keys can be checked."""
             return family(pattern, redis_type, self.types.has_type(redis_type), cap)
 
         self.all = (

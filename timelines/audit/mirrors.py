@@ -115,7 +115,7 @@ class MirrorChecks:
         return discrepancies + await self._compare(reader, entries, side)
 
     def _misplaced(self, side: Side, key: Key, owner: int, member: bytes, score: bytes) -> Discrepancy | None:
-        """Return what is wrong with an entry, whatever its mirror says."""
+        """Return the discrepancy of an entry that is no id, or that is in the wrong partition."""
         if not member.isdigit() or (side.name == "follow" and int(member) == owner):
             repair = self._changing(side, owner, member, ("ZREM", key, member))
             return Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)

@@ -53,7 +53,7 @@ class PostChecks:
     async def _split_by_author(
         self, reader: AuditReader, posts: dict[Key, Post]
     ) -> tuple[dict[Key, Post], list[Discrepancy]]:
-        """Return the posts of active accounts, and those that outlived their author and its purge."""
+        """Return the posts of active accounts, and the discrepancies of posts without one."""
         states = await reader.read_states(post.author_id for post in posts.values())
         owned: dict[Key, Post] = {}
         discrepancies: list[Discrepancy] = []

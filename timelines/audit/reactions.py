@@ -60,7 +60,7 @@ class ReactionChecks:
     async def _sets(
         self, kind: ReactionKind, name: str, reader: AuditReader, checked: Sequence[Key]
     ) -> list[Discrepancy]:
-        """Each member is an account whose index has the post."""
+        """Each member is an account, and the index of this account has the post."""
         discrepancies = await self.counts(reader, checked)
         posts = await reader.read_posts(int(key.tag) for key in checked)
         async for key, members in reader.pages_of_many(checked):
@@ -84,7 +84,7 @@ class ReactionChecks:
     async def _indexes(
         self, kind: ReactionKind, name: str, reader: AuditReader, checked: Sequence[Key]
     ) -> list[Discrepancy]:
-        """Each entry is a post whose set has the account. An entry of a deleted post is a leftover."""
+        """Each entry is a post, and the set of this post has the account. An entry of a deleted post is a leftover."""
         discrepancies: list[Discrepancy] = []
         async for key, members in reader.pages_of_many(checked):
             account_id = AccountId(int(key.tag))

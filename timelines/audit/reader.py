@@ -84,7 +84,7 @@ class AuditReader:
         return self._states
 
     async def existing_accounts(self, account_ids: Iterable[int]) -> set[int]:
-        """Return the ids of accounts that exist, deleted ones included: the purge removes what they left."""
+        """Return the ids of accounts that exist. Deleted accounts exist: their purge removes everything else."""
         ids = set(account_ids)
         states = await self.read_states(ids)
         return {account_id for account_id in ids if states[account_id] != ABSENT}
@@ -100,19 +100,19 @@ class AuditReader:
         return {int(post_id): post for post_id, post in posts.items()}
 
     async def read_post_members(self, members: Sequence[ScoredMember]) -> dict[int, Post]:
-        """Return the existing posts whose ids are members of a sorted set."""
+        """Return the existing posts among the members of a sorted set."""
         return await self.read_posts(int(member) for member, _ in members if member.isdigit())
 
     def is_body_lost(self, post_id: int) -> bool:
-        """Whether `read_posts` found an archived post without its body. Such a post exists, but cannot be checked."""
+        """Return whether `read_posts` found an archived post without its body: it exists, but cannot be checked."""
         return post_id in self._lost_bodies
 
     def checkable(self, members: Iterable[ScoredMember]) -> list[ScoredMember]:
-        """Return the members without archived posts whose bodies are lost."""
+        """Return the members without posts that `is_body_lost`."""
         return [pair for pair in members if not pair[0].isdigit() or not self.is_body_lost(int(pair[0]))]
 
     async def pages(self, key: Key) -> AsyncIterator[list[ScoredMember]]:
-        """Yield all members of a sorted set, a bounded number at once.
+        """Yield all members of a sorted set in pages.
 
         A member that moves meanwhile may come twice or not at all.
         """
@@ -142,7 +142,7 @@ class AuditReader:
         return self._jobs
 
     async def is_unpurged(self, account_id: int) -> bool:
-        """Whether an account is deleted and no job is left that would delete what it left."""
+        """Return whether an account is deleted and no job is left that purges it."""
         if (await self.read_states([account_id]))[account_id] != DELETED:
             return False
         jobs = await self.pending_jobs()

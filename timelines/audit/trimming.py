@@ -27,7 +27,7 @@ class Trimming:
         self._pause_s = second_check_after_s
 
     async def trim(self, on_progress: OnProgress = ignore_progress, *, dry_run: bool = False) -> Counter[str]:
-        """Return the number of entries and leftovers removed by kind; with `dry_run`, of those that would be."""
+        """Remove entries above the caps and leftovers, with `dry_run` only count them. Returns the numbers by kind."""
         removed: Counter[str] = Counter()
         leftovers: list[Discrepancy] = []
         async for batch in scan_store(self._context.store, on_progress):

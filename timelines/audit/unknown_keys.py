@@ -1,7 +1,7 @@
 """Keys on the site's servers that do not belong to the site: reported, and deleted only on request.
 
-Servers can be shared, so these keys may belong to somebody else. Keys that are named like the site's but belong to no
-family of this release are reported and never deleted: another release may need them.
+Servers can be shared, so these keys may belong to another application. Keys that are named like keys of the site but
+belong to no family of this release are reported and never deleted: another release may need them.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ DJANGO_CACHE_PREFIX = b"cache:"
 
 @dataclass(slots=True)
 class ForeignKeys:
-    """`count` keys belong to somebody else, `unknown` keys to no family that this release knows; `names` are the first
-    of both."""
+    """`count` keys belong to another application, `unknown` keys to a family that this release does not know. `names`
+    has the first of both."""
 
     drop: bool = False
     count: int = 0

@@ -1,7 +1,7 @@
-"""manage.py archive_posts --older-than 90d: move the bodies of old posts to the disk (ARCHIVE_URL).
+"""manage.py archive_posts --older-than 90d: move the bodies of old posts to the archive (ARCHIVE_URL).
 
-Pages, feeds and searches read them as before, a page at once. Safe to repeat and to stop; `--undo` brings
-everything back into the store. Run it from cron, say once a night.
+Pages, feeds and searches still read them, all posts of a page in one read. The command may be stopped and repeated;
+`--undo` moves everything back into the store. Run it from cron, for example once a night.
 """
 
 import re
@@ -41,21 +41,21 @@ class Command(OperatorCommand):
             return
         before_ms = services.clock.now_ms() - self.age_ms
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
-            moved = await archiving.archive(before_ms, step, dry_run=options["dry_run"])
+            result = await archiving.archive(before_ms, step, dry_run=options["dry_run"])
         if options["dry_run"]:
-            self.print_line(f"Would move {moved.posts} posts that take {moved.bytes_before / 1e6:.1f} MB.")
+            self.print_line(f"Would move {result.posts} posts that take {result.bytes_before / 1e6:.1f} MB.")
             return
         self.print_line(
-            f"Moved {moved.posts} posts to {public_url(settings.ARCHIVE_URL)}: their keys took "
-            f"{moved.bytes_before / 1e6:.1f} MB and take {moved.bytes_after / 1e6:.1f} MB."
+            f"Moved {result.posts} posts to {public_url(settings.ARCHIVE_URL)}: their keys took "
+            f"{result.bytes_before / 1e6:.1f} MB and take {result.bytes_after / 1e6:.1f} MB."
         )
-        if moved.removed:
-            self.print_line(f"Took {moved.removed} bodies out of the archive whose posts are deleted.")
+        if result.removed:
+            self.print_line(f"Took {result.removed} bodies out of the archive whose posts are deleted.")
 
 
 def parse_age_ms(text: str) -> int:
-    """Milliseconds of "90d". Raises CommandError."""
-    found = re.fullmatch(r"(\d{1,5})([hdw])", text)
-    if not found or int(found[1]) == 0:
+    """Return the ms of an age such as "90d". Raises CommandError."""
+    match = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if not match or int(match[1]) == 0:
         raise CommandError(f"--older-than takes an age such as 90d, 12w or 48h, not {text!r}.")
-    return int(found[1]) * AGE_UNITS_MS[found[2]]
+    return int(match[1]) * AGE_UNITS_MS[match[2]]

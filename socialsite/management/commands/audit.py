@@ -1,8 +1,8 @@
-"""manage.py audit [--repair] [--sample N] [--drop-strays]: hold what is in the store against all the rest.
+"""manage.py audit [--repair] [--sample N] [--drop-strays]: compare all values in the store that must agree.
 
-Exit status 1 where damage was found, and with --repair where damage is left. Safe while the site serves: a
-difference counts only if a second look, two seconds later, finds it again. Leftovers (what crashes and expiry
-leave by design, harmless) are told and repaired, but are no damage.
+The exit status is 1 if there is damage, with --repair if damage remains. An audit is safe while the site serves: only
+discrepancies that a second check two seconds later finds again are reported. Leftovers of crashes and expiry, which are
+harmless, are reported and repaired, but are no damage.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from socialsite.store.errors import StoreError
 from timelines.audit import Audit, AuditReport
 from timelines.audit.unknown_keys import ForeignKeys
 
-MAX_REPAIR_ROUNDS = 3  # one repair may bring to light what it hid
+MAX_REPAIR_ROUNDS = 3  # a repair may reveal another discrepancy
 
 
 class Command(SiteCommand):

@@ -1,4 +1,4 @@
-"""manage.py backup FILE: one consistent file from the running site. docs/reference/backup.md says what is in it."""
+"""manage.py backup FILE: write one consistent file from the running site (docs/reference/backup.md)."""
 
 from pathlib import Path
 from typing import Any

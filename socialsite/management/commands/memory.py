@@ -1,4 +1,4 @@
-"""manage.py memory: bytes by key family, by account, what to trim, and how long the memory lasts."""
+"""manage.py memory: show bytes by key family and by account, what to trim, and when the memory is full."""
 
 import io
 import json
@@ -26,7 +26,7 @@ from timelines.audit.account_keys import owned_keys
 
 COLD_DAYS = 90
 ARCHIVED_POST_BYTES = 72
-"""Of a post's key once its body is in the archive (measured by MEMORY USAGE)."""
+"""Bytes of a post's key if its body is in the archive (measured by MEMORY USAGE)."""
 NOTABLE_SHARE = 0.2
 
 
@@ -52,26 +52,24 @@ class Command(OperatorCommand):
             "profile_partitions": config.profile_partitions,
         }
         accounts = await meter.measure_accounts(last_id, partial(owned_keys, **parts))
-        ahead = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
+        forecast = make_forecast(report, TimelineCaps(config.home_cap), config.memory_reserve)
         if options["json"]:
-            self.stdout.write(json.dumps(report_as_json(report, accounts, ahead), indent=2))
+            self.stdout.write(json.dumps(report_as_json(report, accounts, forecast), indent=2))
             return
-        self._print_report(report, accounts, ahead)
+        self._print_report(report, accounts, forecast)
 
-    def _print_report(self, report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: Forecast) -> None:
+    def _print_report(self, report: MemoryReport, accounts: tuple[int, int, int] | None, forecast: Forecast) -> None:
         if self.verbosity > 0:
             text = io.StringIO()
             Console(file=text, width=110).print(build_table(report))
             self.stdout.write(text.getvalue())
         for node in report.nodes:
-            most = f" of {format_mb(node.most)}" if node.most else ", no maxmemory is set"
-            self.print_line(f"{node.address}: {format_mb(node.used)} used{most}, {node.keys} keys.")
+            limit = f" of {format_mb(node.most)}" if node.most else ", no maxmemory is set"
+            self.print_line(f"{node.address}: {format_mb(node.used)} used{limit}, {node.keys} keys.")
         if accounts:
-            least, middle, most_bytes = accounts
-            self.print_line(
-                f"An account without its posts: {least} to {most_bytes} bytes, half of them below {middle}."
-            )
-        self.print_line(describe_forecast(report, ahead))
+            least, median, most = accounts
+            self.print_line(f"An account without its posts: {least} to {most} bytes, half of them below {median}.")
+        self.print_line(describe_forecast(report, forecast))
         for line in suggest_trims(report):
             self.print_line(f"To trim: {line}")
 
@@ -87,17 +85,17 @@ def build_table(report: MemoryReport) -> Table:
     return table
 
 
-def describe_forecast(report: MemoryReport, ahead: Forecast) -> str:
-    """The forecast in a sentence."""
-    if ahead.posts_left is None:
-        return f"A post takes {ahead.bytes_a_post:.0f} bytes. Without maxmemory nothing can be foretold."
+def describe_forecast(report: MemoryReport, forecast: Forecast) -> str:
+    """Return the forecast as a sentence."""
+    if forecast.posts_left is None:
+        return f"A post takes {forecast.bytes_a_post:.0f} bytes. Without maxmemory nothing can be foretold."
     rate = report.posts_per_day()
-    days = f": {ahead.days_left:.0f} days at {rate:.0f} posts a day" if ahead.days_left is not None else ""
-    return f"A post takes {ahead.bytes_a_post:.0f} bytes; {ahead.posts_left} more fit{days}."
+    days = f": {forecast.days_left:.0f} days at {rate:.0f} posts a day" if forecast.days_left is not None else ""
+    return f"A post takes {forecast.bytes_a_post:.0f} bytes; {forecast.posts_left} more fit{days}."
 
 
 def suggest_trims(report: MemoryReport) -> list[str]:
-    """What would free memory, the most first worth naming."""
+    """Return sentences that suggest how to free memory, the largest gain first."""
     lines: list[tuple[float, str]] = []
     posts = report.families.get(POST_FAMILY)
     old = report.posts_older_than(COLD_DAYS)
@@ -116,7 +114,7 @@ def suggest_trims(report: MemoryReport) -> list[str]:
     return [line for _, line in sorted(lines, reverse=True)]
 
 
-def report_as_json(report: MemoryReport, accounts: tuple[int, int, int] | None, ahead: Forecast) -> dict[str, Any]:
+def report_as_json(report: MemoryReport, accounts: tuple[int, int, int] | None, forecast: Forecast) -> dict[str, Any]:
     families = {
         name: {"keys": f.keys, "bytes": f.bytes, "weighed": f.sampled_keys, "compact_share": f.compact_share}
         for name, f in report.families.items()
@@ -125,7 +123,7 @@ def report_as_json(report: MemoryReport, accounts: tuple[int, int, int] | None, 
         "nodes": [asdict(node) for node in report.nodes],
         "families": families,
         "account_bytes": dict(zip(("least", "median", "most"), accounts, strict=True)) if accounts else None,
-        "forecast": asdict(ahead),
+        "forecast": asdict(forecast),
         "posts_a_day": report.posts_per_day(),
         "advice": suggest_trims(report),
     }

@@ -1,4 +1,4 @@
-"""manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: build caches from their sources."""
+"""manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: rebuild caches from their sources."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -97,7 +97,7 @@ async def _rebuild_search(services: Services, *, dry_run: bool, quiet: bool) -> 
 
 
 async def _rebuild_each(ids: Sequence[AccountId], rebuild: RebuildAccount, description: str, *, quiet: bool) -> int:
-    """Account by account, under a progress bar; the sum of what was rebuilt."""
+    """Rebuild each account with a progress bar. Returns the sum of the results."""
     done = 0
     with Progress(disable=quiet, console=Console(stderr=True)) as progress:
         for account_id in progress.track(ids, description=description):

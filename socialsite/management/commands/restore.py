@@ -1,7 +1,7 @@
-"""manage.py restore FILE: a backup into an empty store, on any topology (docs/reference/backup.md).
+"""manage.py restore FILE: write a backup into an empty store, on any topology (docs/reference/backup.md).
 
-The file is checked to its end before anything is written; every key is read back; then caches are rebuilt and
-the audit mends what changed while the backup was made. Stop the site before, start it after.
+The file is verified to its end before anything is written, and every key is read back. Then caches are rebuilt, and the
+audit repairs what changed during the backup. Stop the site before a restore and start it afterwards.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ class Command(OperatorCommand):
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         file = BackupReader(options["file"])
-        ending = await self._check_file(file, services)
+        footer = await self._check_file(file, services)
         bodies = ArchivedBodies(services.repositories.archive)
         put = make_store_body_writer(services.store) if options["no_archive"] else bodies.put
         restore = Restore(services.store, put)
         if not options["force"]:
             await self._require_empty(restore)
         if options["dry_run"]:
-            self.print_line(f"The backup is whole: {sum(ending.counts.values())} keys. Nothing was written.")
+            self.print_line(f"The backup is whole: {sum(footer.counts.values())} keys. Nothing was written.")
             return
         if options["force"]:
             await restore.delete_all_keys()
@@ -49,17 +49,17 @@ class Command(OperatorCommand):
 
     async def _check_file(self, file: BackupReader, services: Services) -> BackupFooter:
         try:
-            header, ending = await asyncio.to_thread(file.verify)
-        except InvalidBackup as damaged:
-            raise CommandError(f"This backup cannot be used: {damaged}.") from damaged
+            header, footer = await asyncio.to_thread(file.verify)
+        except InvalidBackup as error:
+            raise CommandError(f"This backup cannot be used: {error}.") from error
         except OSError as error:
             raise CommandError(f"{error.filename}: {error.strerror}") from error
         if header.partitions != services.config.immutable_settings:
-            told = " ".join(f"{name}={count}" for name, count in header.partitions.items())
+            settings = " ".join(f"{name}={count}" for name, count in header.partitions.items())
             raise CommandError(
-                f"The backup is of a site with {told}: set it so and restore into a store never started."
+                f"The backup is of a site with {settings}: set it so and restore into a store never started."
             )
-        return ending
+        return footer
 
     @staticmethod
     async def _require_empty(restore: Restore) -> None:

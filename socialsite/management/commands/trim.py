@@ -1,4 +1,4 @@
-"""manage.py trim: apply every cap, take away what expiry and crashes left behind."""
+"""manage.py trim: apply every cap and remove leftovers of expiry and crashes."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ class Command(OperatorCommand):
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         with self.progress_bar("Keys", await count_keys(services.store)) as step:
-            done = await Trimming(services.audit_context).trim(step, dry_run=options["dry_run"])
-        for kind, count in done.most_common():
+            removed = await Trimming(services.audit_context).trim(step, dry_run=options["dry_run"])
+        for kind, count in removed.most_common():
             self.print_line(f"{kind}: {count}")
         verb = "Would take away" if options["dry_run"] else "Took away"
-        self.print_line(f"{verb} {done.total()}.")
+        self.print_line(f"{verb} {removed.total()}.")
