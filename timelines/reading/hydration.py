@@ -19,7 +19,7 @@ from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.repository import PostRepository
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
-from timelines.visibility.rights import FOLLOWED_CONTEXTS, ViewContext
+from timelines.visibility.rights import FOLLOWED_CONTEXTS, AllowedAuthors, ViewContext
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000
@@ -75,7 +75,7 @@ class Sources:
     facts: PostFactsCache = field(default_factory=PostFactsCache)
 
 
-class HydrationState(LoadedPosts):
+class HydrationState:
     """Everything that was read about some posts, for any number of viewers. It lives for one request or message.
 
     A page has one viewer; a live message has one viewer for each timeline that it may appear on. Posts, counts and
@@ -85,22 +85,33 @@ class HydrationState(LoadedPosts):
     def __init__(
         self, sources: Sources, viewers: Sequence[ViewerContext], now_ms: int, *, counts_may_lag: bool = False
     ) -> None:
-        super().__init__()
-        self.rights = [ViewerRights(self, viewer, now_ms) for viewer in viewers]
-        """One for each viewer, in their order."""
+        self.loaded = LoadedPosts()
+        self.rights = [ViewerRights(self.loaded, viewer, now_ms) for viewer in viewers]
+        """One for each viewer, in their order. They do not refer to this state: without a cycle it is freed at once."""
         self._sources = sources
         self._now_ms = now_ms
         self._counts_may_lag = counts_may_lag
         self._loaded_author_ids: set[AccountId] = set()
-        self._has_loaded = False
         self._rights_by_viewer: dict[AccountId, list[ViewerRights]] = {}
         self._homes: dict[AccountId, list[ViewerRights]] = {}
         self._rights_by_rule: list[ViewerRights] = []
+        if len(viewers) == 1:
+            viewer_id, context, _, _ = viewers[0]
+            self._shows_boosts_once = context in FOLLOWED_CONTEXTS
+            self._rights_by_rule = self.rights
+            if viewer_id is not None:
+                self._rights_by_viewer[viewer_id] = self.rights
+        else:
+            self._shows_boosts_once = any(rights.context in FOLLOWED_CONTEXTS for rights in self.rights)
+            self._group_rights()
+
+    def _group_rights(self) -> None:
+        """Group the rights by viewer, and by how they are read: homes from the author's side."""
         for rights in self.rights:
             viewer_id = rights.viewer_id
             if viewer_id is not None:
                 self._rights_by_viewer.setdefault(viewer_id, []).append(rights)
-            if viewer_id is not None and rights.context is ViewContext.HOME and len(viewers) > 1:
+            if viewer_id is not None and rights.context is ViewContext.HOME:
                 self._homes.setdefault(viewer_id, []).append(rights)
             else:
                 self._rights_by_rule.append(rights)
@@ -112,13 +123,15 @@ class HydrationState(LoadedPosts):
         """
         facts = self._sources.facts
         wanted_ids = list(dict.fromkeys([*post_ids, *facts.originals_of(post_ids)]))
-        known_authors, is_all = facts.authors_of(wanted_ids)
-        await self._read(wanted_ids, known_authors.union(author_ids))
+        known_author_ids, is_all = facts.authors_of(wanted_ids)
+        known_author_ids.update(author_ids)
+        await self._read(wanted_ids, known_author_ids)
         if not is_all:
             await self._read_rest(wanted_ids)
-        boosts = [post for post_id in post_ids if (post := self.posts.get(post_id)) and post.boost_of is not None]
-        if boosts and any(rights.context in FOLLOWED_CONTEXTS for rights in self.rights):
-            await self._read_earlier_boosters(boosts)
+        if self._shows_boosts_once:
+            posts = map(self.loaded.posts.get, post_ids)
+            if boosts := [post for post in posts if post is not None and post.boost_of is not None]:
+                await self._read_earlier_boosters(boosts)
         await self._read_exceptions()
 
     async def load_accounts(self, account_ids: Iterable[AccountId]) -> None:
@@ -134,25 +147,24 @@ class HydrationState(LoadedPosts):
             sources.posts.read_many(post_ids),
             read_counts(post_ids).allow_lag(self._counts_may_lag),
             sources.authors.read_authors(author_ids),
-            *(rights.read_allowed(author_ids) for rights in self._rights_by_rule),
-            *(read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids),
+            *[rights.read_allowed(author_ids) for rights in self._rights_by_rule],
+            *[read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids],
         ]
         if self._homes:  # one read for each author instead of one for each home
             home_ids = list(self._homes)
             reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
         posts = await sources.posts.load_existing(stored_posts)
-        if self._has_loaded:
-            self.posts |= posts
-            self.counts |= counts
-            self.authors |= authors
-        else:  # most pages read once, and need no merge
-            self._has_loaded = True
-            self.posts, self.counts, self.authors = posts, counts, authors
+        self.loaded.add(posts, counts, authors)
         self._loaded_author_ids.update(author_ids)
         self._add_rights(author_ids, results)
 
     def _add_rights(self, author_ids: Collection[AccountId], results: Sequence[Any]) -> None:
+        if len(self.rights) == 1:
+            self.rights[0].allow(results[0])
+            if len(results) == 2:
+                self.rights[0].add_relations(results[1])
+            return
         replies = iter(results)
         for rights, allowed_ids in zip(self._rights_by_rule, islice(replies, len(self._rights_by_rule)), strict=True):
             rights.allow(allowed_ids)
@@ -161,63 +173,50 @@ class HydrationState(LoadedPosts):
         ):
             for rights in same_viewer:
                 rights.add_relations(relations)
-        if self._homes:
-            for author_id, follower_ids in zip(author_ids, replies, strict=True):
-                for viewer_id in {*follower_ids, author_id} & self._homes.keys():
-                    for rights in self._homes[viewer_id]:
-                        rights.allow((author_id,))
+        for author_id, follower_ids in zip(author_ids, replies, strict=False):  # no replies if there are no homes
+            for viewer_id in {*follower_ids, author_id} & self._homes.keys():
+                for rights in self._homes[viewer_id]:
+                    rights.allow({author_id})
 
     async def _read_rest(self, post_ids: Sequence[PostId]) -> None:
         """Read authors and originals that only the posts themselves named."""
-        self._sources.facts.add(self.posts.values())
-        posts = self.posts.values()
+        self._sources.facts.add(self.loaded.posts.values())
+        posts = self.loaded.posts.values()
         original_ids = {post.boost_of for post in posts if post.boost_of is not None}.difference(post_ids)
         author_ids = {post.author_id for post in posts}
         author_ids |= {post.boosted_author_id for post in posts if post.boosted_author_id is not None}
         author_ids -= self._loaded_author_ids
         if original_ids or author_ids:
             await self._read(sorted(original_ids), author_ids)
-            self._sources.facts.add(self.posts.values())
+            self._sources.facts.add(self.loaded.posts.values())
 
     async def _read_earlier_boosters(self, boosts: Sequence[Post]) -> None:
         """Read who boosted the same posts before, and whether each viewer sees these accounts."""
         read = read_earlier_boosters([(post.shown_id, post.id) for post in boosts])
-        (self.earlier_boosters,) = await self._sources.store.read(read)
-        await self.load_accounts(id for booster_ids in self.earlier_boosters.values() for id in booster_ids)
+        (self.loaded.earlier_boosters,) = await self._sources.store.read(read)
+        await self.load_accounts(id for booster_ids in self.loaded.earlier_boosters.values() for id in booster_ids)
 
     async def _read_exceptions(self) -> None:
-        """Read what few pages need: followers of restricted posts, replies on lists, exclusive lists."""
+        """Read what few pages need: follows of restricted authors, targets of replies, members of exclusive lists."""
+        homes: list[ViewerRights] = []
+        others: list[ViewerRights] = []
+        limited: list[tuple[ViewerRights, AllowedAuthors]] = []
         for rights in self.rights:
             rights.reset_cache()
-        await self._read_follows_of_restricted()
-        await self._read_replyable()
-        await self._remove_members_of_exclusive_lists()
+            if rights.read_replyable is not None:
+                limited.append((rights, rights.read_replyable))
+            if rights.relations is not None:
+                (homes if rights.context is ViewContext.HOME else others).append(rights)
+        if limited:
+            await self._read_replyable(limited)
+        if others and (author_ids := self._restricted_author_ids()):
+            await self._read_follows(others, author_ids)
+        if any(rights.relations.exclusive_list_ids for rights in homes if rights.relations is not None):
+            await self._remove_members_of_exclusive_lists(homes)
 
-    async def _read_follows_of_restricted(self) -> None:
-        """Read which viewers follow authors whose posts are for followers only. Homes know that already."""
-        outside = [rights for rights in self.rights if rights.viewer_id and rights.context is not ViewContext.HOME]
-        if not outside:
-            return
-        author_ids = {post.author_id for post in self.posts.values() if post.audience == FOLLOWERS}
-        author_ids |= {author.id for author in self.authors.values() if author.private}
-        if not author_ids:
-            return
-        follows = self._sources.follows
-        if len(outside) == 1:
-            viewer_id = cast("AccountId", outside[0].viewer_id)
-            outside[0].followed_ids |= await follows.followed_among(viewer_id, author_ids)
-            return
-        viewer_ids = {rights.viewer_id for rights in outside if rights.viewer_id is not None}
-        reads = [follows.followers_among(author_id, viewer_ids) for author_id in author_ids]
-        for author_id, follower_ids in zip(author_ids, await self._sources.store.read(*reads), strict=True):
-            for rights in outside:
-                if rights.viewer_id in follower_ids:
-                    rights.followed_ids.add(author_id)
-
-    async def _read_replyable(self) -> None:
-        """Read, for timelines that show replies to certain accounts only, which of the replies are to these."""
-        limited = [(rights, rights.read_replyable) for rights in self.rights if rights.read_replyable is not None]
-        posts = self.posts.values() if limited else ()
+    async def _read_replyable(self, limited: Sequence[tuple[ViewerRights, AllowedAuthors]]) -> None:
+        """Read, for lists that show replies to certain accounts only, which of the replies are to these."""
+        posts = self.loaded.posts.values()
         replied_ids = {post.reply_to_author_id for post in posts if post.reply_to_author_id is not None}
         if not replied_ids:
             return
@@ -225,16 +224,29 @@ class HydrationState(LoadedPosts):
         for (rights, _), replyable_ids in zip(limited, results, strict=True):
             rights.replyable_ids |= replyable_ids
 
-    async def _remove_members_of_exclusive_lists(self) -> None:
-        """Posts by members of an exclusive list appear on the list and not in its owner's home."""
-        owners = [
-            (rights, list_id)
-            for rights in self.rights
-            if rights.context is ViewContext.HOME and rights.relations is not None
-            for list_id in rights.relations.exclusive_list_ids
-        ]
-        if not owners:
+    def _restricted_author_ids(self) -> set[AccountId]:
+        """Return the authors of posts that only followers may see."""
+        author_ids = {post.author_id for post in self.loaded.posts.values() if post.audience == FOLLOWERS}
+        return author_ids | {author.id for author in self.loaded.authors.values() if author.private}
+
+    async def _read_follows(self, viewers: Sequence[ViewerRights], author_ids: Collection[AccountId]) -> None:
+        """Read which viewers follow which of the authors. Homes know that already."""
+        follows, viewer_ids = self._sources.follows, {rights.viewer_id for rights in viewers if rights.viewer_id}
+        if len(viewer_ids) == 1:  # one read for the viewer instead of one for each author
+            (viewer_id,) = viewer_ids
+            followed_ids = await follows.followed_among(viewer_id, author_ids)
+            for rights in viewers:
+                rights.followed_ids |= followed_ids
             return
+        reads = [follows.followers_among(author_id, viewer_ids) for author_id in author_ids]
+        for author_id, follower_ids in zip(author_ids, await self._sources.store.read(*reads), strict=True):
+            for rights in viewers:
+                if rights.viewer_id in follower_ids:
+                    rights.followed_ids.add(author_id)
+
+    async def _remove_members_of_exclusive_lists(self, homes: Iterable[ViewerRights]) -> None:
+        """Posts by members of an exclusive list appear on the list and not in its owner's home."""
+        owners = [(rights, id) for rights in homes if rights.relations for id in rights.relations.exclusive_list_ids]
         members = self._sources.members
         reads = [members.members_among(id, rights.allowed_ids - {rights.viewer_id}) for rights, id in owners]
         for (rights, _), member_ids in zip(owners, await self._sources.store.read(*reads), strict=True):

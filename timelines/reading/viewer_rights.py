@@ -41,12 +41,24 @@ class ViewerContext(NamedTuple):
 class LoadedPosts:
     """Posts with their counts and authors, the same for all viewers."""
 
+    __slots__ = "authors", "counts", "earlier_boosters", "posts"
+
     def __init__(self) -> None:
         self.posts: dict[PostId, Post] = {}
         self.counts: dict[PostId, PostCounts] = {}
         self.authors: dict[AccountId, Author] = {}
         self.earlier_boosters: dict[PostId, list[AccountId]] = {}
         """Id of a boost -> accounts that boosted the same post before, where a timeline shows boosts once."""
+
+    def add(
+        self, posts: dict[PostId, Post], counts: dict[PostId, PostCounts], authors: dict[AccountId, Author]
+    ) -> None:
+        if self.posts or self.authors:
+            self.posts |= posts
+            self.counts |= counts
+            self.authors |= authors
+        else:  # most pages read once, and need no merge
+            self.posts, self.counts, self.authors = posts, counts, authors
 
 
 class ViewerRights:
@@ -64,11 +76,11 @@ class ViewerRights:
 
     # Loading
 
-    def allow(self, author_ids: Iterable[AccountId]) -> None:
+    def allow(self, author_ids: set[AccountId]) -> None:
         """Add authors that the timeline may show. At home they are followed accounts, or the viewer."""
-        self.allowed_ids.update(author_ids)
+        self.allowed_ids |= author_ids
         if self.context is ViewContext.HOME:
-            self.followed_ids.update(author_ids)
+            self.followed_ids |= author_ids
 
     def add_relations(self, relations: ViewerRelations) -> None:
         self.relations = relations if self.relations is None else self.relations.merged_with(relations)
