@@ -260,7 +260,7 @@ class Services:
 
     @cached_property
     def threads(self) -> ThreadService:
-        return ThreadService(self.repositories.threads, self.pipeline)
+        return ThreadService(replies=self.repositories.threads, pipeline=self.pipeline)
 
     @cached_property
     def positions(self) -> MarkerService:
@@ -292,7 +292,7 @@ class Services:
         return AutocompleteService(
             store=self.store,
             names=at.names,
-            tags=at.tags,
+            hashtag_timelines=at.tags,
             posts=at.posts,
             authors=self.accounts,
             follows=at.follows,
@@ -304,7 +304,7 @@ class Services:
     def indexing(self) -> SearchIndexer:
         at = self.repositories
         return SearchIndexer(
-            index=at.index, names=at.names, debts=at.search_debts, posts=at.posts, accounts=at.accounts
+            index=at.index, names=at.names, pending=at.search_debts, posts=at.posts, accounts=at.accounts
         )
 
     # Notifications
@@ -342,22 +342,22 @@ class Services:
         at = self.repositories
         return AuthorTimelines(
             posts=at.posts,
-            profiles=at.profiles,
-            public=at.public,
-            tags=at.tags,
+            author_feeds=at.profiles,
+            public_timeline=at.public,
+            hashtag_timelines=at.tags,
             homes=at.homes,
-            indexing=self.indexing,
-            threads=at.threads,
+            search_indexer=self.indexing,
+            replies=at.threads,
         )
 
     @cached_property
     def storing(self) -> PostWriter:
         return PostWriter(
-            ids=self.ids,
+            id_generator=self.ids,
             posts=self.repositories.posts,
-            placing=self.placing,
+            author_timelines=self.placing,
             outbox=self.outbox,
-            live=self.live,
+            announcer=self.live,
             meter=self.statistics.meter,
         )
 
@@ -365,12 +365,12 @@ class Services:
     def publishing(self) -> PublishingService:
         return PublishingService(
             posts=self.repositories.posts,
-            storing=self.storing,
-            placing=self.placing,
-            live=self.live,
+            post_writer=self.storing,
+            author_timelines=self.placing,
+            announcer=self.live,
             boosts=self.boosting,
-            sees=self.pipeline.can_see,
-            check_room=self.memory.check,
+            can_see=self.pipeline.can_see,
+            check_memory=self.memory.check,
             max_graphemes=self.config.post_max_length,
             limits=self.action_limits,
         )

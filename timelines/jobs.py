@@ -1,6 +1,6 @@
-"""Jobs of the outbox: what is owed for a published or deleted post, or a deleted account.
+"""Jobs of the outbox: the work that follows a published or deleted post, or a deleted account.
 
-MessagePack, tagged by kind.
+Jobs are MessagePack maps with a tag for their kind.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,15 @@ FanOutPhase = Literal["homes", "lists"]
 
 
 class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
-    """The intent of a publish: carries the whole post, so that a worker can finish what a crash cut off.
+    """Finish the publishing of a post. The job has the whole post, so that a worker can finish it after a crash.
 
-    As it is to be stored, byte by byte: a worker of an older release writes fields that it does not know.
+    The post is encoded as it will be stored, so that a worker of an older release writes fields unknown to it.
     """
 
     value: msgspec.Raw = msgspec.field(name="post")
 
     def __post_init__(self) -> None:
-        """A post that this release cannot read is a job that it cannot: to decode it raises DecodeError."""
+        """Decoding a job raises DecodeError if this release cannot read its post."""
         require_post_id(self.post.id)
 
     @classmethod
@@ -36,9 +36,9 @@ class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
 
 
 class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
-    """The next pass of a post over the author's followers, then over the lists that hold the author.
+    """Deliver a post to the next followers of its author, or to the next lists that have the author as a member.
 
-    Cursor: the last edge delivered to, in `partition` (exclusive).
+    `partition`, `at_ms` and `id` are the last follow or membership that was delivered to.
     """
 
     post_id: PostId
@@ -53,13 +53,13 @@ class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
 
 
 class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
-    """Take away, round by round, what a deleted account leaves behind."""
+    """Delete the data of a deleted account, in rounds."""
 
     account_id: AccountId
 
 
 class DeleteBoostsOfPost(msgspec.Struct, frozen=True, tag="fade"):
-    """Take along, round by round, the boosts of a deleted post that has too many for the request."""
+    """Delete the boosts of a deleted post in rounds. A post with few boosts needs no job."""
 
     post_id: PostId
 
@@ -68,7 +68,7 @@ class DeleteBoostsOfPost(msgspec.Struct, frozen=True, tag="fade"):
 
 
 def require_post_id(post_id: int) -> None:
-    """Raises ValueError for what no post was ever called: to decode such a job raises DecodeError."""
+    """Raises ValueError if the number cannot be a post id; then decoding the job raises DecodeError."""
     if not 0 <= post_id <= MAX_ID:
         raise ValueError(f"{post_id} is no id of a post")
 
@@ -80,8 +80,8 @@ _decode: Callable[[bytes], Job] = msgspec.msgpack.Decoder(Job).decode
 
 
 def decode_job(payload: bytes) -> Job:
-    """Raises DecodeError for whatever is no job."""
+    """Raises DecodeError if the payload is not a job."""
     try:
         return _decode(payload)
-    except (UnicodeDecodeError, RecursionError) as error:  # a name of wrong bytes, an endless nest
+    except (UnicodeDecodeError, RecursionError) as error:  # invalid UTF-8 in a name, nesting without end
         raise msgspec.DecodeError(str(error)) from error

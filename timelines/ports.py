@@ -1,4 +1,4 @@
-"""What the services of follows and lists ask of their neighbours, and no more."""
+"""Protocols of services and repositories, for features that cannot import them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -28,29 +28,29 @@ class TimelineCache(Protocol):
 
 
 class FollowNotifier(Protocol):
-    """NotificationService, for whoever takes follows. What is taken back needs no word: it is looked at."""
+    """NotificationService. Withdrawn follows need no call: notifications of them are hidden when read."""
 
     async def followed(self, *, follower_id: AccountId, followed_id: AccountId) -> None: ...
 
     async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId) -> None:
-        """`requester_id` wants to follow a private account."""
+        """`requester_id` requests to follow the private account `target_id`."""
         ...
 
 
 class PostMeter(Protocol):
-    """The meter of this process (socialsite/statistics)."""
+    """Counts events of this process (socialsite/analytics)."""
 
     def count_post(self, author_id: int) -> None:
-        """Told by whoever wrote the post: the publishing process or the worker, so it counts once."""
+        """Called by the process that wrote the post, which is the web process or a worker, so it counts once."""
         ...
 
     def count_deliveries(self, entries: int, latency_ms: int) -> None:
-        """`entries` reached their timelines, `late_ms` after the post was published."""
+        """`entries` timeline entries were written, `latency_ms` after the post was published."""
         ...
 
 
 class ReactionNotifier(Protocol):
-    """Notifications of reactions. Each may be told any number of times, also of what it knows already."""
+    """NotificationService. Each call may be repeated."""
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None: ...
 

@@ -1,7 +1,7 @@
-"""Scatter and gather over profiles: the nearest posts of many authors beyond an edge (seed listing 10.14).
+"""Merges author feeds: the posts of many authors next to a bound (Redis in Action, section 10.3, listing 10.14).
 
-Rounds of a few ids each: an author is asked again only while an answer of theirs may still come before the
-last one wanted, so a reader who follows a thousand quiet accounts costs one small read of each.
+It reads a few ids of each feed in rounds. A feed is read again only while its next id may belong to the result, so
+that a viewer who follows a thousand inactive accounts costs one small read of each.
 """
 
 from collections.abc import Awaitable, Sequence
@@ -9,8 +9,8 @@ from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
 
-MIN_BATCH = 3  # ids asked of one author in the first round
-MAX_FEEDS_PER_READ = 1_000  # profiles in one round trip: bounds what one reader asks of a node at once
+MIN_BATCH = 3  # ids of each feed in the first round
+MAX_FEEDS_PER_READ = 1_000  # in one round trip: bounds the load of one viewer on a node
 
 
 class AuthorFeeds(Protocol):
@@ -20,36 +20,36 @@ class AuthorFeeds(Protocol):
 
 
 async def merge_nearest(
-    profiles: AuthorFeeds, authors: Sequence[AccountId], edge: int, wanted: int, *, upward: bool = False
+    feeds: AuthorFeeds, author_ids: Sequence[AccountId], bound: int, limit: int, *, upward: bool = False
 ) -> list[PostId]:
-    """Up to `wanted` ids of `authors` beyond `edge`, nearest first: newest downward, oldest upward."""
-    if not authors or wanted < 1:
+    """Return up to `limit` post ids of the authors beyond `bound`, the nearest first."""
+    if not author_ids or limit < 1:
         return []
-    found: list[PostId] = []
-    batch = min(wanted, max(MIN_BATCH, 2 * wanted // len(authors)))
-    frontier: dict[AccountId, int] = dict.fromkeys(authors, edge)
-    while frontier:
-        for part in _split_reads(frontier, batch):
-            answers = await profiles.read_many(part, upward=upward)
-            for (author, _, asked), ids in zip(part, answers, strict=True):
-                found += ids
-                if len(ids) < asked:
-                    del frontier[author]
+    merged_ids: list[PostId] = []
+    batch_size = min(limit, max(MIN_BATCH, 2 * limit // len(author_ids)))
+    bounds: dict[AccountId, int] = dict.fromkeys(author_ids, bound)
+    while bounds:
+        for part in _split_reads(bounds, batch_size):
+            results = await feeds.read_many(part, upward=upward)
+            for (author_id, _, size), ids in zip(part, results, strict=True):
+                merged_ids += ids
+                if len(ids) < size:
+                    del bounds[author_id]
                 else:
-                    frontier[author] = ids[-1]
-        found.sort(reverse=not upward)
-        del found[wanted:]
-        if len(found) == wanted:
-            frontier = _authors_within_reach(frontier, found[-1], upward=upward)
-        batch = min(wanted, batch * 4)
-    return found
+                    bounds[author_id] = ids[-1]
+        merged_ids.sort(reverse=not upward)
+        del merged_ids[limit:]
+        if len(merged_ids) == limit:
+            bounds = _authors_within_reach(bounds, merged_ids[-1], upward=upward)
+        batch_size = min(limit, batch_size * 4)
+    return merged_ids
 
 
-def _authors_within_reach(frontier: dict[AccountId, int], last: int, *, upward: bool) -> dict[AccountId, int]:
-    """Authors whose next id may still come before the last one found."""
-    return {author: at for author, at in frontier.items() if (at < last if upward else at > last)}
+def _authors_within_reach(bounds: dict[AccountId, int], last_id: int, *, upward: bool) -> dict[AccountId, int]:
+    """Return the authors with posts that may come before `last_id`."""
+    return {id: bound for id, bound in bounds.items() if (bound < last_id if upward else bound > last_id)}
 
 
-def _split_reads(frontier: dict[AccountId, int], batch: int) -> list[list[tuple[AccountId, int, int]]]:
-    asks = [(author, at, batch) for author, at in frontier.items()]
-    return [asks[start : start + MAX_FEEDS_PER_READ] for start in range(0, len(asks), MAX_FEEDS_PER_READ)]
+def _split_reads(bounds: dict[AccountId, int], batch_size: int) -> list[list[tuple[AccountId, int, int]]]:
+    reads = [(author_id, bound, batch_size) for author_id, bound in bounds.items()]
+    return [reads[start : start + MAX_FEEDS_PER_READ] for start in range(0, len(reads), MAX_FEEDS_PER_READ)]

@@ -1,4 +1,4 @@
-"""Author feeds and the public timeline: sorted sets whose score and member are the post id."""
+"""Author feeds and the public timeline: sorted sets with the post id as score and as member."""
 
 from collections.abc import Iterable, Sequence
 

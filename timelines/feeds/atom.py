@@ -1,7 +1,6 @@
-"""Timelines as Atom: what readers without an account subscribe to (RFC 4287, ids as in RFC 4151).
+"""Atom documents of timelines (RFC 4287; ids as in RFC 4151).
 
-Everything here is what an anonymous visitor sees, so a feed is the same for everybody; addresses are absolute
-because a feed is read far from the site.
+A feed shows the posts that a visitor sees, so it is the same for all clients. Its URLs are absolute.
 """
 
 from collections.abc import Sequence
@@ -20,13 +19,13 @@ from timelines.pages.presenters import hashtag_url, post_html, post_url, profile
 from timelines.text.linkify import find_hashtags
 
 TITLE_PATTERN = regex.compile(r"\X{0,80}")
-"""Posts have no title and Atom wants one: so much of the first line, in whole graphemes."""
+"""The part of the first line that is the title of an entry, in whole graphemes. Atom requires a title."""
 HASHTAG_FEED_DATE = "2026-01-01"
-"""The date in the id of a hashtag's feed. A hashtag has no beginning, and an id must never change."""
+"""The date in the ids of hashtag feeds. An id must never change, and a hashtag has no date of its own."""
 
 
 def render_account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
-    """`site_url` has no slash at its end: https://example.org"""
+    """`site_url` has no slash at the end: https://example.org"""
     name = account.display_name or account.handle
     feed = SiteFeed(
         title=f"{name} (@{account.handle})",
@@ -54,12 +53,12 @@ def render_hashtag_feed(site_url: str, site_name: str, tag: str, entries: Sequen
 
 
 def tag_uri(site_url: str, date: str, specific: str) -> str:
-    """A name that outlives moves between http and https: tag:example.org,2026-11-20:posts/7"""
+    """Return an id that is the same for http and https, such as tag:example.org,2026-11-20:posts/7."""
     return f"tag:{urlsplit(site_url).hostname},{date}:{specific}"
 
 
 class SiteFeed(Atom1Feed):
-    """Django's Atom, with whole posts as content, and a time where there is no entry (`begun`)."""
+    """Django's Atom feed with whole posts as content. `begun` is its date if it has no entries."""
 
     def latest_post_date(self) -> datetime:
         begun: datetime = self.feed["begun"]
@@ -71,7 +70,6 @@ class SiteFeed(Atom1Feed):
 
 
 def _serialize_feed(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPost]) -> bytes:
-    """As it is sent."""
     for entry in entries:
         _add_entry(feed, site_url, entry)
     return bytes(feed.writeString("utf-8").encode())
@@ -82,7 +80,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     feed.add_item(
         title=_entry_title(post.text),
         link=site_url + post_url(post.id, author),
-        # Our own links begin with a slash; a quotation mark in a text is escaped, so it is none of theirs.
+        # Links of this site begin with a slash. A quotation mark in a text is escaped, so no text can match.
         description=post_html(post.text).replace('href="/', f'href="{site_url}/'),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),

@@ -1,4 +1,4 @@
-"""Atom feeds, as an anonymous visitor would see them; feed readers ask often, so most answers are 304."""
+"""Atom feeds, as visitors see them. Feed readers poll often, so most responses are 304."""
 
 import hashlib
 
@@ -19,9 +19,9 @@ from timelines.reading.service import ReadingService
 
 @with_canonical_handle
 async def account_atom(request: SiteRequest, handle: str) -> HttpResponseBase:
-    found = await request.services[AccountService].get_by_handle(handle)
-    page = await request.services[ReadingService].feed(AccountId(found.id), may_lag=True)
-    return _feed_response(request, render_account_feed(_site_url(request), found, page.entries))
+    account = await request.services[AccountService].get_by_handle(handle)
+    page = await request.services[ReadingService].feed(AccountId(account.id), may_lag=True)
+    return _feed_response(request, render_account_feed(_site_url(request), account, page.entries))
 
 
 @with_canonical_hashtag
@@ -35,7 +35,7 @@ def _site_url(request: SiteRequest) -> str:
 
 
 def _feed_response(request: SiteRequest, feed: bytes) -> HttpResponseBase:
-    """The feed, or 304 to a reader that has it. Its time tells nobody: what was deleted changes none."""
+    """Return the feed, or 304 if the client has it. No Last-Modified: a deletion would not change it."""
     etag = quote_etag(hashlib.sha256(feed).hexdigest()[:32])
     response = HttpResponse(feed, content_type=SiteFeed.content_type, headers={"ETag": etag})
     return get_conditional_response(request, etag, None, response) or response

@@ -20,23 +20,23 @@ WELCOME_POSTS = 10  # public posts on the welcome page
 
 
 async def home(request: SiteRequest) -> HttpResponseBase:
-    """One's own home, or what this place is."""
+    """Show the viewer's home timeline, or the welcome page to visitors."""
     viewer = request.account
     if viewer is None:
         return await welcome(request)
     query = PageQuery.parse(request.GET)
-    asked = load_marker(request, "home")
+    pending_marker = load_marker(request, "home")
     page = await request.services[ReadingService].home(
         require_viewer_id(request), before=query.before, after=query.after, limit=query.limit
     )
-    place = await asked
-    await request.services[TrendService].top()  # kept in the process; the panel beside every page shows it
+    marker = await pending_marker
+    await request.services[TrendService].top()  # cached in the process: the panel beside every page shows them
     suggested = await suggest_on_home(request, query, page)
     return respond(
         request,
         "timelines/home.html",
         page=lambda: {
-            "timeline": timeline_context(request, query, page, "home", place),
+            "timeline": timeline_context(request, query, page, "home", marker),
             "suggestions": suggested or "",
             "composer": composer_context(audience=default_audience(viewer.is_private)),
         },
@@ -49,26 +49,26 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
         raise SignInRequired
     query = PageQuery(None, None, WELCOME_POSTS)
     page = await request.services[ReadingService].public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
-    taste = {
+    context = {
         "timeline": timeline_context(request, query, page, "public"),
         "trends_html": await trends_panel(request),
     }
-    return page_response(request, "timelines/welcome.html", taste)
+    return page_response(request, "timelines/welcome.html", context)
 
 
 async def public(request: SiteRequest) -> HttpResponseBase:
     query, me = PageQuery.parse(request.GET), get_viewer_id(request)
-    asked = load_marker(request, "public")
+    pending_marker = load_marker(request, "public")
     page = await request.services[ReadingService].public(
         viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
-    place = await asked
+    marker = await pending_marker
     trends = await trends_panel(request)
     return respond(
         request,
         "timelines/public.html",
         page=lambda: {
-            "timeline": timeline_context(request, query, page, "public", place),
+            "timeline": timeline_context(request, query, page, "public", marker),
             "trends_html": trends if query.is_first else "",
             "page_title": _("Public"),
         },

@@ -1,7 +1,7 @@
-"""Where the bodies of old posts lie: outside Redis, on a disk (the book's sidebar on the message database).
+"""The archive: a store on disk for the bodies of old posts.
 
-A post that was moved leaves its author's id at its key, as a number: the smallest value Redis has. Bodies are
-the same MessagePack values as in the store, under the posts' ids.
+The key of an archived post has its author's id as a number, the smallest value that Redis has. The archive has the
+same MessagePack value as the key had, under the post's id.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -14,35 +14,35 @@ ArchivedBody = tuple[int, bytes]
 
 
 class ArchiveUnavailable(StoreUnavailable):
-    """The archive cannot be read or written: never the same as a post that is not there."""
+    """The archive cannot be read or written. Never treated as an absent post."""
 
 
 class InvalidArchiveUrl(ArchiveUnavailable):
-    """ARCHIVE_URL names no archive that this release knows."""
+    """ARCHIVE_URL names an unknown kind of archive."""
 
 
 class Archive(Protocol):
-    """A key-value store on disk. Everything may be repeated."""
+    """A key-value store on disk. Every call may be repeated."""
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
-        """On the disk when this returns."""
+        """The bodies are on disk when this returns."""
         ...
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
-        """In one read; absent ones are left out."""
+        """Return the bodies of the posts that the archive has, in one read."""
         ...
 
     async def remove(self, post_ids: Collection[int]) -> None: ...
 
     def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
-        """Everything, by id, a bounded number at once."""
+        """Yield all bodies, ordered by id, in lists of bounded length."""
         ...
 
     async def close(self) -> None: ...
 
 
 class NoArchive:
-    """For a site that archives nothing; meeting an archived post is trouble, not absence."""
+    """For a site without an archive. Reading an archived post raises ArchiveUnavailable."""
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         raise ArchiveUnavailable("this site has no archive: set ARCHIVE_URL")
@@ -58,4 +58,4 @@ class NoArchive:
         yield
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""

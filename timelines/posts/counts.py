@@ -1,4 +1,4 @@
-"""How many replies, boosts and likes a post has: the sizes of its sets, kept beside them by their scripts."""
+"""Numbers of replies, boosts and likes of a post. Scripts store them with every change of the three sets."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -16,7 +16,7 @@ ZERO_COUNTS = PostCounts()
 
 
 def count_script_keys(post_id: PostId, build_set_key: Callable[[int], Key]) -> list[Key]:
-    """The keys of join_set.lua and leave_set.lua: the set that changes, the counts, what they count."""
+    """Return the keys of join_set.lua and leave_set.lua: the changed set, the counts, and the three counted sets."""
     sets = keys.replies(post_id), keys.boosts(post_id), keys.likes(post_id)
     return [build_set_key(post_id), keys.post_counts(post_id), *sets]
 
@@ -24,19 +24,19 @@ def count_script_keys(post_id: PostId, build_set_key: Callable[[int], Key]) -> l
 def add_member_command(
     build_set_key: Callable[[int], Key], post_id: PostId, member: int, score: int, *, if_post_exists: bool = False
 ) -> Command:
-    """Puts a member into a set of the post: replies, boosts or likes. `if_post_exists`: where the post does."""
+    """Add a member to the replies, boosts or likes of a post. `if_post_exists`: only if the post exists."""
     touched = count_script_keys(post_id, build_set_key)
     return JOIN_SET.command([*touched, keys.post(post_id)] if if_post_exists else touched, [member, score])
 
 
 @lru_cache(maxsize=10_000)
 def parse_counts(reply: bytes | None) -> PostCounts:
-    """Counts as they stand in the store."""
+    """Parse a stored value; None: all counts are zero."""
     return ZERO_COUNTS if reply is None else PostCounts(*map(int, reply.split()))
 
 
 def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, PostCounts]]:
-    """How many replies, boosts and likes each post has."""
+    """Read the counts of each post."""
     return Read(
         EncodedPipeline(
             b"".join(map(_encode_counts_command, post_ids)),

@@ -1,7 +1,7 @@
-"""Posts that this process has read before: the store is asked whether they stand, not what they say.
+"""A cache of posts that this process has read. Redis then returns only whether they still exist.
 
-Why, and what must hold for it: docs/reference/decisions/process-caches.md. A post is told from a mark by its
-first byte (post_values.py).
+Reasons and conditions: docs/reference/decisions/process-caches.md. The first byte of the stored value says whether
+it is a post (stored_values.py).
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,18 +17,15 @@ from timelines.posts.stored_values import POST_FIRST_BYTES, STATE_BY_FIRST_BYTE,
 
 
 class PostCache:
-    """KEPT of them and a page more, then none: a post that stands never changes, so that none grows old."""
+    """Posts by id. Entries never expire, since posts never change; a cache that is full is cleared."""
 
     def __init__(self) -> None:
         self._known: dict[PostId, Post] = {}
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
-        """What stands at each id, for a round trip that asks other things too.
-
-        Of posts read before the first byte is asked for, which tells whether they stand.
-        """
+        """Read the post or the state at each id. For a cached post only its first byte is read."""
         known = list(map(self._known.get, post_ids))
-        all_known = None not in known  # most often
+        all_known = None not in known  # on most pages
         wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_encode_command, post_ids, known))
 
         def commands() -> list[Command]:
@@ -38,7 +35,7 @@ class PostCache:
             ]
 
         def understand(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
-            if POST_FIRST_BYTES.issuperset(replies):  # all were read before, and all stand
+            if POST_FIRST_BYTES.issuperset(replies):  # all are cached and exist
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, known, strict=True)))
             return self._told(zip(post_ids, known, replies, strict=True))
 

@@ -1,4 +1,4 @@
-"""A post: one immutable value. Edits would make a new version of the struct, never a change in place."""
+"""A post: an immutable value."""
 
 from functools import lru_cache
 from typing import Final
@@ -9,15 +9,15 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 
 SCHEMA_VERSION = 1
 PUBLIC: Final = 0
-"""Audience: everybody; shown in the public timeline, under its tags, in search and feeds."""
+"""Audience: everybody. Shown on the public timeline, hashtag timelines, in search and feeds."""
 UNLISTED: Final = 1
-"""Audience: everybody who comes by, but the post is in none of the places where strangers look."""
+"""Audience: everybody, but not on the public timeline, hashtag timelines, in search or feeds."""
 FOLLOWERS: Final = 2
-"""Audience: the author's followers and the author."""
+"""Audience: the author and the author's followers."""
 AUDIENCE_BY_NAME: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
-"""By the names that clients give them."""
+"""Audience by the name that clients send."""
 NAME_BY_AUDIENCE: Final = {number: name for name, number in AUDIENCE_BY_NAME.items()}
-POST_CACHE_SIZE = 20_000  # decoded posts, found again by their bytes and by their ids; about 20 MB when full
+POST_CACHE_SIZE = 20_000  # decoded posts, by their bytes and by their ids; about 20 MB when full
 
 
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -36,21 +36,21 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     boosted_author_id: AccountId | None = None
     reply_to_author_id: AccountId | None = None
     root_id: PostId | None = None
-    """First post of the thread; None where it is this one, or unknown (imports of before)."""
+    """The first post of the thread. None if it is this post or, for old imports, unknown."""
 
     @property
     def created_ms(self) -> int:
-        """Unix milliseconds, from the id."""
+        """Unix ms, from the id."""
         return ms_from_id(self.id)
 
     @property
     def is_discoverable(self) -> bool:
-        """Belongs into the places where strangers look: public, tags, search, feeds."""
+        """Whether the post appears on the public timeline, hashtag timelines, in search and feeds."""
         return self.audience == PUBLIC and self.boost_of is None
 
     @property
     def shown_id(self) -> PostId:
-        """The post whose text, counts and actions an entry shows: the original of a boost."""
+        """The id of the original of a boost, else of the post. An entry shows its text and counts."""
         return self.id if self.boost_of is None else self.boost_of
 
 

@@ -42,30 +42,21 @@ class PostAnnouncer(Protocol):
     async def counts_changed(self, post_id: PostId) -> None: ...
 
 
+@dataclass(kw_only=True, slots=True)
 class PostWriter:
     """Claims ids; writes posts, places them and tells of them."""
 
-    def __init__(
-        self,
-        *,
-        ids: PostIdGenerator,
-        posts: PostRepository,
-        placing: AuthorTimelines,
-        outbox: Outbox,
-        live: PostAnnouncer,
-        meter: PostMeter,
-    ) -> None:
-        self._id_generator = ids
-        self._posts = posts
-        self._author_timelines = placing
-        self._outbox = outbox
-        self._announcer = live
-        self._meter = meter
+    id_generator: PostIdGenerator
+    posts: PostRepository
+    author_timelines: AuthorTimelines
+    outbox: Outbox
+    announcer: PostAnnouncer
+    meter: PostMeter
 
     async def reserve_id(self) -> PostId:
-        post_id = self._id_generator.next_id()
-        while not await self._posts.reserve_id(post_id):
-            post_id = self._id_generator.next_id()
+        post_id = self.id_generator.next_id()
+        while not await self.posts.reserve_id(post_id):
+            post_id = self.id_generator.next_id()
         return post_id
 
     async def resolve_reservation(self, post_id: PostId, now_ms: int) -> Reservation | None:
@@ -73,38 +64,38 @@ class PostWriter:
 
         Raises PostNotFound where its post was deleted.
         """
-        state = await self._posts.find_state(post_id)
+        state = await self.posts.find_state(post_id)
         if state is PostState.DELETED:
             raise PostNotFound
         if isinstance(state, Post):
             return Reservation(post_id, state)
         if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= RESERVATION_TIMEOUT_MS:
             return Reservation(post_id)
-        answer = await self._posts.abandon_id(post_id)
+        answer = await self.posts.abandon_id(post_id)
         if answer is WriteResult.DELETED:
             raise PostNotFound
-        return None if answer is WriteResult.SUPERSEDED else Reservation(post_id, await self._posts.find(post_id))
+        return None if answer is WriteResult.SUPERSEDED else Reservation(post_id, await self.posts.find(post_id))
 
     async def write(self, post: Post, *, exists: bool) -> WriteResult:
         """`exists`: it was there; it is written again all the same, which has replicas confirm it."""
         if exists:
-            return await self._posts.write(post)
+            return await self.posts.write(post)
         # The intent goes first: the job carries the post, a worker can finish it.
-        await self._outbox.add(encode_job(SyndicatePost.from_post(post)))
-        written = await self._posts.write(post)
+        await self.outbox.add(encode_job(SyndicatePost.from_post(post)))
+        written = await self.posts.write(post)
         if written is WriteResult.NEW:
-            self._meter.count_post(post.author_id)
+            self.meter.count_post(post.author_id)
         return written
 
     async def add_to_timelines(self, post: Post) -> None:
         """Into its author's own timelines. Raises PostNotFound where it was deleted meanwhile."""
-        await self._author_timelines.add(post)
+        await self.author_timelines.add(post)
         # A word is a hint: whoever hears it reads the post, or its tombstone.
-        stands, _told = await asyncio.gather(self._author_timelines.still_exists(post), self._announce(post))
+        stands, _told = await asyncio.gather(self.author_timelines.still_exists(post), self._announce(post))
         if not stands:
             raise PostNotFound
 
     async def _announce(self, post: Post) -> None:
-        await self._announcer.entry_published(post)
+        await self.announcer.entry_published(post)
         if post.in_reply_to is not None:
-            await self._announcer.counts_changed(post.in_reply_to)
+            await self.announcer.counts_changed(post.in_reply_to)

@@ -5,6 +5,7 @@ claim an id -> agree on the idempotency key -> outbox -> the post -> the author'
 
 import hashlib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from django.utils.translation import gettext as _
@@ -33,31 +34,19 @@ class BoostRemover(Protocol):
     async def delete_boosts(self, original_id: PostId) -> int: ...
 
 
+@dataclass(kw_only=True, slots=True)
 class PublishingService:
     """Publishes and deletes posts."""
 
-    def __init__(
-        self,
-        *,
-        posts: PostRepository,
-        storing: PostWriter,
-        placing: AuthorTimelines,
-        live: PostAnnouncer,
-        boosts: BoostRemover,
-        sees: Callable[[AccountId, PostId], Awaitable[bool]],
-        check_room: Callable[[], Awaitable[None]],
-        max_graphemes: int,
-        limits: ActionLimits,
-    ) -> None:
-        self._posts = posts
-        self._post_writer = storing
-        self._author_timelines = placing
-        self._announcer = live
-        self._boosts = boosts
-        self._can_see = sees
-        self._check_memory = check_room
-        self._max_graphemes = max_graphemes
-        self._limits = limits
+    posts: PostRepository
+    post_writer: PostWriter
+    author_timelines: AuthorTimelines
+    announcer: PostAnnouncer
+    boosts: BoostRemover
+    can_see: Callable[[AccountId, PostId], Awaitable[bool]]
+    check_memory: Callable[[], Awaitable[None]]
+    max_graphemes: int
+    limits: ActionLimits
 
     async def publish(
         self,
@@ -81,9 +70,9 @@ class PublishingService:
         """
         if audience is None:
             audience = default_audience(is_private)
-        async with self._limits.refundable(caller, "post"):
+        async with self.limits.refundable(caller, "post"):
             text = self._validate_text(text)
-            await self._check_memory()
+            await self.check_memory()
             draft = await self._make_draft(author_id, text, in_reply_to, audience, idempotency_key)
             try:
                 digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
@@ -96,11 +85,11 @@ class PublishingService:
         for _attempt in range(MAX_ATTEMPTS):
             agreed = await self._reserve_id(draft.author_id, key, digest, now_ms)
             post = agreed.existing or replace(draft, id=agreed.post_id)
-            written = await self._post_writer.write(post, exists=agreed.existing is not None)
+            written = await self.post_writer.write(post, exists=agreed.existing is not None)
             if written is WriteResult.DELETED:
                 raise PostNotFound
             if written is not WriteResult.SUPERSEDED:
-                await self._post_writer.add_to_timelines(post)
+                await self.post_writer.add_to_timelines(post)
                 return post
         raise IdempotencyConflict
 
@@ -109,19 +98,19 @@ class PublishingService:
 
         Raises PostNotFound where it never was, or is another's.
         """
-        post = await self._posts.find(post_id)
+        post = await self.posts.find(post_id)
         if post is not None and post.author_id == account_id and post.boost_of is not None:
-            await self._boosts.remove(post)
+            await self.boosts.remove(post)
             return
-        if post is None or post.author_id != account_id or not await self._posts.delete(post_id, account_id):
-            post = await self._posts.find_tombstone(account_id, post_id)  # a stop may have left the rest undone
+        if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
+            post = await self.posts.find_tombstone(account_id, post_id)  # a stop may have left the rest undone
             if post is None:
                 raise PostNotFound
-        await self._author_timelines.remove(post)
-        await self._announcer.post_deleted(post_id)
-        await self._boosts.delete_boosts(post_id)
+        await self.author_timelines.remove(post)
+        await self.announcer.post_deleted(post_id)
+        await self.boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
-            await self._announcer.counts_changed(post.in_reply_to)
+            await self.announcer.counts_changed(post.in_reply_to)
 
     async def _make_draft(
         self,
@@ -152,39 +141,39 @@ class PublishingService:
         """The post that is answered: it stands, or stood when a request with this key came first."""
         if in_reply_to is None:
             return None
-        found = await self._posts.find(in_reply_to)
+        found = await self.posts.find(in_reply_to)
         if found is not None and found.boost_of is not None:
-            found = await self._posts.find(found.boost_of)
-        if found is not None and not await self._can_see(author_id, found.id):
+            found = await self.posts.find(found.boost_of)
+        if found is not None and not await self.can_see(author_id, found.id):
             found = None  # as if it were not there: who blocks the writer, or lets only followers see
         if found is None and (
-            key is None or not await self._posts.has_idempotency_key(author_id, idempotency_key_digest(key))
+            key is None or not await self.posts.has_idempotency_key(author_id, idempotency_key_digest(key))
         ):
             raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
         return found
 
     def _validate_text(self, text: str) -> str:
         try:
-            return check_post_text(text, self._max_graphemes)
+            return check_post_text(text, self.max_graphemes)
         except TextRefused as refused:
-            raise PostInvalid({"text": text_refusal(refused, self._max_graphemes)}) from refused
+            raise PostInvalid({"text": text_refusal(refused, self.max_graphemes)}) from refused
 
     async def _reserve_id(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Reservation:
         """The id of this request: a fresh one, or that of the first request with the same key."""
-        offered = IdempotencyRecord(await self._post_writer.reserve_id(), digest)
+        offered = IdempotencyRecord(await self.post_writer.reserve_id(), digest)
         if key is None:
             return Reservation(offered.post_id)
         key_digest = idempotency_key_digest(key)
-        agreement = await self._posts.claim_idempotency_key(author_id, key_digest, offered)
+        agreement = await self.posts.claim_idempotency_key(author_id, key_digest, offered)
         for _attempt in range(MAX_ATTEMPTS):
             if agreement.request_digest != digest:
                 raise IdempotencyConflict
             if agreement == offered:
                 return Reservation(offered.post_id)
-            found = await self._post_writer.resolve_reservation(agreement.post_id, now_ms)
+            found = await self.post_writer.resolve_reservation(agreement.post_id, now_ms)
             if found is not None:
                 return found
-            agreement = await self._posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
+            agreement = await self.posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
 
 

@@ -1,6 +1,7 @@
 """Finding accounts and hashtags by how they begin: for the composer, and above the posts a search found."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -28,27 +29,16 @@ class Authors(Protocol):
     def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
+@dataclass(kw_only=True, slots=True)
 class AutocompleteService:
-    def __init__(
-        self,
-        *,
-        store: Store,
-        names: NameIndex,
-        tags: HashtagTimelines,
-        posts: PostRepository,
-        authors: Authors,
-        follows: Follows,
-        clock: TimeSource,
-        limits: ActionLimits,
-    ) -> None:
-        self._store = store
-        self._names = names
-        self._hashtag_timelines = tags
-        self._posts = posts
-        self._authors = authors
-        self._follows = follows
-        self._clock = clock
-        self._limits = limits
+    store: Store
+    names: NameIndex
+    hashtag_timelines: HashtagTimelines
+    posts: PostRepository
+    authors: Authors
+    follows: Follows
+    clock: TimeSource
+    limits: ActionLimits
 
     async def complete_accounts(
         self, prefix: str, *, viewer_id: AccountId | None, limit: int, caller: Caller | None = None
@@ -57,14 +47,14 @@ class AutocompleteService:
 
         Exact matches come first, then followed accounts, then by handle. Raises RateLimited.
         """
-        async with self._limits.refundable(caller, "complete"):
+        async with self.limits.refundable(caller, "complete"):
             return await self._complete_accounts(prefix, viewer_id, limit)
 
     async def _complete_accounts(self, prefix: str, viewer_id: AccountId | None, limit: int) -> list[Author]:
         start = join_tokens(tokenize(prefix))[:NAME_LENGTH_CAP]
         if not start:
             return []
-        ids = await self._names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
+        ids = await self.names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
         authors, followed, reader = await self._load_accounts(viewer_id, ids)
         shown = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
@@ -77,15 +67,15 @@ class AutocompleteService:
 
         Only hashtags of public posts are returned, also to readers who may see others. Raises RateLimited.
         """
-        async with self._limits.refundable(caller, "complete"):
+        async with self.limits.refundable(caller, "complete"):
             return await self._complete_hashtags(prefix, limit) if prefix else []
 
     async def _complete_hashtags(self, prefix: str, limit: int) -> list[str]:
         bare = fold_accents(prefix)
         if not bare:  # nothing but marks
             return []
-        found = await self._names.find_tags(prefix, CANDIDATES_PER_PARTITION)
-        sizes = await self._hashtag_timelines.sizes(found)
+        found = await self.names.find_tags(prefix, CANDIDATES_PER_PARTITION)
+        sizes = await self.hashtag_timelines.sizes(found)
         used = [tag for tag in found if sizes[tag]]
         ranked = sorted(used, key=lambda tag: (tag != prefix, fold_accents(tag) != bare, -sizes[tag], tag))
         shown = await self._find_public_hashtags(ranked[:limit], FIRST_DEPTH)
@@ -97,9 +87,9 @@ class AutocompleteService:
         """Those of `tags` of whose newest `depth` posts anybody may see one: three round trips."""
         if not tags:
             return set()
-        ids = await self._hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
-        posts = await self._posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
-        (authors,) = await self._store.read(self._authors.read_authors({post.author_id for post in posts.values()}))
+        ids = await self.hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
+        posts = await self.posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
+        (authors,) = await self.store.read(self.authors.read_authors({post.author_id for post in posts.values()}))
         seen = {
             id
             for id, post in posts.items()
@@ -112,13 +102,13 @@ class AutocompleteService:
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
     ) -> tuple[dict[AccountId, Author], Collection[int], ViewerRelations | None]:
         """The accounts, which of them the viewer follows, and what else there is between them."""
-        authors = self._authors.read_authors(ids)
+        authors = self.authors.read_authors(ids)
         if viewer_id is None:
-            (found,) = await self._store.read(authors)
+            (found,) = await self.store.read(authors)
             return found, (), None
-        followed = self._follows.followed_among(viewer_id, ids)
-        state = read_viewer_relations(viewer_id, [], ids, self._clock.now_ms())
-        found, following, reader = await self._store.read(authors, followed, state)
+        followed = self.follows.followed_among(viewer_id, ids)
+        state = read_viewer_relations(viewer_id, [], ids, self.clock.now_ms())
+        found, following, reader = await self.store.read(authors, followed, state)
         return found, following, reader
 
 

@@ -5,6 +5,7 @@ be put in is owed, what could not be taken out is hidden from readers, like all 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import structlog
@@ -31,23 +32,15 @@ PENDING_INTERVAL_S = 5.0
 log = structlog.get_logger("timelines.search")
 
 
+@dataclass(kw_only=True, slots=True)
 class SearchIndexer:
     """Every step may run any number of times."""
 
-    def __init__(
-        self,
-        *,
-        index: PostIndex,
-        names: NameIndex,
-        debts: PendingSearchPosts,
-        posts: PostRepository,
-        accounts: AccountRepository,
-    ) -> None:
-        self._index = index
-        self._names = names
-        self._backlog = debts
-        self._posts = posts
-        self._accounts = accounts
+    index: PostIndex
+    names: NameIndex
+    pending: PendingSearchPosts
+    posts: PostRepository
+    accounts: AccountRepository
 
     async def add_posts(self, posts: Iterable[Post]) -> int:
         """Put those posts in that strangers may find; the number of new postings. Raises StoreUnavailable.
@@ -56,8 +49,8 @@ class SearchIndexer:
         """
         added = 0
         for some in batches((post for post in posts if post.is_discoverable), POSTS_PER_BATCH):
-            added += await self._index.add(some)
-            await self._names.add_hashtags(chain.from_iterable(find_hashtags(post.text) for post in some))
+            added += await self.index.add(some)
+            await self.names.add_hashtags(chain.from_iterable(find_hashtags(post.text) for post in some))
         return added
 
     async def add_or_defer(self, post: Post) -> None:
@@ -66,25 +59,25 @@ class SearchIndexer:
             await self.add_posts([post])
         except StoreUnavailable as error:
             log.warning("post_not_indexed", post=post.id, reason=type(error).__name__)
-            await self._backlog.add(post.id)
+            await self.pending.add(post.id)
 
     async def add_pending(self) -> int:
         """Put in what is owed; the number of posts. Raises StoreUnavailable."""
         paid = 0
-        while ids := await self._backlog.find_oldest(POSTS_PER_BATCH):
+        while ids := await self.pending.find_oldest(POSTS_PER_BATCH):
             async with wait_for_aof_at_exit():
-                found = await self._posts.find_many(ids)
+                found = await self.posts.find_many(ids)
                 await self.add_posts(found.values())
                 await self._remove_deleted(found)
-            await self._backlog.remove(ids)
+            await self.pending.remove(ids)
             paid += len(found)
         return paid
 
     async def _remove_deleted(self, found: Mapping[PostId, Post]) -> None:
         """A delete while they were put in may have found nothing to take out."""
-        standing = await self._posts.find_many(list(found))
+        standing = await self.posts.find_many(list(found))
         for post_id in found.keys() - standing.keys():
-            await self._index.remove(found[post_id])
+            await self.index.remove(found[post_id])
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
@@ -96,14 +89,14 @@ class SearchIndexer:
         if not post.is_discoverable:
             return
         try:
-            await self._index.remove(post)
+            await self.index.remove(post)
         except StoreUnavailable as error:
             log.warning("post_not_unindexed", post=post.id, reason=type(error).__name__)
 
     async def update_names(self, account_ids: Sequence[AccountId]) -> int:
         """Find accounts by what they are called now, hidden ones by nothing. Raises StoreUnavailable."""
-        authors = await self._accounts.find_authors(account_ids)
-        return await self._names.set_names({id: searchable_names(authors.get(id)) for id in account_ids})
+        authors = await self.accounts.find_authors(account_ids)
+        return await self.names.set_names({id: searchable_names(authors.get(id)) for id in account_ids})
 
     async def update_names_if_available(self, account_ids: Sequence[AccountId]) -> None:
         """The same for those who do not wait for it: sign-up, settings, moderation."""

@@ -42,21 +42,13 @@ class SearchResults:
     hashtags: list[str]
 
 
+@dataclass(kw_only=True, slots=True)
 class SearchService:
-    def __init__(
-        self,
-        *,
-        index: PostIndex,
-        pipeline: ReadPipeline,
-        accounts: Accounts,
-        autocomplete: AutocompleteService,
-        limits: ActionLimits,
-    ) -> None:
-        self._index = index
-        self._pipeline = pipeline
-        self._accounts = accounts
-        self._autocomplete = autocomplete
-        self._limits = limits
+    index: PostIndex
+    pipeline: ReadPipeline
+    accounts: Accounts
+    autocomplete: AutocompleteService
+    limits: ActionLimits
 
     async def search(
         self,
@@ -69,7 +61,7 @@ class SearchService:
         caller: Caller | None = None,
     ) -> SearchResults:
         """Search posts; on the first page accounts and hashtags, too. Raises RateLimited."""
-        async with self._limits.refundable(caller, "search"):
+        async with self.limits.refundable(caller, "search"):
             posts, accounts, hashtags = await asyncio.gather(
                 self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit),
                 self._find_accounts(query.account_prefix if is_first else "", viewer_id),
@@ -80,12 +72,12 @@ class SearchService:
     async def _find_accounts(self, prefix: str, viewer_id: AccountId | None) -> list[Account]:
         if not prefix:
             return []
-        authors = await self._autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=MAX_ACCOUNTS)
-        accounts = await self._accounts.find_many(author.id for author in authors)
+        authors = await self.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=MAX_ACCOUNTS)
+        accounts = await self.accounts.find_many(author.id for author in authors)
         return [accounts[author.id] for author in authors if author.id in accounts]
 
     async def _find_hashtags(self, prefix: str) -> list[str]:
-        return await self._autocomplete.complete_hashtags(normalize_tag(prefix) or "", limit=MAX_HASHTAGS)
+        return await self.autocomplete.complete_hashtags(normalize_tag(prefix) or "", limit=MAX_HASHTAGS)
 
     async def search_posts(
         self,
@@ -98,13 +90,13 @@ class SearchService:
         """Posts that match, newest first, below `before`."""
         author_id = None
         if query.author is not None:
-            account = await self._accounts.find_by_handle(query.author)
+            account = await self.accounts.find_by_handle(query.author)
             if account is None or not account.is_active:
                 return TimelinePage((), None, None)
             author_id = AccountId(account.id)
         sought = SearchTerms(tuple(query.terms), author_id, query.lowest_id)
         highest = min(query.highest_id, MAX_ID if before is None else before - 1)
-        return await self._page(query, PartitionMerge(self._index, sought, highest), viewer_id, limit)
+        return await self._page(query, PartitionMerge(self.index, sought, highest), viewer_id, limit)
 
     async def _page(
         self, query: SearchQuery, walk: PartitionMerge, viewer_id: AccountId | None, limit: int
@@ -116,7 +108,7 @@ class SearchService:
             if walk.is_exhausted or len(entries) > limit or loop.time() > deadline:
                 break
             ids = await walk.next_ids(limit + 1 - len(entries))
-            seen = await self._pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.SEARCH))
+            seen = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.SEARCH))
             entries += [entry for entry in seen if query.matches(entry.post.text)]
         return TimelinePage(tuple(entries[:limit]), _next_cursor(entries, walk, limit), None)
 

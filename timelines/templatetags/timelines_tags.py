@@ -1,6 +1,6 @@
-"""What the templates need beyond Django's own tags: icons, avatars, times and numbers.
+"""Template tags and filters: icons, avatars, times and numbers.
 
-Pure functions of their arguments: no request, no store. The words are the templates' business.
+They are pure functions of their arguments: no request, no store. Words stay in the templates.
 """
 
 from datetime import UTC, datetime
@@ -24,13 +24,13 @@ HUE_COUNT = 12
 
 @register.simple_tag
 def icon(name: str) -> SafeString:
-    """A decorative icon of the sprite static/icons.svg: the words beside it say what it means."""
+    """Return a decorative icon of the sprite static/icons.svg. Templates put its meaning into words."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
 
 
 @register.simple_tag
 def kept(template_name: str) -> SafeString:
-    """A template without context, rendered once a language: most words of a page never change."""
+    """Include a template without context, which is rendered once per language."""
     if settings.DEBUG:
         return render_to_string(template_name)
     return _render_cached(template_name, get_language())
@@ -38,33 +38,33 @@ def kept(template_name: str) -> SafeString:
 
 @lru_cache(maxsize=64)
 def _render_cached(template_name: str, language: str | None) -> SafeString:
-    """`language` is the active one; it stands in the key only."""
+    """`language` is the active language; it is part of the cache key only."""
     return render_to_string(template_name)
 
 
 @register.filter
 def hue(account_id: int | str) -> int:
-    """The avatar colour of an account: the same on every page, for ever."""
+    """Return the avatar colour of an account, which never changes."""
     digits = str(account_id)
     return int(digits) % HUE_COUNT if digits.isdecimal() else 0
 
 
 @register.filter
 def initial(name: str) -> str:
-    """The first grapheme of a name, so that an accent or an emoji stays whole."""
-    found = regex.match(r"\X", name.strip())
-    return found[0].upper() if found else "?"
+    """Return the first grapheme of a name, with its accents."""
+    match = regex.match(r"\X", name.strip())
+    return match[0].upper() if match else "?"
 
 
 @register.filter
 def number(value: int | str | None) -> str:
-    """12345 as the reader's language groups it: 12,345 or 12.345."""
+    """Format a number in the active language: 12,345 or 12.345."""
     return "" if value is None or value == "" else number_format(value, use_l10n=True, force_grouping=True)
 
 
 @register.filter
 def ms_datetime(value: int | str | datetime | None) -> datetime | None:
-    """Unix milliseconds as a UTC datetime; a datetime passes as it is."""
+    """Convert Unix ms to a UTC datetime. A datetime is returned unchanged."""
     if value is None or isinstance(value, datetime):
         return value
     return datetime.fromtimestamp(int(value) / 1000, UTC)
@@ -72,6 +72,6 @@ def ms_datetime(value: int | str | datetime | None) -> datetime | None:
 
 @register.filter
 def iso(value: int | str | datetime | None) -> str:
-    """Unix milliseconds or a datetime as `<time datetime>` wants it: 2026-11-20T15:14:00.123Z."""
+    """Format Unix ms or a datetime for `<time datetime>`: 2026-11-20T15:14:00.123Z."""
     moment = ms_datetime(value)
     return "" if moment is None else f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03d}Z"

@@ -6,6 +6,7 @@ cut off with it; what the reader may see is asked of the pipeline, as everywhere
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 from socialsite.ids import AccountId, PostId
@@ -32,14 +33,14 @@ class ChainEnd(Enum):
     UNKNOWN = "a post of which nobody knows what it answered"
 
 
+@dataclass(kw_only=True, slots=True)
 class ThreadService:
     """Pages of threads, for anybody who may see the post they are asked for."""
 
-    def __init__(self, threads: ReplyRepository, pipeline: ReadPipeline) -> None:
-        self._threads = threads
-        self._pipeline = pipeline
-        self._parents: dict[PostId, PostId] = {}
-        # What answers what never changes. Only a guess that saves round trips: each is looked at again.
+    replies: ReplyRepository
+    pipeline: ReadPipeline
+    _parents: dict[PostId, PostId] = field(init=False, default_factory=dict)
+    # What answers what never changes. Only a guess that saves round trips: each is looked at again.
 
     async def load_page(
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
@@ -79,7 +80,7 @@ class ThreadService:
         chain = [start]
         while chain[-1] != until:
             guessed = self._guessed(chain[-1], most + 1 - len(chain))
-            known = await self._threads.find_parents(guessed)
+            known = await self.replies.find_parents(guessed)
             for post_id in guessed:
                 if post_id != chain[-1] or post_id == until:
                     break
@@ -147,7 +148,7 @@ class ThreadService:
     async def _next(self, walk: ThreadWalk, wanted: int) -> list[ReplyNode]:
         """The next nodes: fewer than wanted only where the thread ends."""
         while ranges := walk.unread_ranges(wanted):
-            answers = await self._threads.read_replies(ranges)
+            answers = await self.replies.read_replies(ranges)
             for row, ids in zip(ranges, answers, strict=True):
                 for post_id in ids:
                     self._note(post_id, row.parent)
@@ -155,7 +156,7 @@ class ThreadService:
         return walk.take_nodes(wanted)
 
     async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
-        found = await self._pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.THREAD))
+        found = await self.pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.THREAD))
         return {entry.post.id: entry for entry in found}
 
 

@@ -1,4 +1,4 @@
-"""Suspended and deleted accounts are left out of every page of accounts, and refused as targets."""
+"""Pages of accounts without suspended and deleted accounts; such accounts are also invalid as targets."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
@@ -7,13 +7,13 @@ from socialsite.ids import AccountId
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ports import Authors
 
-MAX_ROUNDS = 20  # of reading on for a full page, should whole pages of followers be suspended
+MAX_ROUNDS = 20  # reads for one page, if whole pages of accounts are suspended
 
 ReadPage = Callable[[FollowCursor | None, int], Awaitable[FollowPage]]
 
 
 FindBlocked = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
-"""Those of some accounts that a block keeps from the reader."""
+"""Returns the accounts, among those given, that a block hides from the viewer."""
 
 
 async def load_visible_page(
@@ -23,7 +23,7 @@ async def load_visible_page(
     limit: int,
     find_blocked: FindBlocked | None = None,
 ) -> FollowPage:
-    """A page of visible accounts: reads on until it is full (for at most ROUNDS)."""
+    """Return a page of visible accounts. Reads until the page is full, at most MAX_ROUNDS times."""
     found: list[AccountId] = []
     for _ in range(MAX_ROUNDS):
         page = await read(cursor, limit - len(found))
@@ -36,20 +36,20 @@ async def load_visible_page(
 
 
 async def page_of_ids(ids: Sequence[AccountId], cursor: FollowCursor | None, limit: int) -> FollowPage:
-    """A page of accounts that follow from others, the newest accounts first."""
+    """Return a page of the given accounts, the newest accounts first."""
     below = sorted((id for id in ids if cursor is None or id < cursor.account_id), reverse=True)
     taken = below[:limit]
     return FollowPage(tuple(taken), FollowCursor(0, taken[-1]) if len(below) > limit else None)
 
 
 async def visible_ids(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
-    """Those of `ids` that may be shown, in their order."""
+    """Return the ids of active accounts, in their order."""
     ids = list(ids)
     authors = await accounts.find_authors(ids)
     return [id for id in ids if id in authors and authors[id].is_visible]
 
 
 async def require_visible(accounts: Authors, *ids: AccountId) -> None:
-    """Raises AccountNotFound unless all of them are active."""
+    """Raises AccountNotFound if one of the accounts is not active."""
     if len(await visible_ids(accounts, ids)) < len(ids):
         raise AccountNotFound

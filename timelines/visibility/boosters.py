@@ -1,4 +1,4 @@
-"""Who boosts a post: `posts:{<original>}:boosts`, account -> id of its boost, which all agree on."""
+"""Boosters of a post, from `posts:{<original>}:boosts`: account -> id of its boost."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ RemovedBoost = tuple[PostId, PostId]
 LaterBoosts = list[tuple[AccountId, PostId]]
 """Accounts that boosted the same post later, with their boosts, the oldest first."""
 MAX_EARLIER_BOOSTS = 50
-"""Earlier boosts that are looked at before one is shown."""
+"""Earlier boosts that may hide a boost."""
 
 
 def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostId, list[AccountId]]]:
-    """For (original, boost) pairs: who boosted directly before, at most 50 and 24 h, the last first."""
+    """Read for (original, boost) pairs the accounts that boosted before, at most 50 in 24 hours, the last first."""
     return Read(
         [_earlier_command(original, boost) for original, boost in boosts],
         lambda replies: {
@@ -27,9 +27,9 @@ def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[
 
 
 def read_later_boosts(original: PostId, boost: PostId) -> Read[LaterBoosts]:
-    """Who boosted directly after, the first first: all for whose boosts `read_earlier_boosters` found this one.
+    """Read the boosts directly after a boost, the oldest first: those that the boost may have hidden.
 
-    The boost itself may be gone by now.
+    The boost itself may be deleted. It is the inverse of `read_earlier_boosters`.
     """
     beyond = id_at(ms_from_id(boost) + DAY_MS + 1)
     window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, MAX_EARLIER_BOOSTS
@@ -37,7 +37,7 @@ def read_later_boosts(original: PostId, boost: PostId) -> Read[LaterBoosts]:
 
 
 def _parse_boosts(members: Sequence[bytes]) -> LaterBoosts:
-    """From (account, score, account, score, ...); scores below 2^53, however the server writes them."""
+    """Parse (account, score, account, score, ...). Scores are below 2^53, in any notation of the server."""
     pairs = zip(members[::2], members[1::2], strict=True)
     return [(AccountId(int(account)), PostId(int(float(at)))) for account, at in pairs]
 

@@ -1,4 +1,4 @@
-"""Keyword filters: what a reader does not want to meet, until when, and whether to be asked or spared."""
+"""Keyword filters: phrases that hide a post from their owner, or show a warning instead of its text."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -11,13 +11,13 @@ from timelines.text.tokenizer import WORD_CHARACTER, is_unspaced, normalize_spel
 
 FilterAction = Literal["warn", "hide"]
 FILTERS_CAP = 50
-"""Filters of one account: every post of a page is held against all of them."""
+"""Filters of one account. Each post of a page is compared with all of them."""
 PHRASE_LENGTH_CAP = 100
 """Characters of a phrase."""
 
 
 class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
-    """`until_ms` is Unix ms, None for ever."""
+    """`until_ms` is Unix ms; None: without an end."""
 
     id: int
     phrase: str
@@ -34,7 +34,7 @@ decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
 def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
-    """The filter that a text runs into; of several, one that hides."""
+    """Return the filter that matches a text; if several match, one that hides."""
     looked_at: str | None = None
     found: KeywordFilter | None = None
     for each in filters:
@@ -50,13 +50,13 @@ def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> Key
 
 @lru_cache(maxsize=4_096)
 def _compile_phrase(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
-    """The phrase as written, any white space between its words. Linear: nothing in it repeats but spaces.
+    """Compile a phrase: any white space may separate its words. Matching takes linear time.
 
-    Scripts without spaces have no whole words: their characters may stand beside any others.
+    Scripts without spaces have no whole words, so their characters match next to any others.
     """
     spelled = " ".join(normalize_spelling(phrase).split())
     if not spelled:
-        return regex.compile("(?!)")  # nothing visible: an earlier release took such phrases
+        return regex.compile("(?!)")  # no visible character: older releases accepted such phrases
     words = r"\s+".join(map(regex.escape, spelled.split()))
     if whole_word:
         before = "" if is_unspaced(spelled[0]) else f"(?<!{WORD_CHARACTER})"

@@ -1,4 +1,4 @@
-"""Who may see what: one pure function, asked on every path, at every read (DESIGN 2.6)."""
+"""Rights: pure functions that decide which posts a viewer may see. Every read of posts calls them."""
 
 from collections.abc import Callable, Collection
 from enum import Enum, auto
@@ -13,11 +13,11 @@ from timelines.posts.post import FOLLOWERS, Post
 from timelines.visibility.filter import KeywordFilter
 
 NO_EXPIRY_MS = 4_000_000_000_000_000
-"""Until when a mute without an end holds (Unix ms): below 2^52, so servers write it without an exponent."""
+"""The end of a mute without an end (Unix ms): below 2^52, so that Redis writes it without an exponent."""
 
 
 class ViewContext(Enum):
-    """Where an entry is about to be shown; the same post may be hidden in one and shown in another."""
+    """The kind of page that shows a post. A post may be hidden in one context and shown in another."""
 
     HOME = auto()
     LIST = auto()
@@ -30,21 +30,21 @@ class ViewContext(Enum):
     NOTIFICATION = auto()
     BOOKMARKS = auto()
 
-    __hash__ = object.__hash__  # Enum's own is written in Python, and a page asks for it a hundred times
+    __hash__ = object.__hash__  # Enum.__hash__ is Python code, and a page calls it a hundred times
 
 
 DISCOVERY_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG, ViewContext.SEARCH})
-"""Where readers meet posts of people they never chose: listed posts only."""
+"""Contexts that show posts of accounts that the viewer did not choose: public posts only."""
 DELIBERATE_CONTEXTS = frozenset({ViewContext.PROFILE, ViewContext.POST, ViewContext.BOOKMARKS})
-"""Where a reader goes on purpose: mutes and filters do not hide there."""
+"""Contexts that a viewer opens on purpose: mutes and filters hide nothing."""
 UNFILTERED_CONTEXTS = DELIBERATE_CONTEXTS | {ViewContext.NOTIFICATION}
-"""Where keyword filters do not look: who says something to a reader is heard."""
+"""Contexts without keyword filters: also notifications, since their posts address the viewer."""
 FOLLOWED_CONTEXTS = frozenset({ViewContext.HOME, ViewContext.LIST})
-"""Where boosts are shown once."""
+"""Contexts that show each boosted post once."""
 
 
 class ViewerRelations(msgspec.Struct, frozen=True):
-    """What a signed-in reader has to do with the posts and authors of one page."""
+    """The relations of a signed-in viewer to the posts and authors of one page: subsets of them."""
 
     viewer_id: AccountId
     now_ms: int
@@ -59,7 +59,7 @@ class ViewerRelations(msgspec.Struct, frozen=True):
     filters: tuple[KeywordFilter, ...] = ()
 
     def merged_with(self, other: "ViewerRelations") -> "ViewerRelations":
-        """With what a later question found; lists and filters are the newer ones."""
+        """Return the union with the result of a later read. Lists and filters are those of the later read."""
         return ViewerRelations(
             self.viewer_id,
             other.now_ms,
@@ -76,24 +76,24 @@ class ViewerRelations(msgspec.Struct, frozen=True):
 
 
 def requires_follow(post: Post, author: Author) -> bool:
-    """Whether only the author's followers may see the post."""
+    """Whether only followers of the author may see the post."""
     return post.audience == FOLLOWERS or author.private
 
 
 def is_reply_to_viewer(post: Post, author: Author, viewer_id: AccountId) -> bool:
-    """Whether the post is for the reader, whom it answers: only followers see those of a private account."""
+    """Whether the post replies to the viewer. Replies of private accounts are for their followers only."""
     return post.reply_to_author_id == viewer_id and not author.private
 
 
 def may_boost(post: Post, author: Author) -> bool:
-    """Whether others may carry the post to their followers: only what everybody may see."""
+    """Whether the post may be boosted: only if everybody may see it."""
     return not requires_follow(post, author)
 
 
 def may_show_boost(boost: Post, author: Author, viewer: ViewerRelations | None, context: ViewContext) -> bool:
-    """Whether a boost may show the writer's words: somebody muted is met on no profile but their own.
+    """Whether a boost may show its original by `author`.
 
-    What readers boosted themselves stands on their profile.
+    Posts of muted accounts appear on no profile but their own, and the viewer's own boosts on the viewer's profile.
     """
     if viewer is None or context is not ViewContext.PROFILE or author.id not in viewer.muted:
         return True
@@ -101,10 +101,10 @@ def may_show_boost(boost: Post, author: Author, viewer: ViewerRelations | None, 
 
 
 def sees_every_followed_post(viewer: ViewerRelations | None, context: ViewContext) -> bool:
-    """Whether the reader sees all that visible authors whom they follow, or they themselves, wrote.
+    """Whether the viewer sees all posts by visible authors on the home timeline, boosts excepted.
 
-    What `may_see` says of each such post, boosts apart, said once for all of them: at home, of readers who
-    block, mute and quiet nobody and whom nobody blocks, as most do.
+    The result of `may_see` for all these posts at once. True for most viewers: without blocks, mutes and hidden
+    boosts among the authors.
     """
     if context is not ViewContext.HOME or viewer is None:
         return False
@@ -137,9 +137,9 @@ def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follo
 
 
 AllowedAuthors = Callable[[Collection[AccountId]], Read[set[AccountId]]]
-"""Which of some authors a timeline may show."""
+"""Returns a read of the authors, among those given, that a timeline may show."""
 
 
 def allow_all(authors: Collection[AccountId]) -> Read[set[AccountId]]:
-    """Rights of timelines that show any active author."""
+    """Allow all authors. Needs no commands."""
     return Read((), lambda _: set(authors))

@@ -1,4 +1,4 @@
-"""What a reader has to do with the posts and authors of a page: one script, one round trip, only the hits."""
+"""Reads the relations of a viewer to the posts and authors of a page with one script, which returns only matches."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
@@ -16,13 +16,13 @@ RELATIONSHIP_KEY_BUILDERS: tuple[Callable[[int], Key], ...] = (
     keys.exclusive_lists, keys.keyword_filters,
 )  # fmt: skip
 NO_HITS: list[list[bytes]] = [[]] * 9
-MAX_POSTS, MAX_AUTHORS = 400, 1_000  # unpack of more would be refused by Lua
+MAX_POSTS, MAX_AUTHORS = 400, 1_000  # Lua cannot unpack more
 
 
 def read_viewer_relations(
     viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
 ) -> Read[ViewerRelations]:
-    """Of `timelines:{<account>}:liked`, `blocks` and the like: at most 400 posts and 1,000 accounts."""
+    """Read from the sets of the viewer (liked posts, blocks, mutes ...), for at most 400 posts and 1,000 accounts."""
     ids = b"".join([*map(encode_int, post_ids), *map(encode_int, author_ids)])
     count = len(RELATIONSHIP_KEY_BUILDERS) + 5 + len(post_ids) + len(author_ids)
     start = b"*%d\r\n%b%b" % (count, _encode_script_call(viewer_id), encode_int(len(post_ids)))
@@ -59,7 +59,7 @@ def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> V
 
 @lru_cache(maxsize=5_000)
 def _encode_script_call(viewer_id: AccountId) -> bytes:
-    """The script's call up to its keys, as it is sent."""
+    """Return the encoded call of the script up to its keys."""
     words = (
         "EVALSHA",
         READER_STATE.sha,

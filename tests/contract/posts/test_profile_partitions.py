@@ -39,7 +39,7 @@ async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: 
             expected = await whole.read(ALICE, edge, limit, upward=upward)
             assert await parts.read(ALICE, edge, limit, upward=upward) == expected
             for profile in (parts, whole):
-                question = profile.read_ids(ALICE, edge, limit, upward=upward)
+                question = profile.read(ALICE, edge, limit, upward=upward)
                 assert await store.read(question) == [expected]
     assert await parts.count(ALICE) == await whole.count(ALICE)
     await parts.remove(ALICE, PostId(100))
