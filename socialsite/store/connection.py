@@ -85,7 +85,7 @@ class PipelinedConnection(asyncio.Protocol):
                     )
                 await connection._authenticate(address)
         except (OSError, TimeoutError) as error:
-            raise StoreUnavailable(f"cannot connect to {address}: {error or 'time-out'}") from error
+            raise StoreUnavailable(f"cannot connect to {address}: {str(error) or 'time-out'}") from error
         return connection
 
     async def _authenticate(self, address: Address) -> None:

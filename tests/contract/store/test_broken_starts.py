@@ -84,6 +84,15 @@ async def test_a_connection_that_nobody_waits_for_any_more_is_closed(login: str)
         await node.close()
 
 
+async def test_the_error_of_a_server_that_never_answers_names_the_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socialsite.store.connection.CONNECT_TIMEOUT_S", 0.1)
+    async with SilentServer() as silent:
+        node = Node(Address.parse(f"redis://:word@{silent.place}/0"))
+        with pytest.raises(StoreUnavailable, match="time-out"):
+            await node.execute("PING")
+        await node.close()
+
+
 async def test_a_connection_lost_before_its_first_use_is_opened_anew(own_server: RedisServer) -> None:
     node = Node(Address.parse(own_server.url))
     node.connection_gate = guard = Cutting(own_server)
