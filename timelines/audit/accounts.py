@@ -16,8 +16,6 @@ from timelines.audit.reader import ABSENT, AuditReader
 from timelines.notifications.notification import Notification
 
 NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
-OPTIONAL_FIELDS = frozenset({"private"})
-"""Fields that were added later: older accounts do not have them."""
 SIGN_UP_MS = 60_000  # a sign-up may still be between the account and its handle
 
 
@@ -188,5 +186,5 @@ def find_missing_fields(row: Reply) -> list[str]:
     return [
         name
         for name, value in zip(ACCOUNT_FIELDS, row, strict=True)
-        if (value is None and name not in OPTIONAL_FIELDS) or (name in NUMBER_FIELDS and value and not value.isdigit())
+        if value is None or (name in NUMBER_FIELDS and value and not value.isdigit())
     ]

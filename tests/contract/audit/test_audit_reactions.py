@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from accounts import keys as account_keys
 from socialsite.ids import PostId
 from tests.support.town import SampleSite
 from tests.support.world import World
@@ -146,11 +145,6 @@ async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Squar
     assert (await town.audit(repair=True)).damage == {"public_of_unlisted": 1}
     assert await town.execute("ZSCORE", keys.public_timeline(), post.id) is None
     await town.repair_until_clean()
-
-
-async def test_an_account_of_an_earlier_release_is_whole(square: Square) -> None:
-    await square.town.execute("HDEL", account_keys.account(square.town.bob.id), "private")
-    assert not (await square.town.audit()).discrepancies
 
 
 async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
