@@ -39,15 +39,13 @@ class PostIndex:
     cap: int | None = None
 
 
-class IndexEntry(NamedTuple):
-    """`member`, the id of the post of `key` by default, must be in the set `index_key`."""
+class ExpectedEntry(NamedTuple):
+    """`member` must be in the set `index_key`; `discrepancy` is reported if it is absent."""
 
-    key: Key
     post: Post
     index_key: Key
-    repair: Repair
-    detail: str = ""
-    member: int | None = None
+    member: int
+    discrepancy: Discrepancy
 
 
 class PostIndexChecks:
@@ -155,47 +153,44 @@ class PostIndexChecks:
         return [Discrepancy("public_incomplete", keys.public_timeline(), repair=repair)] if missing else []
 
     async def find_unindexed(self, reader: AuditReader, posts: Mapping[Key, Post]) -> list[Discrepancy]:
-        """Find the posts that are missing in their author's feed, their parent's replies, their original's boosts or
+        """Find the posts that are absent from their author's feed, their parent's replies, their original's boosts or
         their tags."""
-        context = self._context
-        profiles = [
-            IndexEntry(key, post, context.profiles.keys.of_post(post.author_id, post.id),
-                       context.changing_profile(post.author_id, partial(context.profiles.add, post.author_id, post.id)))
-            for key, post in posts.items()
-        ]  # fmt: skip
-        replies = [
-            IndexEntry(key, post, keys.replies(post.in_reply_to),
-                       partial(context.posts.add_reply, post.in_reply_to, post.id), str(post.in_reply_to))
-            for key, post in posts.items() if post.in_reply_to
-        ]  # fmt: skip
+        context, cap = self._context, self._context.config.profile_cap
+        profiles: list[ExpectedEntry] = []
+        replies: list[ExpectedEntry] = []
+        boosts: list[ExpectedEntry] = []
+        tags: list[ExpectedEntry] = []
+        for key, post in posts.items():
+            add = context.changing_profile(post.author_id, partial(context.profiles.add, post.author_id, post.id))
+            feed = context.profiles.keys.of_post(post.author_id, post.id)
+            profiles.append(ExpectedEntry(post, feed, post.id, Discrepancy("post_unprofiled", key, repair=add)))
+            if (parent := post.in_reply_to) is not None:
+                unlinked = Discrepancy(
+                    "reply_unlinked", key, str(parent), partial(context.posts.add_reply, parent, post.id)
+                )
+                replies.append(ExpectedEntry(post, keys.replies(parent), post.id, unlinked))
+            if (original := post.boost_of) is not None:
+                unlisted = Discrepancy("boost_unlisted", key, str(original), partial(self._list_boost, post, original))
+                boosts.append(ExpectedEntry(post, keys.boosts(original), post.author_id, unlisted))
+            for tag in map(hashtag_key, find_hashtags(post.text)) if post.is_discoverable else ():
+                untagged = Discrepancy("tag_incomplete", key, str(tag), partial(context.tags.add, [post]))
+                tags.append(ExpectedEntry(post, tag, post.id, untagged))
         parents = await reader.gather(("GET", keys.post(entry.post.in_reply_to or 0)) for entry in replies)
         replies = [entry for entry, value in zip(replies, parents, strict=True) if _is_post(value)]
-        originals = await reader.read_posts(post.boost_of for post in posts.values() if post.boost_of is not None)
-        boosts = [
-            IndexEntry(key, post, keys.boosts(post.boost_of), partial(self._list_boost, post, post.boost_of),
-                       str(post.boost_of), member=post.author_id)
-            for key, post in posts.items() if post.boost_of is not None and post.boost_of in originals
-        ]  # fmt: skip
-        tags = [
-            IndexEntry(key, post, hashtag_key(tag), partial(context.tags.add, [post]), str(hashtag_key(tag)))
-            for key, post in posts.items() if post.is_discoverable for tag in find_hashtags(post.text)
-        ]  # fmt: skip
+        originals = await reader.read_posts(entry.post.boost_of or 0 for entry in boosts)
+        boosts = [entry for entry in boosts if entry.post.boost_of in originals]
         return [
-            *(Discrepancy("post_unprofiled", e.key, e.detail, e.repair)
-              for e in await self._missing(reader, profiles, context.config.profile_cap)),
-            *(Discrepancy("reply_unlinked", e.key, e.detail, e.repair) for e in await self._missing(reader, replies)),
-            *(Discrepancy("boost_unlisted", e.key, e.detail, e.repair) for e in await self._missing(reader, boosts)),
-            *(Discrepancy("tag_incomplete", e.key, e.detail, e.repair)
-              for e in await self._missing(reader, tags, HASHTAG_CAP)),
-        ]  # fmt: skip
+            *await self._find_absent(reader, profiles, cap),
+            *await self._find_absent(reader, replies),
+            *await self._find_absent(reader, boosts),
+            *await self._find_absent(reader, tags, HASHTAG_CAP),
+        ]
 
-    async def _missing(
-        self, reader: AuditReader, entries: Sequence[IndexEntry], cap: int | None = None
-    ) -> list[IndexEntry]:
-        """Return the entries that are absent although nothing pushed them out and no job is about to add them."""
-        scores = await reader.gather(
-            ("ZSCORE", e.index_key, e.post.id if e.member is None else e.member) for e in entries
-        )
+    async def _find_absent(
+        self, reader: AuditReader, entries: Sequence[ExpectedEntry], cap: int | None = None
+    ) -> list[Discrepancy]:
+        """Find the entries that are absent although newer posts did not push them out and no job will add them."""
+        scores = await reader.gather(("ZSCORE", entry.index_key, entry.member) for entry in entries)
         absent = [entry for entry, score in zip(entries, scores, strict=True) if score is None]
         if absent and cap is not None:
             sizes = await reader.gather(("ZCARD", entry.index_key) for entry in absent)
@@ -205,8 +200,10 @@ class PostIndexChecks:
                 for entry, size, lowest in zip(absent, sizes, oldest, strict=True)
                 if not was_pushed_out(entry.post.id, size, lowest, cap)
             ]
-        jobs = await reader.pending_jobs() if absent else None
-        return [entry for entry in absent if jobs is not None and entry.post.id not in jobs.posts]
+        if not absent:
+            return []
+        jobs = await reader.pending_jobs()
+        return [entry.discrepancy for entry in absent if entry.post.id not in jobs.posts]
 
     async def _list_boost(self, boost: Post, original: PostId) -> None:
         try:
