@@ -81,7 +81,7 @@ class Meter:
 
     def count_post(self, author_id: int) -> None:
         self.count(POSTS)
-        self.count_ranked(ACCOUNTS_BY_POSTS, author_id)
+        self._count_ranked(ACCOUNTS_BY_POSTS, author_id)
 
     def count_deliveries(self, entries: int, latency_ms: int) -> None:
         """Count `entries` that were added to timelines `latency_ms` after the post's id was made."""
@@ -97,7 +97,7 @@ class Meter:
         if status >= 500:
             self.count(ERRORS, str(status))
         if account_id is not None:
-            self.count_ranked(ACCOUNTS_BY_REQUESTS, account_id)
+            self._count_ranked(ACCOUNTS_BY_REQUESTS, account_id)
             self._mark_seen(account_id)
 
     def count_view(self, entity: Entity) -> None:
@@ -121,7 +121,7 @@ class Meter:
         self._count_series(durations.metric, durations.bucket_name(ms), amount)
         durations.histogram.observe(ms / 1000)
 
-    def count_ranked(self, metric: RankedMetric, account_id: int) -> None:
+    def _count_ranked(self, metric: RankedMetric, account_id: int) -> None:
         """Add 1 to the score of an account."""
         scores = self._scores[metric, self._clock.now_ms() // MINUTE_MS]
         if account_id in scores or self._has_room(scores):

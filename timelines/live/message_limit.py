@@ -1,6 +1,7 @@
 """How many messages a client may send: the SOCKET rule of its account, or of its address without an account."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum
 
 from socialsite.ids import TimeSource
@@ -17,36 +18,29 @@ class MessageDecision(Enum):
     FLOOD = "flood"
 
 
+@dataclass(slots=True, eq=False)
 class MessageLimit:
     """The rule of one socket. The store counts all sockets of an account; a flood is detected in memory."""
 
-    def __init__(
-        self,
-        limits: RateLimiter,
-        rule: Rule,
-        identifier: Identifier,
-        clock: TimeSource,
-        on_refused: Callable[[str], None] = lambda rule: None,
-    ) -> None:
-        self._limits = limits
-        self._rule = rule
-        self._identifier = identifier
-        self._clock = clock
-        self._on_refused = on_refused
-        self._current_minute = 0
-        self._messages_this_minute = 0
-        self._refused_until_ms = 0
-        self._backoff_until_ms = 0
+    limiter: RateLimiter
+    rule: Rule
+    identifier: Identifier
+    clock: TimeSource
+    on_refused: Callable[[str], None] = lambda rule: None
+    _current_minute: int = field(default=0, init=False)
+    _messages_this_minute: int = field(default=0, init=False)
+    _refused_until_ms: int = field(default=0, init=False)
+    _backoff_until_ms: int = field(default=0, init=False)
 
     async def count_message(self) -> MessageDecision:
         """Count one message. Returns FLOOD after more than twice the limit within a minute."""
         decision = await self._decide()
         if decision is not MessageDecision.GRANTED:
-            self._on_refused(self._rule.name)
+            self.on_refused(self.rule.name)
         return decision
 
     async def _decide(self) -> MessageDecision:
-        limit, now_ms = self._rule.limit, self._clock.now_ms()
+        limit, now_ms = self.rule.limit, self.clock.now_ms()
         if limit is None:
             return MessageDecision.GRANTED
         if self._current_minute != now_ms // MINUTE_MS:
@@ -60,7 +54,7 @@ class MessageLimit:
 
     async def _hit(self, now_ms: int) -> MessageDecision:
         try:
-            decision = await self._limits.hit(self._identifier, [self._rule], now_ms)
+            decision = await self.limiter.hit(self.identifier, [self.rule], now_ms)
         except StoreError:
             self._backoff_until_ms = now_ms + STORE_BACKOFF_MS
             return MessageDecision.GRANTED

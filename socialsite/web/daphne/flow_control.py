@@ -55,6 +55,18 @@ class DaphneSocketWriter:
     The methods in camelCase are Twisted's IPushProducer; the transport calls them.
     """
 
+    __slots__ = (
+        "_abort_timer",
+        "_flow_gate",
+        "_is_plain",
+        "_loop",
+        "_protocol",
+        "_queue",
+        "_stall_timer",
+        "_transport",
+        "is_closed",
+    )
+
     def __init__(self, protocol: Any) -> None:
         self._protocol = protocol
         self._transport: Transport = protocol.transport
