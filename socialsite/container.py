@@ -24,6 +24,7 @@ from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.rate_limit import RateLimiter, Rule
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
+from socialsite.web.cache import get_or_compute
 from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.archive.service import ArchivingService
@@ -469,6 +470,7 @@ class Services:
             public=at.public,
             posts=at.posts,
             clock=self.clock,
+            cache=get_or_compute,
         )
 
     @cached_property

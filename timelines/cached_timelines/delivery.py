@@ -98,7 +98,7 @@ class TimelinePusher:
         await self.invalidate(wrong_type)  # a key of the wrong type must not fail the whole batch again and again
 
     def _too_long(self, owners: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
-        """Return the owners whose timelines are too long."""
+        """Return the owners of timelines that are too long."""
         max_lengths, least = self._max_lengths, self._spec.max_length(0)
         if max(lengths) <= least:
             return []
@@ -137,7 +137,7 @@ def require_length(reply: Reply) -> int:
 
 
 def _owners_with_error(error: type[StoreError], owners: Sequence[bytes], lengths: Sequence[Reply]) -> list[int]:
-    """Return the owners whose reply is an error of this class."""
+    """Return the owners with a reply that is an error of this class."""
     return [int(owner) for owner, length in zip(owners, lengths, strict=True) if isinstance(length, error)]
 
 

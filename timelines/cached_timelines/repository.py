@@ -2,12 +2,12 @@
 
 This module, delivery.py and their scripts follow these rules, so that a timeline is exact:
 
-- The last element is the floor, "-f": the list has every post of the timeline with id > f. Below the floor nothing is
-  known, and readers take older entries from the author feeds.
+- The last element is the floor, "-f": the list has every post of the timeline with id > f. Ids below the floor are
+  missing, and readers take older entries from the author feeds.
 - A push is LPUSHX: it has no effect on an absent timeline, and never creates one.
-- An id that is older than LATE_MS at delivery is inserted in order instead. A push whose reply comes late, or not at
-  all, deletes the timelines it went to. Thus ids are sorted, except within MAX_DISORDER_MS of id time.
-- A build has a token. Whoever invalidates the timeline deletes the token, and the build is aborted.
+- An id that is older than LATE_MS at delivery is inserted in order instead. A push with a late or missing reply deletes
+  the timelines it went to. Thus ids are sorted, except within MAX_DISORDER_MS of id time.
+- A build has a token. Invalidating the timeline deletes the token and so aborts the build.
 """
 
 import secrets

@@ -1,6 +1,6 @@
 """Rebuilds caches from their sources on an operator's command: homes, list timelines, public timeline, hashtags.
 
-Normal operation does not need it, because a reader rebuilds an absent timeline. It is for caches that are lost, or
+Normal operation does not need it, because a reader rebuilds an absent timeline. Use it for caches that are lost, or
 that an import, a restore or a repaired fault has left outdated.
 """
 
@@ -87,7 +87,7 @@ class RebuildService:
     async def rebuild_tags(self, account_id: AccountId) -> int:
         """Add the account's posts to the timelines of their hashtags. Return the number of entries.
 
-        Nothing is removed: readers do not see entries that should not be there.
+        It removes no entries: readers do not see wrong ones.
         """
         entries, edge = 0, ABOVE_ALL_IDS
         while ids := await self.profiles.read(account_id, edge, POSTS_PER_BATCH, upward=False):
@@ -99,7 +99,7 @@ class RebuildService:
     async def rebuild_search(self, account_id: AccountId) -> int:
         """Add the account's name and posts to the search index. Return the number of posts.
 
-        Nothing is removed: readers do not see entries that should not be there.
+        It removes no entries: readers do not see wrong ones.
         """
         count, edge = 0, ABOVE_ALL_IDS
         await self.indexing.update_names([account_id])

@@ -32,7 +32,7 @@ def slice_is_over(until: float) -> bool:
 
 
 async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float) -> PassPage[Id]:
-    """Deliver `page` and the pages behind it until the clock of the loop shows `until`. Return the last one.
+    """Deliver `page` and the following pages until the clock of the loop shows `until`. Return the last one.
 
     Raises the errors of reading and delivering, after all tasks have ended.
     """

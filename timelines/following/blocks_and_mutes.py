@@ -59,10 +59,10 @@ class BlocksAndMutesService:
     # Changing
 
     async def block(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
-        """Block an account: neither sees, follows or asks to follow the other. Return whether the block is new.
+        """Block an account: neither sees or may follow the other. Return whether the block is new.
 
         The block is written first: a concurrent follow either finds it when it checks again, or its edge is
-        removed here. Repeating the call repairs what a crash left.
+        removed here. Repeating the call completes a change after a crash.
         """
         await self._check(account_id, other_id, now_ms, BLOCKS)
         async with invalidate_around(self.homes, account_id, other_id):

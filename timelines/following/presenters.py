@@ -15,8 +15,8 @@ async def accounts_with_follow_state(request: SiteRequest, accounts: list[Accoun
     if me is not None:
         ids = [AccountId(account.id) for account in accounts]
         followed = await request.services[FollowingService].followed_among(me, ids)
-        asked = [AccountId(account.id) for account in accounts if account.is_private]
-        requested = await request.services[FollowRequestService].requested_among(me, asked) - followed
+        private_ids = [AccountId(account.id) for account in accounts if account.is_private]
+        requested = await request.services[FollowRequestService].requested_among(me, private_ids) - followed
     return [
         {
             **author_json(account),

@@ -1,4 +1,4 @@
-"""Following and unfollowing: who may follow whom, and pages of followers."""
+"""Following and unfollowing: the rules, and pages of followers."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
 """Follow suggestions: accounts followed by the accounts that a viewer follows, then recent public authors."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from socialsite.ids import AccountId, TimeSource
 from socialsite.store import Store
@@ -20,6 +21,17 @@ RECENT_FOLLOWS, FOLLOWED_BY_EACH = 30, 50
 MAX_CANDIDATES = 100
 RECENT_PUBLIC_POSTS = 100
 KNOWN_FOLLOWERS_SHOWN = 3
+RECENT_AUTHORS_TTL_S = 30
+
+Value = TypeVar("Value")
+
+
+class SharedCache(Protocol):
+    """socialsite.web.cache.get_or_compute."""
+
+    async def __call__(
+        self, key: str, value_type: type[Value], ttl_s: float, compute: Callable[[], Awaitable[Value]]
+    ) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +44,7 @@ class Suggestion:
 
 @dataclass(kw_only=True, slots=True)
 class FollowSuggestionService:
-    """Suggestions leave out accounts that the viewer follows, asked to follow, blocks or mutes, and their blockers."""
+    """Suggestions leave out accounts that the viewer follows, has requested, blocks or mutes, and blockers."""
 
     store: Store
     follows: Follows
@@ -41,6 +53,7 @@ class FollowSuggestionService:
     public: PublicTimelineRepository
     posts: PostRepository
     clock: TimeSource
+    cache: SharedCache
 
     async def suggestions(self, viewer_id: AccountId, limit: int) -> list[Suggestion]:
         """Return accounts with the most known followers first."""
@@ -54,11 +67,15 @@ class FollowSuggestionService:
         ranked = sorted(counts, key=lambda id: (-counts[id], id))[:MAX_CANDIDATES]
         suggested = await self._filter(viewer_id, ranked)
         if len(suggested) < limit:
-            recent = [id for id in await self._recent_authors() if id not in known_followers]
+            recent = [AccountId(id) for id in await self._cached_recent_authors() if id not in known_followers]
             suggested += await self._filter(viewer_id, recent)
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
-    async def _recent_authors(self) -> list[AccountId]:
+    async def _cached_recent_authors(self) -> list[int]:
+        """Return the recent authors, which are the same for all viewers, from the cache."""
+        return await self.cache("recent-public-authors", list[int], RECENT_AUTHORS_TTL_S, self._recent_authors)
+
+    async def _recent_authors(self) -> list[int]:
         """Return the authors of the newest public posts, without repetitions."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, RECENT_PUBLIC_POSTS, upward=False)
         posts = await self.posts.find_many(post_ids)

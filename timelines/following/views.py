@@ -202,10 +202,10 @@ def _account_json(account: TemplateContext) -> TemplateContext:
 
 
 async def suggestions(request: SiteRequest) -> HttpResponseBase:
-    found = await request.services[FollowSuggestionService].suggestions(
+    suggested = await request.services[FollowSuggestionService].suggestions(
         require_viewer_id(request), parse_limit(request.GET)
     )
-    accounts = await load_suggested_accounts(request, found)
+    accounts = await load_suggested_accounts(request, suggested)
     if wants_json(request):
         return json_response({"accounts": accounts, "next": None})
     title = _("Who to follow")

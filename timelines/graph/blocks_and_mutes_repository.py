@@ -99,7 +99,7 @@ class BlocksAndMutes:
         return False
 
     async def _purge_sides(self, key: Key, other_side: AccountKey, account_id: AccountId, limit: int) -> bool:
-        """Remove the other side first, so that the next round finds what a crash leaves."""
+        """Remove the other side first, so that the next round finds the rest after a crash."""
         members: list[bytes] = await self._timelines[key].execute("ZRANGE", key, 0, limit - 1)
         if not members:
             return False
@@ -141,7 +141,7 @@ class BlocksAndMutes:
         return Read([("ZMSCORE", key, *others) for key in sides], parse, self._timelines)
 
     async def counts(self, account_id: AccountId, now_ms: int) -> tuple[int, int, int]:
-        """Return the numbers of blocks, of mutes that are not expired, and of accounts whose boosts are hidden."""
+        """Return the numbers of blocks, of mutes that are not expired, and of accounts with hidden boosts."""
         commands: list[Command] = [
             ("ZCARD", keys.blocks(account_id)),
             ("ZCOUNT", keys.mutes(account_id), f"({now_ms}", "+inf"),

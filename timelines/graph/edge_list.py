@@ -38,7 +38,7 @@ EdgeKey = Callable[[str, int], Key]
 
 
 class PartitionedIds(NamedTuple):
-    """Ids by the number of the partition that holds their edges with one owner.
+    """Ids by the number of the partition of their edges with one owner.
 
     Both sides of an owner are partitioned alike, so that one value serves both. `arguments`: for each partition
     the number, the encoded start of a ZMSCORE, and the encoded ids.
@@ -164,7 +164,7 @@ class EdgeList(Generic[Id]):
     async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> PassPage[Id]:
         """Read up to `limit` ids after `cursor`: by partition, time, id. The first pass begins with FIRST_PASS.
 
-        Two round trips: the rest of the cursor's partition with the sizes of the partitions behind it, then as
+        Two round trips: the rest of the cursor's partition with the sizes of the following partitions, then as
         many of these as the pass has room for. One id over the limit is read, to recognise the end. Only the
         score of the last id is read, because each score costs the server 0.3 us. The members of a partition and
         the last score are read at one moment; if they do not match because edges were added or removed, the next

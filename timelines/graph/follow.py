@@ -84,7 +84,7 @@ class KnownFollowers:
 
 @dataclass(frozen=True, slots=True)
 class FollowCursor:
-    """The last edge of a page. The next page begins strictly behind it, even if the edge was removed."""
+    """The last edge of a page. The next page begins strictly after this edge, even if it was removed."""
 
     at_ms: int
     account_id: AccountId

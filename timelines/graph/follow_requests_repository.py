@@ -54,9 +54,8 @@ class FollowRequests:
         """Read to which of `others` the account has sent a request."""
 
         def parse(replies: Sequence[Reply]) -> set[AccountId]:
-            return {
-                other for scores in replies for other, score in zip(others, scores, strict=True) if score is not None
-            }
+            pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
+            return {account_id for account_id, score in pairs if score is not None}
 
         commands = [("ZMSCORE", keys.sent_follow_requests(requester_id), *others)] if others else []
         return Read(commands, parse, self._timelines)

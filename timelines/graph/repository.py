@@ -1,6 +1,6 @@
 """The follow graph: pair edges follower -> followed in FOLLOW_PARTITIONS partitions. A source, not a cache.
 
-The repository knows edges and ids. FollowingService decides who may follow whom.
+The repository knows edges and ids. FollowingService decides which follows are allowed.
 """
 
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -133,8 +133,8 @@ class Follows:
     ) -> Awaitable[KnownFollowers]:
         """Read what the viewer shares with the account, with at most `limit` known followers, the newest first.
 
-        If `viewer_graph` is complete, one round trip looks up the followed accounts on both sides of the account;
-        it is sent at once. Otherwise three round trips intersect the lists when the result is awaited.
+        If `viewer_graph` is complete, one round trip looks up the followed accounts on both sides of the account; it
+        is sent before the result is awaited. Otherwise three round trips intersect the lists when it is awaited.
         """
         if not viewer_graph.is_complete:
             return LazyAwaitable(partial(self._intersect, viewer_id, account_id, viewer_graph.counts, limit))
@@ -151,8 +151,8 @@ class Follows:
         viewer = _CountedEdges(self._following, viewer_id, await self._following.count(viewer_id))
         followers = _CountedEdges(self._followers, account_id, counts.followers)
         following = _CountedEdges(self._following, account_id, counts.following)
-        known, both = await self._intersect_each(viewer, (followers, following))
-        return _newest_known(limit, known, both)
+        known_followers, both = await self._intersect_each(viewer, (followers, following))
+        return _newest_known(limit, known_followers, both)
 
     async def _intersect_each(
         self, one: "_CountedEdges", others: Sequence["_CountedEdges"]
@@ -170,11 +170,11 @@ class Follows:
         own_ids = results.pop() if larger else []
         times = dict(zip(smaller, results, strict=True))
         ids = {owner: one.edges.partition(owner, own_ids) for owner in {other.owner for other in larger}}
-        found = await self._store.read(
+        lookups = await self._store.read(
             *(one.edges.among(one.owner, times[other]) for other in smaller),
             *(other.edges.times_among_partitioned(other.owner, ids[other.owner]) for other in larger),
         )
-        shared = dict(zip((*smaller, *larger), found, strict=True))
+        shared = dict(zip((*smaller, *larger), lookups, strict=True))
         return [{id: times[other][id] for id in shared[other]} if other in times else shared[other] for other in others]
 
 

@@ -85,17 +85,17 @@ async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
         tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit
     )
     trends, place = await asyncio.gather(trends_panel(request), load_marker(request, "tags"))
-    shown = [hashtag_json(tag) for tag in tags]
+    hashtags = [hashtag_json(tag) for tag in tags]
     return respond(
         request,
         "timelines/tags.html",
         page=lambda: {
-            "tags": shown,
+            "tags": hashtags,
             "timeline": timeline_context(request, query, page, "tags", place),
             "trends_html": trends,
             "page_title": _("Hashtags"),
         },
-        data=lambda: {"tags": shown, **timeline_json(request, page)},
+        data=lambda: {"tags": hashtags, **timeline_json(request, page)},
     )
 
 

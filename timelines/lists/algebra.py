@@ -42,10 +42,10 @@ class ListExpression:
     @cached_property
     def leaves(self) -> tuple[ListId, ...]:
         """All lists with members of their own in the expression, without repetitions."""
-        found: dict[ListId, None] = {}
+        leaves: dict[ListId, None] = {}
         for part in self.parts:
-            found.update(dict.fromkeys(part.leaves if isinstance(part, ListExpression) else (part,)))
-        return tuple(found)
+            leaves.update(dict.fromkeys(part.leaves if isinstance(part, ListExpression) else (part,)))
+        return tuple(leaves)
 
     @cached_property
     def all_missing(self) -> tuple[ListId, ...]:
@@ -57,14 +57,16 @@ class ListExpression:
         """Return the members, given the members of each leaf."""
         return self._members(on, {})
 
-    def _members(self, on: Mapping[ListId, Iterable[AccountId]], known: dict[int, set[AccountId]]) -> set[AccountId]:
-        if id(self) not in known:
+    def _members(
+        self, on: Mapping[ListId, Iterable[AccountId]], sets_by_part: dict[int, set[AccountId]]
+    ) -> set[AccountId]:
+        if id(self) not in sets_by_part:
             sets = [
-                part._members(on, known) if isinstance(part, ListExpression) else set(on.get(part, ()))
+                part._members(on, sets_by_part) if isinstance(part, ListExpression) else set(on.get(part, ()))
                 for part in self.parts
             ]
-            known[id(self)] = combine_members(self.operation, sets)
-        return known[id(self)]
+            sets_by_part[id(self)] = combine_members(self.operation, sets)
+        return sets_by_part[id(self)]
 
 
 def combine_members(operation: Operation, sets: Sequence[set[AccountId]]) -> set[AccountId]:
@@ -111,8 +113,8 @@ def build_expression(
             )  # keeps its position: a difference from an absent first part is empty
         else:
             parts.append(build_expression(part, known, level + 1, built) if part.operation else part_id)
-    found = built[made.id, level] = ListExpression(made.operation, tuple(parts), tuple(missing))
-    return found
+    result = built[made.id, level] = ListExpression(made.operation, tuple(parts), tuple(missing))
+    return result
 
 
 def validate_parts(made: AccountList, known: Mapping[ListId, AccountList]) -> None:

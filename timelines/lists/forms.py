@@ -87,7 +87,7 @@ class ListForm:
 
 
 def _parse_parts(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
-    """Parse the ids of the parts; the first part comes first. Raises ListInvalid."""
+    """Parse the ids of the parts; in their order. Raises ListInvalid."""
     if "parts" in fields:
         texts = re.split(r"[\s,]+", fields["parts"].strip())
     elif "first" in fields:
@@ -96,7 +96,7 @@ def _parse_parts(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
     else:
         return None
     ids = [parse_id(text) for text in texts]
-    known = tuple(ListId(id) for id in ids if id is not None)
-    if len(known) < len(ids):
+    part_ids = tuple(ListId(id) for id in ids if id is not None)
+    if len(part_ids) < len(ids):
         raise ListInvalid({"parts": _("This list does not exist.")})
-    return known
+    return part_ids

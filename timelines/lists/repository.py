@@ -57,7 +57,7 @@ class Lists:
         return int(await self._timelines[index].execute("ZCARD", index))
 
     async def page(self, owner_id: AccountId, after: ListId | None, limit: int) -> ListPage:
-        """Return the oldest lists behind `after`. All lists behind it are read: an owner has few."""
+        """Return the oldest lists behind `after`. All of them are read: an owner has few."""
         stored = await self.find_many(await self.owned_ids(owner_id, after))
         lists = [each for each in stored if each is not None]
         return ListPage(tuple(lists[:limit]), lists[limit - 1].id if len(lists) > limit else None)

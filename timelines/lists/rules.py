@@ -1,4 +1,4 @@
-"""Which posts are on a list's timeline: whose posts, and which of their replies; for real and virtual lists.
+"""Which posts are on a list's timeline: the authors, and which of their replies; for real and virtual lists.
 
 A rule is read with each page, or live entry, that it decides about; it is never cached.
 """
@@ -112,7 +112,7 @@ class ListRule:
 
 
 def read_nobody(accounts: Collection[AccountId]) -> Read[set[AccountId]]:
-    """Return a read whose result is empty."""
+    """Return a read with an empty result."""
     return Read((), lambda _: set())
 
 

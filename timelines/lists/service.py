@@ -80,7 +80,7 @@ class ListService:
         operation: str | None = None,
         parts: Sequence[ListId] | None = None,
     ) -> AccountList:
-        """Change the settings that are not None. All pages show the change at once.
+        """Change the settings that are not None. All pages show the change immediately.
 
         Raises ListNotFound, ListTitleInvalid, ListInvalid.
         """

@@ -1,4 +1,4 @@
-"""The lists of the viewer: pages and actions. Nobody else sees them."""
+"""The lists of the viewer: pages and actions. Other accounts do not see them."""
 
 import asyncio
 from http import HTTPStatus

@@ -15,7 +15,7 @@ _NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
 class Marker:
     """`last_read_id`: the newest entry that was read, or NO_POST.
 
-    `scrolls`: the page loads older posts when the reader comes near its end.
+    `scrolls`: the page loads older posts near its end.
     """
 
     last_read_id: PostId = NO_POST

@@ -18,7 +18,7 @@ class MarkerService:
     markers: Markers
 
     def find(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[Marker]:
-        """Send the read at once, and return its result as an awaitable.
+        """Send the read, and return its result as an awaitable.
 
         For a visitor, or a timeline without a marker, the result has only the preference.
         """
@@ -31,5 +31,5 @@ class MarkerService:
         return await self.markers.move(account_id, timeline, post_id, back=back)
 
     async def set_scroll_preference(self, account_id: AccountId, *, scrolls: bool) -> None:
-        """Store whether pages load older posts when the reader comes near the end."""
+        """Store whether pages load older posts near their end."""
         await self.markers.set_scroll_preference(account_id, scrolls)

@@ -64,7 +64,7 @@ def track_nothing(entry: PendingNotification) -> AbstractAsyncContextManager[Non
 
 
 class PendingNotifications:
-    """The ZSET `jobs:{notices}:owed`: pending entry -> Unix ms."""
+    """The ZSET `keys.notifications_pending`: pending entry -> Unix ms."""
 
     def __init__(self, store: Store) -> None:
         self._jobs = store.component("jobs")

@@ -119,7 +119,7 @@ class Notifications:
 
 
 def unread_command(reader_id: AccountId, below: PostId | None = None) -> Command:
-    """Return the command whose reply `parse_unread` reads, for a round trip with other commands."""
+    """Return the command for `parse_unread`, for a round trip with other commands."""
     if below is None:
         return _first_unread_command(reader_id)
     return UNREAD.command(_script_keys(reader_id), [f"({below}", UNREAD_BATCH])

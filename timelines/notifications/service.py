@@ -127,7 +127,7 @@ class NotificationService:
     async def _interested_readers(
         self, kinds: Mapping[AccountId, NotificationKind], actor_id: AccountId
     ) -> list[AccountId]:
-        """Return the readers whose preferences allow a notification about this actor."""
+        """Return the readers with preferences that allow a notification about this actor."""
         preferences, followers, authors = await asyncio.gather(
             self.notifications.preferences(list(kinds)),
             self.follows.followers_among(actor_id, list(kinds)),
@@ -195,7 +195,7 @@ class NotificationService:
 
     @staticmethod
     def unread_command(viewer_id: AccountId) -> Command:
-        """Return the command whose reply `badge` reads, for a round trip with other commands."""
+        """Return the command for `badge`, for a round trip with other commands."""
         return unread_command(viewer_id)
 
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:

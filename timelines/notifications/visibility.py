@@ -74,7 +74,7 @@ class NotificationVisibility:
     async def _find_hidden_boosters(
         self, viewer_id: AccountId, notifications: Sequence[Notification], authors: Mapping[AccountId, Author]
     ) -> set[AccountId]:
-        """Return private boosters whom the viewer does not follow: a boost is a post of its booster."""
+        """Return private boosters that the viewer does not follow: a boost is a post of its booster."""
         boosters = {each.account_id for each in notifications if each.kind == "boost"}
         private = {id for id in boosters if id in authors and authors[id].private}
         return private - await self.follows.followed_among(viewer_id, private) if private else set()

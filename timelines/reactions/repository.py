@@ -3,7 +3,7 @@
 The set of the post is the source. One script changes the set together with the counts of the post, and refuses if the
 post does not exist. The index of the account lets a page read the reader's state with one lookup. It is written after
 the set and then compared with it, so that after concurrent requests of one account the last writer has seen the final
-set. Repeating an action repairs what a crash left.
+set. Repeating an action repairs its state after a crash.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,7 @@
 """Likes, boosts and bookmarks of a reader. An action on a boost applies to its original.
 
 An action requires that the reader may see the post; undoing it does not. Repeating an action has no effect and repairs
-what a crash left. Each action returns the original post with its current counts.
+its state after a crash. Each action returns the original post with its current counts.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -92,7 +92,7 @@ class ReactionsService:
         return await self._load_visible(original.id, account_id)
 
     async def bookmark(self, *, account_id: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
-        """Bookmark a post; nobody is notified. Raises PostNotFound and StoreFull."""
+        """Bookmark a post, without a notification. Raises PostNotFound and StoreFull."""
         original = (await self._load_visible(post_id, account_id)).post
         await self.check_room()
         await self.bookmark_repository.add(account_id, original.id, now_ms)
@@ -171,10 +171,10 @@ class ReactionsService:
 
     async def _load_visible(self, post_id: PostId, viewer_id: AccountId | None) -> HydratedPost:
         """Return the original post as the viewer sees it. Raises PostNotFound if the viewer may not see it."""
-        found = await self.pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
-        if not found:
+        entries = await self.pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
+        if not entries:
             raise PostNotFound
-        return found[0].shown
+        return entries[0].shown
 
     async def _load_original(self, post_id: PostId) -> Post:
         """Return the original post without a check of visibility, to undo an action. Raises PostNotFound."""
