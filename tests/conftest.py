@@ -1,6 +1,6 @@
-"""Fixtures for everybody: real Redis servers, one set a test process, emptied before each test.
+"""Fixtures for all tests: real Redis servers, one set per test process, emptied before each test.
 
-`pytest --topology=NAME` (or TEST_TOPOLOGY) says how they stand; `make contract` runs the suite on all.
+`pytest --topology=NAME` (or TEST_TOPOLOGY) selects their topology; `make contract` runs the suite on all topologies.
 """
 
 import os
@@ -23,7 +23,7 @@ from tests.support.world import World
 
 pytest_plugins = ["tests.plugins.no_skips"]
 
-# An example takes 0.2 s where others keep the machine busy.
+# An example takes up to 0.2 s on a busy machine.
 settings.register_profile("unhurried", parent=settings(), deadline=None)
 settings.load_profile("unhurried")
 
@@ -38,23 +38,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On another topology only what stands on it: the rest brings its own servers and has run on "single"."""
+    """Deselect tests without `deployment` on other topologies: they start their own servers and ran on "single"."""
     if config.getoption("--topology") == "single":
         return
-    standing = [item for item in items if "deployment" in getattr(item, "fixturenames", ())]
-    config.hook.pytest_deselected(items=[item for item in items if item not in standing])
-    items[:] = standing
+    topology_items = [item for item in items if "deployment" in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=[item for item in items if item not in topology_items])
+    items[:] = topology_items
 
 
 @pytest.fixture(autouse=True)
 def empty_django_cache() -> None:
-    """The cache of this process outlives the store of a test."""
+    """Clear Django's cache: it outlives the store of a test."""
     cache.clear()
 
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
-    """A plain server, whatever the topology."""
+    """A plain server, for every topology."""
     server = RedisServer().start()
     yield server
     server.stop()
@@ -62,7 +62,7 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def redis_url(redis_server: RedisServer) -> str:
-    """URL of a plain server, empty."""
+    """The URL of an empty plain server."""
     with redis_server.client() as client:
         client.flushall()
         client.script_flush()
@@ -71,7 +71,7 @@ def redis_url(redis_server: RedisServer) -> str:
 
 @pytest.fixture(scope="session")
 def deployment(request: pytest.FixtureRequest) -> Iterator[Deployment]:
-    """The servers of the chosen topology; of "single", the plain server itself."""
+    """The servers of the selected topology; for "single", the plain server."""
     name = request.config.getoption("--topology")
     if name == "single":
         server = request.getfixturevalue("redis_server")
@@ -83,7 +83,7 @@ def deployment(request: pytest.FixtureRequest) -> Iterator[Deployment]:
 
 @pytest.fixture
 def redis_urls(deployment: Deployment) -> StoreUrls:
-    """URLs of the chosen topology, empty."""
+    """The URLs of the selected topology's servers, empty."""
     deployment.flush()
     return deployment.urls
 
@@ -97,18 +97,18 @@ async def store(redis_urls: StoreUrls) -> AsyncIterator[Store]:
 
 @pytest_asyncio.fixture
 async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
-    """All services over empty servers, with the clock of the server and no limits."""
+    """All services over empty servers, with the server's clock and no limits."""
     async with open_services(redis_urls, ServiceConfig()) as opened:
         yield opened
 
 
 @pytest.fixture
 def world(services: Services) -> World:
-    """People over these services, and a worker turned by hand."""
+    """Accounts over these services, and a worker that runs when a test calls it."""
     return World(services)
 
 
 @pytest.fixture
 def acts(services: Services) -> PersonReactions:
-    """What these people do to posts."""
+    """What these accounts do with posts."""
     return PersonReactions(services)

@@ -1,7 +1,7 @@
-"""Browsers on a whole site. One site and one Chromium for all tests of this folder in a process.
+"""Fixtures for browser tests: one site and one Chromium per process for all tests of this folder.
 
-Playwright's sync interface holds the thread's event loop, so it ends with the package: the async tests
-elsewhere find none running.
+Playwright's sync interface occupies the thread's event loop, so it is closed with the package. The async tests
+elsewhere then find no running loop.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from tests.support.site import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 
 SETTINGS = {
-    "TRUSTED_PROXIES": "127.0.0.1/32",  # so that each visitor has an address, and limits, of their own
+    "TRUSTED_PROXIES": "127.0.0.1/32",  # each visitor gets an address, and so rate limits, of their own
     "RATE_LIMIT_POST": "40/m",
     "RATE_LIMIT_FOLLOW": "20/m",
     "RATE_LIMIT_SIGNUP": "off",
@@ -29,12 +29,12 @@ OpenReader = Callable[..., BrowserPage]
 SignUpVisitor = Callable[[], HttpVisitor]
 visitor_numbers = itertools.count(1)
 PAGE_TIMEOUT_MS = 30_000
-"""For what is to come, on a machine that others keep busy: none of it is a claim of time."""
+"""Timeout of waits on a busy machine. It says nothing about the site's speed."""
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here bears the markers `browser` and `slow`."""
+    """Mark every test of this folder as `browser` and `slow`."""
     for item in items:
         if item.path.is_relative_to(BROWSER_TESTS_DIR):
             item.add_marker("browser")
@@ -60,7 +60,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def visitor(site: QuickstartSite) -> Iterator[SignUpVisitor]:
-    """`visitor()`: somebody newly signed up, with a handle nobody else has."""
+    """Return `visitor()`, which signs up a new account with a unique handle."""
     opened: list[HttpVisitor] = []
 
     def sign_up() -> HttpVisitor:
@@ -75,35 +75,38 @@ def visitor(site: QuickstartSite) -> Iterator[SignUpVisitor]:
 
 @pytest.fixture
 def own(visitor: SignUpVisitor) -> HttpVisitor:
-    """The one whose pages the test looks at."""
+    """The visitor whose pages the test opens."""
     return visitor()
 
 
 @pytest.fixture
 def friend(visitor: SignUpVisitor) -> HttpVisitor:
-    """Somebody else, whom nobody follows yet."""
+    """Another visitor, without followers."""
     return visitor()
 
 
 @pytest.fixture
 def reader(site: QuickstartSite, chromium: Browser) -> Iterator[OpenReader]:
-    """`reader()`: a page of its own browser context; `reader(visitor)`: signed in. None may complain."""
+    """Return `reader()`, which opens a page in a new browser context; `reader(visitor)` is signed in.
+
+    Fails the test if any of its pages logs a complaint.
+    """
     opened: list[BrowserPage] = []
-    told = len(site.lines)
+    lines_before = len(site.lines)
 
     def open_page(visitor: HttpVisitor | None = None, **options: Any) -> BrowserPage:
         headers = visitor.headers if visitor else {}
         usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
         context = chromium.new_context(**{**usual, **options})
         context.set_default_timeout(PAGE_TIMEOUT_MS)
-        found = BrowserPage(context.new_page(), site.url)
-        opened.append(found)
+        page = BrowserPage(context.new_page(), site.url)
+        opened.append(page)
         if visitor:
-            found.sign_in_as(visitor)
-        return found
+            page.sign_in_as(visitor)
+        return page
 
     yield open_page
-    print(site.printed_since(told))  # what the site said meanwhile, shown where the test fails
+    print(site.printed_since(lines_before))  # the site's output during the test, shown if the test fails
     complaints = [f"{one.page.url}: {text}" for one in opened for text in one.complaints]
     for one in opened:
         one.context.close()

@@ -1,6 +1,6 @@
-"""What several contract tests work with: people and repositories over `services`, and further servers.
+"""Fixtures for contract tests: accounts and repositories over `services`, and further servers.
 
-A PostgreSQL server runs once a test process, a Redis Cluster once a module, from the first test that asks.
+A PostgreSQL server is started once per test process, a Redis Cluster once per module, by the first test that uses it.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from timelines.graph.repository import Follows
 
 @pytest.fixture
 async def three(world: World) -> ThreePeople:
-    """Alice, Bob and Carol, who have nothing to do with each other."""
+    """Alice, Bob and Carol, who have no relations with each other."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     return alice, bob, carol
 
@@ -49,7 +49,7 @@ def people() -> FakeAccountDirectory:
 
 @pytest.fixture
 def here(redis_urls: StoreUrls, settings: Any) -> None:
-    """Commands of manage.py work on the servers of the test."""
+    """Let commands of manage.py use the servers of the test."""
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = redis_urls.default, redis_urls.component_urls
 
 
@@ -69,6 +69,6 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres(postgres_server: PostgresServer) -> PostgresServer:
-    """A server that runs and where nothing was ever archived."""
+    """A running server with an empty archive."""
     postgres_server.truncate()
     return postgres_server

@@ -1,4 +1,4 @@
-"""The files of deploy/, made to run here: other ports and paths, passwords and a certificate for today."""
+"""Run the files of deploy/ in tests, with other ports and paths, test passwords and a new certificate."""
 
 import os
 import shutil
@@ -17,46 +17,46 @@ PASSWORDS = {role: f"password-of-{role}" for role in ("web", "worker", "operator
 
 
 def program(name: str, package: str) -> str:
-    """Its path; skips, naming the Debian package, where it is not installed (in CI a skip fails)."""
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
-    if found is None:
+    """Return the program's path. Skips if it is not installed, and names the Debian package (in CI a skip fails)."""
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+    if path is None:
         pytest.skip(f"{name} is not installed: apt-get install {package}")
-    return found
+    return path
 
 
 def users_file(directory: Path) -> Path:
-    """users.acl as make-users writes it."""
-    chosen = {f"{role.upper()}_PASSWORD": password for role, password in PASSWORDS.items()}
-    made = subprocess.run(
+    """Write users.acl with make-users."""
+    passwords = {f"{role.upper()}_PASSWORD": password for role, password in PASSWORDS.items()}
+    result = subprocess.run(
         [str(DEPLOY / "redis/make-users")],
-        env={**os.environ, **chosen},
+        env={**os.environ, **passwords},
         check=True,
         capture_output=True,
         text=True,
     )
     file = directory / "users.acl"
-    file.write_text(made.stdout)
+    file.write_text(result.stdout)
     return file
 
 
 def certificate(directory: Path) -> tuple[Path, Path]:
-    key, made = directory / "privkey.pem", directory / "fullchain.pem"
+    key, certificate_path = directory / "privkey.pem", directory / "fullchain.pem"
     openssl = program("openssl", "openssl")
     subprocess.run(
         [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(made)],
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate_path)],
         check=True,
         capture_output=True,
     )  # fmt: skip
-    return key, made
+    return key, certificate_path
 
 
 def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without_tls: bool = False) -> Path:
-    """nginx.conf that includes our site on these ports; the limits of one address do not count here.
+    """Write an nginx.conf that includes the site on these ports, without limits per address.
 
-    `without_tls`: the site itself speaks plainly on port `tls`, for clients that trust no certificate.
+    `without_tls`: port `tls` speaks plain HTTP, for clients that trust no certificate.
     """
-    key, made = certificate(directory)
+    key, certificate_path = certificate(directory)
     text = (DEPLOY / "nginx/socialsite.conf").read_text()
     for ours, here in (
         ("server 127.0.0.1:8000", f"server 127.0.0.1:{upstream}"),
@@ -64,10 +64,10 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
         ("listen 443 ssl http2;", f"listen 127.0.0.1:{tls}{'' if without_tls else ' ssl http2'};"),
         ("    listen [::]:80;\n", ""),
         ("    listen [::]:443 ssl http2;\n", ""),
-        ("/etc/letsencrypt/live/social.example.org/fullchain.pem", str(made)),
+        ("/etc/letsencrypt/live/social.example.org/fullchain.pem", str(certificate_path)),
         ("/etc/letsencrypt/live/social.example.org/privkey.pem", str(key)),
         ("/var/lib/socialsite/static/", f"{BASE_DIR}/static/"),
-        ("Host $host;", "Host $http_host;"),  # on a port that no browser would leave out
+        ("Host $host;", "Host $http_host;"),  # browsers include a port that is not the default
         ("rate=30r/s", "rate=10000r/s"),
         ("socialsite_connections 100", "socialsite_connections 10000"),
     ):
@@ -90,8 +90,8 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
 def running_nginx(conf: Path, port: int) -> Iterator[None]:
     process = subprocess.Popen([program("nginx", "nginx-light"), "-c", str(conf)])
     try:
-        until = time.monotonic() + 10
-        while time.monotonic() < until:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
             assert process.poll() is None, (conf.parent / "error.log").read_text()
             with suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.5):
                 break

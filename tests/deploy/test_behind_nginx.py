@@ -1,4 +1,4 @@
-"""The site behind deploy/nginx: what comes through, what does not, a rolling restart that nobody notices."""
+"""The site behind deploy/nginx: what nginx forwards and refuses, and a rolling restart without failed requests."""
 
 import asyncio
 import ssl
@@ -31,7 +31,7 @@ class Front:
 
 @pytest.fixture
 async def front(redis_url, tmp_path) -> AsyncIterator[Front]:
-    """A daphne behind nginx with TLS, as operations.md says to set it up."""
+    """A daphne behind nginx with TLS, set up as in operations.md."""
     program("nginx", "nginx-light")
     plain, tls = free_ports(2)
     async with DaphneFleet(redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS="127.0.0.1") as fleet:
@@ -82,8 +82,8 @@ async def test_a_body_too_large_ends_at_nginx_and_one_slightly_too_large_gets_th
 
 
 async def test_the_address_is_what_nginx_saw_whatever_the_client_says(http):
-    """All of these count for one address: its limit of a minute bites, and no header helps."""
-    seen = set()
+    """All requests count for one address: its limit per minute applies, and no header avoids it."""
+    statuses = set()
     for number in range(40):
         await http.get("/accounts/login/")
         answer = await http.post(
@@ -98,8 +98,8 @@ async def test_the_address_is_what_nginx_saw_whatever_the_client_says(http):
                 "Forwarded": f"for=198.51.100.{number}",
             },
         )
-        seen.add(answer.status_code)
-    assert seen == {401, 429}
+        statuses.add(answer.status_code)
+    assert statuses == {401, 429}
 
 
 async def test_a_websocket_comes_through(front):
@@ -119,6 +119,6 @@ async def test_a_rolling_restart_behind_nginx_fails_no_request_and_every_socket_
         conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=port, without_tls=True)
         with running_nginx(conf, port):
             await restart_all_under_load(fleet, port, tmp_path)
-    said = (tmp_path / "error.log").read_text().splitlines()
-    # A socket that was told 1012 may be cut before its answer is read: its client has gone by then.
-    assert [line for line in said if "while proxying upgraded connection" not in line] == []
+    log_lines = (tmp_path / "error.log").read_text().splitlines()
+    # A socket that was closed with 1012 may be cut before its reply is read: its client has disconnected by then.
+    assert [line for line in log_lines if "while proxying upgraded connection" not in line] == []

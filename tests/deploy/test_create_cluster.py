@@ -1,4 +1,4 @@
-"""deploy/redis/create-cluster.sh forms a cluster of running servers; the site lives on the URL it tells."""
+"""deploy/redis/create-cluster.sh forms a cluster of running servers; the site runs on the URL that it prints."""
 
 import subprocess
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ def _answers(member: ClusterMember) -> bool:
 async def test_three_servers_become_a_cluster(members):
     program("redis-cli", "redis-tools")
     wait_until(lambda: all(_answers(member) for member in members))
-    made = subprocess.run(
+    result = subprocess.run(
         [str(DEPLOY / "redis/create-cluster.sh"), *(member.address for member in members)],
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert made.returncode == 0, made.stdout + made.stderr
-    name, _, url = made.stdout.splitlines()[-1].partition("=")
+    assert result.returncode == 0, result.stdout + result.stderr
+    name, _, url = result.stdout.splitlines()[-1].partition("=")
     assert name == "REDIS_URL"
     store = await open_store(url)
     key = Key("posts", tag="7", name="post")
@@ -52,6 +52,6 @@ async def test_three_servers_become_a_cluster(members):
 
 def test_too_few_servers_are_told_how_it_is_used():
     script = str(DEPLOY / "redis/create-cluster.sh")
-    told = subprocess.run([script, "10.0.0.1:1"], capture_output=True, text=True)
-    assert told.returncode == 2
-    assert "six running servers" in told.stderr
+    result = subprocess.run([script, "10.0.0.1:1"], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert "six running servers" in result.stderr

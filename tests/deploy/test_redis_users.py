@@ -1,4 +1,4 @@
-"""The site on a real Redis with the redis.conf and users of deploy/: each role can do its work, no more."""
+"""The site on a real Redis with the redis.conf and users of deploy/: each role has only the rights it needs."""
 
 import asyncio
 import os
@@ -26,14 +26,14 @@ FORBIDDEN = (
     "MIGRATE 127.0.0.1 1 k 0 1", "FUNCTION FLUSH", "CLUSTER RESET", "BGREWRITEAOF",
 )  # fmt: skip
 FOR_PEOPLE = ("BGREWRITEAOF", "CLIENT KILL TYPE normal")
-"""What the operator may do and the processes may not."""
+"""Commands that the operator may run and the processes may not."""
 
 
 class Server:
-    """redis-server with the conf of deploy/; `log()` is what was denied."""
+    """A redis-server with the configuration of deploy/. `denied()` returns the refused commands."""
 
     def __init__(self, directory: Path) -> None:
-        self.home = Path(tempfile.mkdtemp(prefix="deploy-redis-"))  # short: a socket's path ends at 100 bytes
+        self.home = Path(tempfile.mkdtemp(prefix="deploy-redis-"))  # short: a socket's path is at most 100 bytes
         self.socket = self.home / "redis.sock"
         users = users_file(directory)
         self.process = subprocess.Popen(
@@ -62,9 +62,9 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator[Server]:
-    one = Server(tmp_path_factory.mktemp("redis"))
-    yield one
-    one.stop()
+    running = Server(tmp_path_factory.mktemp("redis"))
+    yield running
+    running.stop()
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def a_day(server: Server, origin: str, directory: Path) -> None:
         alice.sign_up(), bob.sign_up()
         bob.follows("alice")
         post = alice.publishes("hello #world")
-        worked = command(server, "worker", "syndicate", "--once")
-        assert worked.returncode == 0, worked.stderr
+        worker_result = command(server, "worker", "syndicate", "--once")
+        assert worker_result.returncode == 0, worker_result.stderr
         assert [each["id"] for each in bob.timeline("/")] == [post["id"]]
         for path in ("/public/", "/@alice/", "/@alice/followers/", "/tags/world/", "/lists/"):
             bob.get(path)
@@ -118,8 +118,8 @@ def a_day(server: Server, origin: str, directory: Path) -> None:
         ("rebuild_timelines", "--all"),
         ("check", "--tag", "redis", "--fail-level", "WARNING"),
     ):
-        done = command(server, "operator", *arguments)
-        assert done.returncode == 0, f"{arguments}: {done.stdout[-500:]}{done.stderr[-1500:]}"
+        result = command(server, "operator", *arguments)
+        assert result.returncode == 0, f"{arguments}: {result.stdout[-500:]}{result.stderr[-1500:]}"
 
 
 async def test_live_updates_travel_with_these_rights(server, fleet):
@@ -146,7 +146,7 @@ def test_no_role_may_empty_stop_or_reconfigure_the_server(server, role):
                 client.execute_command(*line.split())
         client.execute_command("PING")
     with server.client("operator") as client:
-        assert client.acl_log(count=100)  # and it was written down
+        assert client.acl_log(count=100)  # the refusal was logged
 
 
 @pytest.mark.parametrize("role", ["web", "worker"])
@@ -165,7 +165,7 @@ def test_nobody_comes_in_without_a_name(server):
 
 def test_the_conf_keeps_what_it_promises(server):
     with server.client("operator") as client:
-        promised = {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}
-        assert {name: client.config_get(name)[name] for name in promised} == promised
+        expected = {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}
+        assert {name: client.config_get(name)[name] for name in expected} == expected
         client.hset("accounts:{1}:account", mapping={"handle": "alice", "bio": "b" * 1_000})
         assert client.object("ENCODING", "accounts:{1}:account") == b"listpack"

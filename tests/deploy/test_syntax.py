@@ -1,6 +1,6 @@
-"""Each file of deploy/ by the check of its own program.
+"""Check each file of deploy/ with its own program.
 
-No container engine runs here: the image is not built, Dockerfile and compose.yaml are held to rules below.
+No container engine runs here, so the image is not built: the tests below check Dockerfile and compose.yaml by rules.
 """
 
 import json
@@ -19,12 +19,12 @@ from tests.support.ports import free_ports
 
 UNITS = sorted((DEPLOY / "systemd").iterdir())
 EXPOSURE_MAX = 2.0
-"""systemd-analyze security: 0 is closed, 10 is open."""
+"""Limit of systemd-analyze security: 0 is closed, 10 is open."""
 
 
 @pytest.fixture
 def units(tmp_path):
-    """The units as systemd would find them, each template with an instance, the project where it is."""
+    """Copy the units as systemd would find them: an instance of each template, with this project's path."""
     for unit in UNITS:
         text = unit.read_text().replace("/opt/socialsite/.venv", sys.prefix)
         name = unit.name.replace("@.service", "@1.service")
@@ -34,20 +34,20 @@ def units(tmp_path):
 
 def test_systemd_reads_every_unit(units):
     names = sorted(str(unit) for unit in units.iterdir())
-    found = subprocess.run(
+    result = subprocess.run(
         [program("systemd-analyze", "systemd"), "verify", "--man=no", *names], capture_output=True, text=True
     )
-    assert (found.returncode, found.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["socialsite-web@1.service", "socialsite-worker@1.service"])
 def test_a_broken_process_can_do_little_harm(units, name):
-    found = subprocess.run(
+    result = subprocess.run(
         [program("systemd-analyze", "systemd"), "security", "--offline=true", "--no-pager",
          f"--threshold={EXPOSURE_MAX * 10:.0f}", str(units / name)],
         capture_output=True, text=True,
     )  # fmt: skip
-    assert found.returncode == 0, found.stdout[-500:] + found.stderr
+    assert result.returncode == 0, result.stdout[-500:] + result.stderr
 
 
 def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
@@ -59,10 +59,10 @@ def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
 def test_nginx_reads_its_site(tmp_path):
     upstream, plain, tls = free_ports(3)
     conf = nginx_files(tmp_path, upstream=upstream, plain=plain, tls=tls)
-    found = subprocess.run(
+    result = subprocess.run(
         [program("nginx", "nginx-light"), "-t", "-q", "-c", str(conf)], capture_output=True, text=True
     )
-    assert (found.returncode, found.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_the_users_of_redis_have_no_default_and_no_known_password(tmp_path):
@@ -109,19 +109,19 @@ def test_the_image_runs_as_nobody_in_particular_from_pinned_parts():
 
 @pytest.mark.parametrize("extra", ["", "requirements-postgres.txt"])
 def test_the_image_takes_what_an_archive_in_postgresql_needs_where_it_is_asked_to(tmp_path, extra):
-    """The line that installs, run by a shell against a pip that only says what it was told."""
+    """A shell runs the install line against a fake pip that prints its arguments."""
     (line,) = (rest for name, rest in _instructions() if name == "RUN" and "--require-hashes" in rest)
     lines = _instructions()
     assert ("ARG", 'EXTRA_REQUIREMENTS=""') in lines[: lines.index(("RUN", line))]
     pip = tmp_path / "pip"
     pip.write_text('#!/bin/sh\necho "$@"\n')
     pip.chmod(0o755)
-    said = subprocess.run(
+    pip_arguments = subprocess.run(
         ["sh", "-c", line.replace("/opt/venv/bin/pip", str(pip))],
         env={"EXTRA_REQUIREMENTS": extra, "PATH": "/usr/bin:/bin"},
         capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
-    files = [Path(word).name for word in said if word.endswith(".txt")]
+    files = [Path(word).name for word in pip_arguments if word.endswith(".txt")]
     assert files == (["requirements.txt", extra] if extra else ["requirements.txt"])
     assert all((BASE_DIR / name).exists() for name in files)
 
@@ -146,12 +146,12 @@ def test_compose_names_services_that_are_bounded_and_checked():
 
 
 def test_prometheus_and_grafana_name_only_metrics_that_exist():
-    """By the names in the code; tests/web/operations/test_metrics.py scrapes them from a running site."""
+    """The names come from the code; tests/web/operations/test_metrics.py scrapes them from a running site."""
     code = "".join(file.read_text() for file in (BASE_DIR / "socialsite").glob("metrics*.py"))
-    told = set(re.findall(r'"(socialsite_[a-z_]+)"', code))
+    metric_names = set(re.findall(r'"(socialsite_[a-z_]+)"', code))
     for file in (DEPLOY / "grafana/socialsite.json", DEPLOY / "socialsite.rules.yml"):
         for name in re.findall(r"socialsite_[a-z_]+", file.read_text()):
-            assert re.sub("_(total|bucket|count|sum)$", "", name) in told, f"{file.name}: {name}"
+            assert re.sub("_(total|bucket|count|sum)$", "", name) in metric_names, f"{file.name}: {name}"
 
 
 def test_the_dashboard_has_one_place_and_a_query_for_each_panel():

@@ -1,4 +1,4 @@
-"""Everything here bears the marker `faults`: `make faults` runs it alone, `make test` among the rest."""
+"""Mark every test of this folder as `faults`: `make faults` runs only these, `make test` all tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RedisServer]:
-    """One for the tests of a file that need no other kind."""
+    """A plain server, shared by the tests of a file."""
     started = RedisServer().start()
     yield started
     started.stop()

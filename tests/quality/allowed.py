@@ -1,7 +1,7 @@
-"""What may keep a loop's thread waiting, each with its reason: the whole list.
+"""The complete list of calls that may block a loop's thread, each with its reason.
 
-A line allows a kind of call (by its beginning) below a function: the end of its file's name, or a folder, and
-its name ("": any of that file).
+An entry allows a kind of call (by its prefix) below a function. `file` is the end of a file's name or a folder;
+`function` is the function's name ("": any function of that file).
 """
 
 from collections.abc import Iterable
@@ -11,8 +11,6 @@ from types import CodeType
 
 @dataclass(frozen=True)
 class Allowed:
-    """One permission."""
-
     what: str
     file: str
     function: str
@@ -25,23 +23,23 @@ class Allowed:
 
 
 ALLOWED = (
-    # Python's own
+    # Python
     Allowed("", "threading.py", "start", "an executor's first use: the handshake with a thread that begins"),
     Allowed("Thread.join", "asyncio/base_events.py", "shutdown_default_executor",
             "the loop is closing, and the thread has said that it ends"),
     Allowed("", "<frozen importlib._bootstrap>", "_find_and_load", "an import at first use, once a process"),
     Allowed("a step", "traceback.py", "extract_stack", "debug mode notes where each future was made"),
     Allowed("open", "linecache.py", "updatecache", "sources for tracebacks: debug mode asks for each future"),
-    # kept after the first time
+    # cached after the first call
     Allowed("open", "django/template/loaders/filesystem.py", "get_contents", "a template, compiled and kept"),
     Allowed("", "django/template/backends/django.py", "get_package_libraries",
             "an engine made anew, where a test changes settings; the site makes its own at the start"),
     Allowed("open", "django/contrib/auth/password_validation.py", "__init__",
             "a list of words, kept; the site reads it at the start"),
     Allowed("open", "accounts/accounts/validation.py", "_load_reserved_handles", "a list of words beside the code, then kept"),
-    # memory, in truth
+    # in fact in memory
     Allowed("open", "socialsite/web/static_files.py", "__call__", "some kB of our own, held by the system"),
-    # nobody else is on that loop
+    # the loop serves no other task
     Allowed("", "socialsite/maintenance/backup_file.py", "", "commands with a loop of their own"),
     Allowed("", "timelines/importing/lines.py", "", "a command with a loop of its own"),
     Allowed("open", "socialsite/management/commands/repartition.py", "", "a command with a loop of its own"),

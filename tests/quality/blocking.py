@@ -1,8 +1,8 @@
-"""Finds calls that block the thread of a running event loop: sockets, files, sleeps, children, SQLite, locks.
+"""Find calls that block the thread of a running event loop: sockets, files, sleeps, children, SQLite, locks.
 
-For tests alone: `install()` wraps what can be wrapped and adds an audit hook for the rest, once a process.
-A call counts where the innermost frame of this project is the product's; what a test itself does between
-two steps of the product is its own affair. What the product may do is listed in tests/quality/allowed.py.
+For tests only: `install()` wraps functions once per process and adds an audit hook for the rest. A call counts if the
+innermost frame of this project belongs to the product; calls of a test between two steps of the product do not count.
+tests/quality/allowed.py lists the permitted calls.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ ROOT = f"{Path(__file__).resolve().parents[2]}/"
 PRODUCT = tuple(f"{ROOT}{name}" for name in ("socialsite/", "accounts/", "timelines/", "manage.py"))
 OTHERS = tuple(f"{ROOT}{name}/" for name in ("tests", "benchmarks"))
 WATCHERS = (__file__, str(Path(__file__).with_name("slow_steps.py")))
-"""In every stack, and nobody's."""
+"""Files that are in every stack and are ignored."""
 IN_MEMORY = ("/proc/", "/dev/null", "/dev/urandom")
-"""Files that no disk stands behind: the kernel answers at once."""
+"""Files without a disk: the kernel answers immediately."""
 AUDITED = (
     "fcntl.flock", "fcntl.lockf", "glob.glob", "open", "os.listdir", "os.mkdir", "os.remove", "os.rename",
     "os.rmdir", "os.scandir", "os.system", "shutil.copyfile", "shutil.rmtree", "socket.getaddrinfo",
@@ -43,7 +43,7 @@ SQLITE_CALLS = ("execute", "executemany", "executescript", "commit", "rollback",
 
 @dataclass(frozen=True)
 class Offence:
-    """Something that kept a loop waiting, and from where."""
+    """A blocking call and its stack."""
 
     what: str
     stack: str
@@ -57,14 +57,14 @@ _watching = False
 
 
 def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
-    """Innermost first."""
+    """Yield the frames, innermost first."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def is_products(frame: FrameType | None) -> bool:
-    """Whether the innermost frame of the project is the product's; a library's own callback is, too."""
+    """Return whether the innermost frame of the project is the product's; a library's own callback also counts."""
     for each in frames_from(frame):
         name = each.f_code.co_filename
         if name in WATCHERS:
@@ -77,19 +77,19 @@ def is_products(frame: FrameType | None) -> bool:
 
 
 def note(what: str, frame: FrameType | None) -> None:
-    """Keep an offence of the product's that nobody allowed."""
+    """Record an offence of the product that is not allowed."""
     if not is_products(frame) or is_allowed(what, _places(frame)):
         return
-    watch(False)  # telling of it reads source files
+    watch(False)  # formatting the stack reads source files
     OFFENCES.append(Offence(what, told(frame)))
     watch(True)
 
 
 def told(frame: FrameType | None) -> str:
-    """The innermost frames and the project's own, as a traceback shows them."""
+    """Format the innermost frames and the project's own frames as a traceback."""
     stack = traceback.extract_stack(frame)
-    kept = [each for each in stack[:-4] if each.filename.startswith((*PRODUCT, *OTHERS))]
-    return "".join(traceback.format_list([*kept, *stack[-4:]]))
+    project_frames = [each for each in stack[:-4] if each.filename.startswith((*PRODUCT, *OTHERS))]
+    return "".join(traceback.format_list([*project_frames, *stack[-4:]]))
 
 
 def _places(frame: FrameType | None) -> list[CodeType]:
@@ -106,7 +106,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _is_memory(path: object = "", /) -> bool:
-    """A descriptor that is open already, or a file without a disk."""
+    """Return whether the path is an open descriptor or a file without a disk."""
     return isinstance(path, int) or str(path).startswith(IN_MEMORY)
 
 
@@ -123,7 +123,7 @@ def _waits_for(thread: threading.Thread, timeout: float | None = None) -> bool:
 
 
 def _wrap(owner: Any, name: str, blocks: Callable[..., bool] = _always) -> None:
-    """Let `owner.name` note its calls on a loop's thread; `blocks` looks at the arguments."""
+    """Make `owner.name` record its calls on a loop's thread; `blocks` decides by the arguments."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
@@ -136,7 +136,7 @@ def _wrap(owner: Any, name: str, blocks: Callable[..., bool] = _always) -> None:
 
 
 class WatchedSqlite(sqlite3.Connection):
-    """What `sqlite3.connect` makes: an own class, because the original's methods cannot be replaced."""
+    """The class that `sqlite3.connect` creates. It is needed because the original's methods cannot be replaced."""
 
 
 def _may_block(sock: socket.socket, *_: object, **_kwargs: object) -> bool:
@@ -145,7 +145,7 @@ def _may_block(sock: socket.socket, *_: object, **_kwargs: object) -> bool:
 
 @functools.cache
 def install() -> None:
-    """Wrap and hook, once: an audit hook cannot be taken out again, `watch(False)` silences it."""
+    """Install the wrappers and the hook once. An audit hook cannot be removed; `watch(False)` disables it."""
     sys.addaudithook(_audit)
     _wrap(time, "sleep")
     for name in SOCKET_CALLS:
@@ -162,6 +162,6 @@ def install() -> None:
 
 
 def watch(on: bool) -> None:
-    """Begin or end to look."""
+    """Enable or disable the detection."""
     global _watching
     _watching = on

@@ -1,4 +1,4 @@
-"""Write the results of `make coverage` into docs/reference/quality.md; `--missing PREFIX` lists the rest."""
+"""Write the results of `make coverage` into docs/reference/quality.md; `--missing PREFIX` lists the uncovered code."""
 
 import argparse
 import io
@@ -20,25 +20,25 @@ COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
 
 
 def measured(data_file: str | None) -> dict[str, Any]:
-    """{file: what coverage tells of it}."""
-    found = Coverage(data_file=data_file) if data_file else Coverage()
-    found.load()
+    """Return {file: its coverage data}."""
+    coverage = Coverage(data_file=data_file) if data_file else Coverage()
+    coverage.load()
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        found.json_report(outfile=file.name, ignore_errors=True)
+        coverage.json_report(outfile=file.name, ignore_errors=True)
         files: dict[str, Any] = json.loads(Path(file.name).read_text())["files"]
     return files
 
 
 def package_of(path: str) -> str:
-    """The folder, at most two deep."""
+    """Return the folder of a path, at most two levels deep."""
     return "/".join(Path(path).parts[:-1][:2]) or "."
 
 
 def table(files: dict[str, Any]) -> str:
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for path, told in files.items():
+    for path, report in files.items():
         for name in (package_of(path), "**all**"):
-            counts[name] = [sum(pair) for pair in zip(counts[name], of(told["summary"]), strict=True)]
+            counts[name] = [sum(pair) for pair in zip(counts[name], of(report["summary"]), strict=True)]
     out = io.StringIO(HEAD)
     out.seek(0, io.SEEK_END)
     for name, (lines, run, branches, taken) in sorted(counts.items()):
@@ -55,7 +55,7 @@ def share(part: int, whole: int) -> str:
 
 
 def missing(files: dict[str, Any], prefix: str) -> str:
-    """Lines and branches that nothing ran."""
+    """Return the lines and branches that no test runs."""
     return "\n".join(
         f"{path}: lines {told['missing_lines']}, branches {told['missing_branches']}"
         for path, told in sorted(files.items())
@@ -72,8 +72,8 @@ def main() -> None:
     if options.missing is not None:
         print(missing(files, options.missing))
         return
-    written = PLACE.sub(lambda found: f"{found[1]}{table(files)}{found[2]}", DOCUMENT.read_text())
-    DOCUMENT.write_text(written)
+    text = PLACE.sub(lambda found: f"{found[1]}{table(files)}{found[2]}", DOCUMENT.read_text())
+    DOCUMENT.write_text(text)
     print(table(files))
 
 

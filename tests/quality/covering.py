@@ -1,4 +1,4 @@
-"""Which tests run a line or a script, and how long they take: what `make coverage` left behind."""
+"""Look up which tests run a line or a script, and how long they take, in the files of `make coverage`."""
 
 import json
 from collections import Counter, defaultdict
@@ -11,12 +11,12 @@ from tests.quality.mutants import Mutant
 
 
 def named(context: str) -> str:
-    """pytest-cov adds the phase to the name of the test."""
+    """Return the test's name. pytest-cov appends the phase to it."""
     return context.split("|")[0]
 
 
 class Covering:
-    """The map from lines to tests, as it was when the coverage was taken."""
+    """The map from lines to tests at the time of the coverage run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -27,16 +27,16 @@ class Covering:
 
     @cached_property
     def _noted(self) -> tuple[dict[str, set[str]], dict[str, float], set[str]]:
-        """Scripts and who runs them; how long tests take; which fail without any mutant, so tell of none."""
+        """Return the tests of each script, the duration of each test, and the tests that fail without a mutant."""
         scripts: defaultdict[str, set[str]] = defaultdict(set)
         seconds: defaultdict[str, float] = defaultdict(float)
         failed: set[str] = set()
         for file in (self._folder / "use").glob("*.json"):
-            found = json.loads(file.read_text())
-            failed |= set(found.get("failed", ()))
-            for name, tests in found["scripts"].items():
+            use = json.loads(file.read_text())
+            failed |= set(use.get("failed", ()))
+            for name, tests in use["scripts"].items():
                 scripts[name] |= set(tests)
-            for test, spent in found["seconds"].items():
+            for test, spent in use["seconds"].items():
                 seconds[test] = max(spent, seconds[test])
         return scripts, seconds, failed
 
@@ -44,30 +44,33 @@ class Covering:
         return self._noted[1].get(test, 1.0)
 
     def tests_of(self, path: str, mutant: Mutant) -> list[str]:
-        """Those that run the mutant's statement: the module's own first, then who sees much of it quickly."""
+        """Return the tests that run the mutant's statement.
+
+        Tests of the module itself come first, then tests that run much of the file in a short time.
+        """
         if path.endswith(".lua"):
-            found = self._noted[0].get(Path(path).name, set())
+            tests = self._noted[0].get(Path(path).name, set())
         elif not mutant.is_in_function:
-            found = self._all_of(path)
+            tests = self._all_of(path)
         else:
             by_line = self._by_line(path)
             lines = range(mutant.first, mutant.last + 1)
-            found = {named(context) for line in lines for context in by_line.get(line, ())} - {""}
+            tests = {named(context) for line in lines for context in by_line.get(line, ())} - {""}
         own = Path(path).stem.split("_")[0]
-        seen = self._seen(path)
+        line_counts = self._seen(path)
 
         def promise(test: str) -> tuple[bool, bool, float, str]:
             return (
                 "script_answers" not in test or not path.endswith(".lua"),
                 own not in test.split("::")[0],
-                self.seconds(test) / max(1, seen[test]) ** 2,
+                self.seconds(test) / max(1, line_counts[test]) ** 2,
                 test,
             )
 
-        return sorted(found - self._noted[2], key=promise)
+        return sorted(tests - self._noted[2], key=promise)
 
     def _seen(self, path: str) -> Counter[str]:
-        """How many lines of a file each test runs."""
+        """Return how many lines of a file each test runs."""
         if path not in self._counts:
             by_line = self._by_line(path).values()
             self._counts[path] = Counter(test for tests in by_line for test in set(map(named, tests)))

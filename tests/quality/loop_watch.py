@@ -1,8 +1,8 @@
-"""A pytest plugin that lets no test pass in which the product kept an event loop waiting.
+"""A pytest plugin that fails each test in which the product blocks an event loop.
 
-`pytest -p tests.quality.loop_watch` runs tests with asyncio's debug mode on and fails those during which the
-product blocked the loop's thread (blocking.py), computed longer than SLOW_STEP_S in one step (slow_steps.py),
-left a coroutine unawaited, a task's exception unread, or a file or socket unclosed.
+`pytest -p tests.quality.loop_watch` runs tests with asyncio's debug mode on. A test fails if the product blocked the
+loop's thread (blocking.py), computed longer than SLOW_STEP_S in one step (slow_steps.py), left a coroutine unawaited or
+a task's exception unread, or left a file or socket open.
 """
 
 import gc
@@ -19,7 +19,7 @@ STRICT = ("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarn
 
 
 class UnreadErrors(logging.Handler):
-    """asyncio says by its logger what nobody awaited or read."""
+    """Record asyncio's log messages about unawaited coroutines and unread exceptions."""
 
     def emit(self, record: logging.LogRecord) -> None:
         OFFENCES.append(Offence("asyncio's logger", self.format(record)))
@@ -27,7 +27,7 @@ class UnreadErrors(logging.Handler):
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONASYNCIODEBUG"] = "1"
-    config.option.asyncio_debug = True  # pytest-asyncio decides for the loops that it makes
+    config.option.asyncio_debug = True  # read by pytest-asyncio when it creates loops
     for line in STRICT:
         config.addinivalue_line("filterwarnings", line)
     blocking.install()
@@ -40,23 +40,23 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What stands by now is never garbage: collecting after each test then costs little."""
-    get_default_timezone()  # read at the start, as socialsite/asgi.py does
+    """Freeze all current objects: the collection after each test is then cheap."""
+    get_default_timezone()  # cached here, as socialsite/asgi.py does
     gc.collect()
     gc.freeze()
 
 
 def pytest_runtest_setup() -> None:
-    gc.disable()  # debug mode's own garbage is no step of the product's; it is collected after each test
+    gc.disable()  # debug mode creates garbage of its own, which must not count for a step; it is collected after each test
     OFFENCES.clear()
     blocking.watch(True)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """After the fixtures' end: what is not reachable by now was dropped without being closed or read."""
+    """Fail the test on offences. Objects unreachable after the fixtures' teardown were never closed or read."""
     gc.collect()
     blocking.watch(False)
-    if found := list(dict.fromkeys(map(str, OFFENCES))):
+    if offences := list(dict.fromkeys(map(str, OFFENCES))):
         OFFENCES.clear()
-        pytest.fail(f"{len(found)} offences in {item.name}:\n" + "\n".join(found), pytrace=False)
+        pytest.fail(f"{len(offences)} offences in {item.name}:\n" + "\n".join(offences), pytrace=False)

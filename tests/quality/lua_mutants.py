@@ -1,6 +1,6 @@
-"""What is changed in Lua: comparisons, `and`/`or`/`not`, arithmetic, numbers, options, calls, returns.
+"""Mutants of Lua scripts: comparisons, `and`/`or`/`not`, arithmetic, numbers, options, calls, returns.
 
-By patterns on text whose comments and strings are blanked: the scripts are short and formatted alike.
+Patterns find them in a text whose comments and strings are blanked: the scripts are short and formatted alike.
 """
 
 import re
@@ -21,7 +21,7 @@ KINDS = {"and": "boolean", "or": "boolean", "not ": "boolean", "+": "arithmetic"
          "*": "arithmetic", "/": "arithmetic", "%": "arithmetic", "true": "constant",
          "false": "constant"}  # fmt: skip
 Place = tuple[int, int, str, str]
-"""(start, end, what stands there instead, name of the change)."""
+"""(start, end, replacement, kind of the change)."""
 
 
 def _places(source: str) -> list[Place]:
@@ -32,20 +32,20 @@ def _places(source: str) -> list[Place]:
         if text.isdigit() and re.search(r"(KEYS|ARGV)\[$", blank[: found.start()]):
             places.append((found.start(), found.end(), str(int(text) + 1), "index"))
             continue
-        other = str(near(int(text))) if text.isdigit() else SWAPPED[text]
+        replacement = str(near(int(text))) if text.isdigit() else SWAPPED[text]
         kind = "constant" if text.isdigit() else KINDS.get(text, "compare")
-        places.append((found.start(), found.end(), other, kind))
+        places.append((found.start(), found.end(), replacement, kind))
     code = re.sub(r"--[^\n]*", lambda found: " " * len(found[0]), source)
     for option in re.finditer(r""", ["'](\w+)["']""", code):
         if option[1] in OPTIONS:
             places.append((option.start(), option.end(), "", "option"))
-    for pattern, other, kind in ((CALL, "", "statement"), (RETURN, "return nil", "return")):
-        places += [(found.start(), found.end(), other, kind) for found in pattern.finditer(code) if _is_whole(found[0])]
+    for pattern, replacement, kind in ((CALL, "", "statement"), (RETURN, "return nil", "return")):
+        places += [(found.start(), found.end(), replacement, kind) for found in pattern.finditer(code) if _is_whole(found[0])]
     return sorted(places)
 
 
 def _is_whole(text: str) -> bool:
-    """Whether a statement ends on its line."""
+    """Return whether a statement ends on its line."""
     return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "{}", "[]"))
 
 
@@ -54,8 +54,8 @@ def lua_mutants_of(source: str) -> list[Mutant]:
     for number, (start, end, other, kind) in enumerate(_places(source)):
         line = source.count("\n", 0, start) + 1
         whole = source.splitlines()[line - 1].strip()
-        told = f"{whole}  ->  {source[start:end].strip()} becomes {other or '(removed)'}"
-        mutants.append(Mutant(number, line, line, line, kind, told[:160], True))
+        description = f"{whole}  ->  {source[start:end].strip()} becomes {other or '(removed)'}"
+        mutants.append(Mutant(number, line, line, line, kind, description[:160], True))
     return mutants
 
 

@@ -1,7 +1,7 @@
-"""What is changed in Python: one mutant is one small change of one place.
+"""Mutants of Python modules: each mutant is one small change of one place.
 
-Not mutated: annotations, docstrings, texts, assertions, what is logged. A removed assignment of a name fails
-at once everywhere and says nothing, so only assignments to attributes and items are removed.
+Annotations, docstrings, texts, assertions and log calls are not mutated. Removing an assignment to a name fails
+everywhere immediately, so only assignments to attributes and items are removed.
 """
 
 import ast
@@ -20,7 +20,7 @@ COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.RShift: ast.LShift,
 }  # fmt: skip
 OPTIONS = {"NX", "XX", "GT", "LT", "REV", "KEEPTTL", "WITHSCORES"}
-"""Words of Redis that a command can do without."""
+"""Options of Redis commands that a command is valid without."""
 ASIDE = {"log", "logger", "LOG"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -39,11 +39,11 @@ class Mutant:
 
 
 class Finder:
-    """Walks a module and keeps each place that can be changed, with a way to change it."""
+    """Walk a module and record each place that can be changed, with its change."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.found: list[tuple[Mutant, ast.AST, str, int | None, ast.AST | None]] = []
-        """(mutant, parent, field, position in the field's list, what to put there; None: nothing)."""
+        """(mutant, parent, field, position in the field's list, replacement; None removes the child)."""
         self._statement: ast.stmt = ast.Pass(lineno=1, end_lineno=1)
         self._walk(tree, False)
 
@@ -78,12 +78,12 @@ class Finder:
         statement = self._statement
         first, last = statement.lineno, header_end(statement)
         was = short(child)
-        told = f"{was}  ->  {short(changed) if changed is not None else '(removed)'}"
+        description = f"{was}  ->  {short(changed) if changed is not None else '(removed)'}"
         line = getattr(child, "lineno", first)
         kind = operator if inside else "figure"
         if isinstance(parent, ast.keyword) and parent.arg == "strict":
-            kind = "strict"  # of zip: says what is so, and changes nothing
-        mutant = Mutant(len(self.found), line, first, last, kind, told, inside)
+            kind = "strict"  # `strict` of zip only states a fact: changing it has no effect
+        mutant = Mutant(len(self.found), line, first, last, kind, description, inside)
         self.found.append((mutant, parent, name, place, changed))
 
 
@@ -92,7 +92,7 @@ def short(node: ast.AST) -> str:
 
 
 def header_end(statement: ast.stmt) -> int:
-    """The last line of a statement, of a compound one that of its head."""
+    """Return the last line of a statement; for a compound statement, of its header."""
     body = getattr(statement, "body", None)
     if isinstance(body, list) and body:
         return max(statement.lineno, body[0].lineno - 1)
@@ -104,19 +104,19 @@ def is_docstring(node: ast.AST) -> bool:
 
 
 def is_aside(node: ast.AST) -> bool:
-    """A line of the log."""
+    """Return whether the statement is a log call."""
     call = node.value if isinstance(node, ast.Expr) else None
     function = call.func if isinstance(call, ast.Call) else None
     return isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id in ASIDE
 
 
 def changes(node: ast.AST, parent: ast.AST, name: str) -> Iterator[tuple[str, ast.AST | None]]:
-    """What a node may become, by the name of the change."""
+    """Yield each replacement of a node with the name of the change."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
         yield "compare", like(node, "ops", [COMPARED[type(node.ops[0])](), *node.ops[1:]])
     elif isinstance(node, ast.BoolOp):
-        other = ast.Or if isinstance(node.op, ast.And) else ast.And
-        yield "boolean", like(node, "op", other())
+        opposite = ast.Or if isinstance(node.op, ast.And) else ast.And
+        yield "boolean", like(node, "op", opposite())
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "boolean", node.operand
     elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in COMPUTED and not is_text(node):
@@ -140,7 +140,7 @@ def constants(node: ast.Constant, parent: ast.AST, name: str) -> Iterator[tuple[
 
 
 def near(value: Any) -> Any:
-    """Another number: the next one, of a large one (a cap, a unit) its double."""
+    """Return another number: the next number, or twice a large number (a cap, a unit)."""
     return value + 1 if abs(value) < 50 else value * 2
 
 
@@ -157,7 +157,7 @@ def statements(node: ast.stmt) -> Iterator[tuple[str, ast.AST | None]]:
 
 
 def is_plain(node: ast.expr) -> bool:
-    """None would change nothing, and a truth is turned round instead."""
+    """Return whether the value is a constant: None would stay None, and booleans are inverted elsewhere."""
     return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
 
 
@@ -171,7 +171,7 @@ def is_string(node: ast.AST) -> bool:
 
 
 def like(node: Any, field: str, value: object) -> Any:
-    """A copy that differs in one field."""
+    """Return a copy that differs in one field."""
     new = copy.copy(node)
     setattr(new, field, value)
     return new
@@ -182,7 +182,7 @@ def mutants_of(source: str) -> list[Mutant]:
 
 
 def mutated(source: str, number: int) -> ast.Module:
-    """The module with one change in it; lines stay where they were."""
+    """Return the module with one change; line numbers are unchanged."""
     tree = ast.parse(source)
     _, parent, name, place, changed = Finder(tree).found[number]
     if place is None:

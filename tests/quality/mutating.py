@@ -1,7 +1,7 @@
-"""Puts a mutant in the place of the original, in a process that has imported everything.
+"""Replace the original code by a mutant, in a process that has imported everything.
 
-A function's code is replaced in place, so imports, fixtures and collected tests stay as they are. What stands
-outside of functions (constants, defaults) is executed anew and given to whoever imported the old value.
+A function's code is replaced in place, so imports, fixtures and collected tests stay valid. Module-level code
+(constants, defaults) is executed again, and the new values are set in each module that imported the old ones.
 """
 
 import gc
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Impossible(Exception):
-    """The mutant cannot be put in place; it is counted apart."""
+    """The mutant cannot be applied; it is counted separately."""
 
 
 def mutants_in(path: str) -> list[Mutant]:
@@ -27,8 +27,8 @@ def mutants_in(path: str) -> list[Mutant]:
 
 
 def mutate(path: str, mutant: Mutant) -> None:
-    """Let this process run the mutant. Raises Impossible."""
-    gc.unfreeze()  # what the site froze at its start is not listed
+    """Apply the mutant in this process. Raises Impossible."""
+    gc.unfreeze()  # frozen objects are not listed by gc.get_objects
     file = ROOT / path
     source = file.read_text()
     if path.endswith(".lua"):
@@ -81,7 +81,7 @@ Place = tuple[str, int, int]
 
 
 def _place(code: CodeType) -> Place:
-    """What tells functions of a file apart, also lambdas of one line."""
+    """Return a key that distinguishes the functions of a file, even lambdas on one line."""
     column = next((each[2] or 0 for each in code.co_positions() if each[2] is not None), 0)
     return code.co_qualname, code.co_firstlineno, column if code.co_name == "<lambda>" else 0
 
@@ -114,15 +114,15 @@ def _give_constants(module: ModuleType, fresh: ModuleType) -> int:
         old = getattr(module, key, None)
         if key.startswith("__") or not isinstance(value, PLAIN) or value == old:
             continue
-        for other in list(sys.modules.values()):
-            if isinstance(other, ModuleType) and key in vars(other) and vars(other)[key] == old:
-                setattr(other, key, value)
+        for loaded_module in list(sys.modules.values()):
+            if isinstance(loaded_module, ModuleType) and key in vars(loaded_module) and vars(loaded_module)[key] == old:
+                setattr(loaded_module, key, value)
                 done += 1
     return done
 
 
 def _give_defaults(old: object, new: object, module: str) -> int:
-    """Defaults of functions and methods, and constants of classes."""
+    """Replace defaults of functions and methods, and constants of classes."""
     done = 0
     before = old if isinstance(old, dict) else dict(vars(old))
     after = new if isinstance(new, dict) else dict(vars(new))

@@ -1,9 +1,9 @@
-"""Mutation testing: `make mutation` changes one place of the sources in memory and runs what covers it.
+"""Mutation testing: `make mutation` changes one place of the sources in memory and runs the tests that cover it.
 
-`python -m tests.quality.mutation [FILE...]` (default: recipes and repositories, the smallest first) continues
-where it was stopped; `--again` tries survivors anew, `--report` only tells. Needs `make coverage` before
-it, but for tests written since: `--again --tests FILE` tries survivors against all of those, and no others.
-Survivors that no test can tell apart stand, each with its reason, in tests/quality/equivalent.json.
+`python -m tests.quality.mutation [FILE...]` (default: recipes and repositories, the smallest first) resumes an
+interrupted run. `--again` retries survivors, `--report` only prints the results. It needs the files of `make coverage`,
+except for newer tests: `--again --tests FILE` retries survivors with all tests of that file and no others.
+tests/quality/equivalent.json lists the survivors that no test can distinguish, each with its reason.
 """
 
 import argparse
@@ -25,13 +25,13 @@ SUBJECTS = ("socialsite/recipes/*", "timelines/*/*repository.py", "timelines/*/*
 
 
 def subjects() -> list[str]:
-    """Every module and script under test, the smallest first."""
-    found = [path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")]
-    return [path.relative_to(ROOT).as_posix() for path in sorted(found, key=lambda path: path.stat().st_size)]
+    """Return every module and script under test, the smallest first."""
+    paths = [path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")]
+    return [path.relative_to(ROOT).as_posix() for path in sorted(paths, key=lambda path: path.stat().st_size)]
 
 
 def run(files: list[str], results: Path, parts: int, coverage: Path, tests: list[str]) -> None:
-    """Runners side by side, each with a server of its own and every `parts`-th mutant."""
+    """Start `parts` runners in parallel, each with its own server and every `parts`-th mutant."""
     environment = os.environ | {
         "MUTATE": " ".join(files),
         "MUTATION_RESULTS": str(results),
@@ -52,7 +52,7 @@ def run(files: list[str], results: Path, parts: int, coverage: Path, tests: list
     try:
         for runner in runners:
             runner.wait()
-    finally:  # also of one that is stopped: a runner's own end stops its server, in which a script may loop
+    finally:  # also if this process is stopped: a runner that ends stops its server, where a script may loop
         for runner in runners:
             runner.terminate()
             runner.wait()
@@ -78,8 +78,8 @@ def main() -> None:
         run(files, options.results, options.parts, options.coverage, options.tests)
     results = Results(options.results)
     if options.write:
-        written = PLACE.sub(lambda found: f"{found[1]}{results.table(package_of)}\n{found[2]}", DOCUMENT.read_text())
-        DOCUMENT.write_text(written)
+        text = PLACE.sub(lambda found: f"{found[1]}{results.table(package_of)}\n{found[2]}", DOCUMENT.read_text())
+        DOCUMENT.write_text(text)
     print(results.told())
 
 

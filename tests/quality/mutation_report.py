@@ -1,4 +1,4 @@
-"""What became of the mutants: counts a module, and the survivors that nobody has explained."""
+"""Report the results of mutants: counts per module, and the unexplained survivors."""
 
 import json
 from collections import Counter, defaultdict
@@ -10,7 +10,7 @@ from typing import Any
 from tests.quality.mutating import ROOT, mutants_in
 
 EQUIVALENT = Path(__file__).with_name("equivalent.json")
-"""{file: {mutant, as `name_of` has it: reason}}"""
+"""{file: {mutant as in `name_of`: reason}}"""
 Row = dict[str, Any]
 LIVED = ("survived", "uncovered")
 NAMES = ("mutants", "killed", "hung", "equivalent", "survived", "uncovered")
@@ -23,43 +23,43 @@ def _lines(path: str) -> list[str]:
 
 
 def name_of(path: str, line: int, told: str) -> str:
-    """What tells a mutant apart within its file, wherever its line has moved: the line, then the change.
+    """Return a name of the mutant that is unique in its file and independent of line numbers.
 
-    Of Lua `told` begins with the line already.
+    It is the source line and the change. For Lua `told` already begins with the line.
     """
     return told if path.endswith(".lua") else f"{_lines(path)[line - 1].strip()}: {told}"
 
 
 class Results:
-    """The lines of one results file that still describe a mutant of the source as it stands."""
+    """The rows of a results file that describe a mutant of the current source."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        found: dict[tuple[str, int, str], Row] = {}
+        rows_by_mutant: dict[tuple[str, int, str], Row] = {}
         for line in file.read_text().splitlines() if file.exists() else ():
             row = json.loads(line)
-            found[row["path"], row["number"], row["told"]] = row
-        self.rows = [row for row in found.values() if self._stands(row)]
+            rows_by_mutant[row["path"], row["number"], row["told"]] = row
+        self.rows = [row for row in rows_by_mutant.values() if self._stands(row)]
         self.equivalent: dict[str, dict[str, str]] = json.loads(EQUIVALENT.read_text())
 
     def _stands(self, row: Row, known: dict[str, set[tuple[int, str, str]]] = {}) -> bool:  # noqa: B006 - a cache
         path = row["path"]
         if path not in known:
-            there = (ROOT / path).exists()
-            known[path] = {(each.number, each.told, each.operator) for each in mutants_in(path)} if there else set()
+            mutants = (ROOT / path).exists()
+            known[path] = {(each.number, each.told, each.operator) for each in mutants_in(path)} if mutants else set()
         return (row["number"], row["told"], row["operator"]) in known[path]
 
     def forget(self, files: Iterable[str], states: Iterable[str]) -> None:
-        """Let the next run try these again."""
-        kept = [row for row in self.rows if row["path"] not in set(files) or row["state"] not in set(states)]
-        self._file.write_text("".join(json.dumps(row) + "\n" for row in kept))
+        """Delete the results of these files in these states, so that the next run tries them again."""
+        remaining_rows = [row for row in self.rows if row["path"] not in set(files) or row["state"] not in set(states)]
+        self._file.write_text("".join(json.dumps(row) + "\n" for row in remaining_rows))
 
     def is_explained(self, row: Row) -> bool:
         reasons = self.equivalent.get(row["path"], {})
         return bool(reasons) and name_of(row["path"], row["line"], row["told"]) in reasons
 
     def open_ones(self) -> list[Row]:
-        """Mutants that lived and that nobody explained."""
+        """Return the mutants that survived and are not explained."""
         lived = [row for row in self.rows if row["state"] in LIVED]
         return [row for row in lived if not self.is_explained(row)]
 

@@ -1,10 +1,10 @@
-"""The pytest plugin that tries mutants: the collected tests stay in memory, each mutant gets a fork of them.
+"""The pytest plugin that runs mutants: the collected tests stay in memory, each mutant runs in a fork.
 
-Told by the environment (tests/quality/mutation.py sets it): MUTATE, the files; MUTATION_RESULTS, where a line
-of JSON a mutant is appended; MUTATION_COVERAGE, what `make coverage` left (empty: every mutant meets every
-test that was collected). All forks use one Redis server in turn, which every test empties. A fork that hangs
-is killed with everything it started; after one that ended early the server is started anew (a script may loop
-in it for ever, a setting may have stayed), and a failure counts only if the test passes without the mutant.
+tests/quality/mutation.py sets the environment. MUTATE: the files. MUTATION_RESULTS: a file to which a line of JSON per
+mutant is appended. MUTATION_COVERAGE: the folder of `make coverage` (empty: every mutant runs every collected test).
+All forks use one Redis server in turn, which every test empties. A fork that hangs is killed with its children. After a
+fork that ended early the server is restarted, because a script may still loop in it or a setting may have changed. A
+failure counts only if the test passes without the mutant.
 """
 
 import contextlib
@@ -28,16 +28,16 @@ from tests.quality.mutating import Impossible, mutants_in, mutate
 from tests.support.redis_server import RedisServer
 
 BUDGET_S = float(os.environ.get("MUTATION_BUDGET_S", "8"))
-"""Seconds of tests a mutant, as they took without it; the rest is not tried (`left` in the results)."""
+"""Seconds of tests per mutant, measured without the mutant. Further tests are skipped (`left` in the results)."""
 PATIENCE = 4, 40.0
-"""A mutant that takes so many times as long, and so many seconds more, hangs."""
+"""A mutant hangs if it takes longer than this factor times the tests' time plus these seconds."""
 SURVIVED = "survived"
 _server: RedisServer | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: killed, hung, survived, uncovered or impossible; by which test, in seconds."""
+    """Result of a mutant: killed, hung, survived, uncovered or impossible; the failing test, and the seconds."""
 
     state: str
     by: str = ""
@@ -47,7 +47,7 @@ class Verdict:
 
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> object:
-    """The plain server is there already; a fork must not start another, nor stop this one."""
+    """Return the running server: a fork must not start or stop a server."""
     if fixturedef.argname != "redis_server" or _server is None:
         return None
     fixturedef.cached_result = (_server, fixturedef.cache_key(request), None)  # type: ignore[arg-type]
@@ -77,16 +77,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 
 def _wanted(results: Any) -> Iterator[tuple[str, Mutant]]:
-    """The mutants of the files that have no result yet; runners share them by number."""
+    """Yield the mutants of the files that have no result yet; runners share them by number."""
     part, parts = map(int, os.environ.get("MUTATION_PART", "0/1").split("/"))
     left_out = set(os.environ.get("MUTATION_LEAVE_OUT", "").split())
     results.seek(0)
-    known = {(each["path"], each["told"], each["line"], each["number"]) for each in map(json.loads, results)}
+    finished = {(each["path"], each["told"], each["line"], each["number"]) for each in map(json.loads, results)}
     for path in os.environ["MUTATE"].split():
         for mutant in mutants_in(path):
             if mutant.number % parts != part or mutant.operator in left_out:
                 continue
-            if (path, mutant.told, mutant.line, mutant.number) not in known:
+            if (path, mutant.told, mutant.line, mutant.number) not in finished:
                 yield path, mutant
 
 
@@ -113,7 +113,7 @@ def _verdict(
         accuser = next((item for item in chosen if item.nodeid == by), None)
         if accuser is None or _fork(session, [accuser], patience_s)[0] == SURVIVED:
             return Verdict(state, by, len(chosen), left, round(time.monotonic() - began, 2))
-        chosen = [item for item in chosen if item is not accuser]  # it fails by itself
+        chosen = [item for item in chosen if item is not accuser]  # this test also fails without the mutant
 
 
 def _fork(
@@ -123,7 +123,10 @@ def _fork(
     path: str = "",
     mutant: Mutant | None = None,
 ) -> tuple[str, str]:
-    """What the first failing test says of the mutant, or of the sources as they are; and its name."""
+    """Run the tests in a fork and return the state and the first failing test.
+
+    Without a mutant, the tests run on the original sources.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -146,7 +149,7 @@ def _fork(
 
 
 class FirstFailure:
-    """Tells which test failed first, at once."""
+    """Report the first failing test and end the process."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
@@ -156,7 +159,7 @@ class FirstFailure:
             self.tell(f"killed {report.nodeid}")
 
     def tell(self, answer: str) -> None:
-        with contextlib.suppress(OSError):  # nobody waits for a late answer
+        with contextlib.suppress(OSError):  # the parent does not read a late answer
             os.write(self._pipe, answer.encode()[:4000])
         os._exit(0)
 

@@ -1,8 +1,8 @@
-"""Which tests run which Lua script: what coverage contexts are to Python lines.
+"""Record which tests run which Lua script, as coverage contexts do for Python lines.
 
-A pytest plugin (`-p tests.quality.script_use`), silent unless SCRIPT_USE names a folder: there each process
-leaves one JSON file, which tests.quality.covering reads: {"scripts": {script: [tests]}, "seconds": {test:
-seconds}, "failed": [tests]}, tests by their node ids.
+A pytest plugin (`-p tests.quality.script_use`), inactive unless SCRIPT_USE names a folder. Each process writes one JSON
+file there, which tests.quality.covering reads: {"scripts": {script: [tests]}, "seconds": {test: seconds}, "failed":
+[tests]}, with the tests' node ids.
 """
 
 import json
@@ -21,9 +21,9 @@ _current = ""
 
 
 def _watch() -> None:
-    """A script's digest is read for each call of it, also of prepared ones.
+    """Replace `Script.sha` by a property: each call of a script reads it, even of a prepared command.
 
-    Imported here: what is imported before the coverage begins would count as never run.
+    The import is local because modules imported before the coverage starts would count as never run.
     """
     from socialsite.store.commands import Script
 
@@ -60,10 +60,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_unconfigure() -> None:
     if USED and (folder := os.environ.get("SCRIPT_USE")):
-        found = {
+        use = {
             "scripts": {name: sorted(tests) for name, tests in USED.items()},
             "seconds": SECONDS,
             "failed": FAILED,
         }
         Path(folder).mkdir(parents=True, exist_ok=True)
-        (Path(folder) / f"{uuid.uuid4().hex}.json").write_text(json.dumps(found))
+        (Path(folder) / f"{uuid.uuid4().hex}.json").write_text(json.dumps(use))

@@ -1,8 +1,8 @@
-"""Finds steps of an event loop that compute too long, by the CPU time of the thread.
+"""Find steps of an event loop that compute too long, by the CPU time of the thread.
 
-asyncio's own `slow_callback_duration` reads the wall clock and accuses whoever runs while the machine stands
-still. Here a profiling timer ticks in CPU time; a tick that finds a callback older than the limit notes the
-stack, so the report shows what computed and not only which task.
+asyncio's own `slow_callback_duration` uses the wall clock and blames the running callback while the machine is paused.
+Here a profiling timer ticks in CPU time. A tick during a callback older than the limit records the stack, so the report
+shows the slow code as well as the task.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from typing import Any
 from tests.quality.blocking import note
 
 LIMIT_S = float(os.environ.get("SLOW_STEP_S", "0.1"))
-"""On a machine that sums 200,000 numbers in PACE_S; on a slower one as much more."""
+"""The limit on a machine that sums 200,000 numbers in PACE_S; it grows on a slower machine."""
 PACE_S = 0.004
 TICK_S = 0.01
 
@@ -26,7 +26,7 @@ _original_run: Any = asyncio.Handle._run
 
 
 def calibrated() -> float:
-    """The limit for this machine as it is now: two programs on one core take more CPU time each."""
+    """Return the limit for this machine now: two programs on one core take more CPU time each."""
 
     def spent() -> float:
         began = time.thread_time()
@@ -51,7 +51,7 @@ def _run(handle: asyncio.Handle) -> None:
 def _tick(_number: int, frame: FrameType | None) -> None:
     global _began_at
     if _began_at is not None and (spent := time.thread_time() - _began_at) > _limit_s:
-        _began_at = None  # once a step
+        _began_at = None  # report each step once
         note(f"a step of {spent:.2f} s of CPU and more (allowed are {_limit_s:.2f} s)", frame)
 
 
@@ -65,6 +65,6 @@ def install() -> None:
 
 
 def stop() -> None:
-    """End the ticks: one that comes while Python ends would kill the process."""
+    """Stop the ticks: a tick during Python's shutdown would kill the process."""
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGPROF, signal.SIG_IGN)

@@ -1,6 +1,6 @@
 """No handler in the product swallows every error: a defect must reach the log and the 500 page.
 
-Who must clean up whatever happens may catch everything, if the last thing done is to raise it on.
+A handler that must clean up after any error may catch everything if its last statement raises the error again.
 """
 
 import ast
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BROAD = {"Exception", "BaseException"}
 ALLOWED: dict[str, str] = {}
-"""{file:function: why everything is swallowed there}. Nothing is."""
+"""{file:function: reason why it swallows everything}. It is empty."""
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
@@ -20,7 +20,7 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
 
 
 def swallowing() -> Iterator[str]:
-    """file:function of each handler of all errors that does not end by raising what it caught."""
+    """Yield file:function of each handler of all errors that does not end by raising the error again."""
     for path, tree in sources():
         for function, handler in handlers(tree, "module"):
             if is_broad(handler) and not raises_on(handler.body[-1]):
@@ -36,18 +36,18 @@ def handlers(node: ast.AST, function: str) -> Iterator[tuple[str, ast.ExceptHand
 
 
 def is_broad(handler: ast.ExceptHandler) -> bool:
-    """Bare, or a broad error alone or among others."""
+    """Return whether the handler is bare or catches a broad error."""
     return not handler.type or names_all(handler.type)
 
 
 def names_all(of: ast.AST) -> bool:
-    """Whether a broad error is among these, by itself or as `builtins.Exception`."""
+    """Return whether the expression names a broad error, alone or as `builtins.Exception`."""
     names = (getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(of))
     return not BROAD.isdisjoint(names)
 
 
 def suppressing(tree: ast.AST) -> Iterator[int]:
-    """Lines of `contextlib.suppress` of all errors: a handler that nothing is left of."""
+    """Yield the lines of `contextlib.suppress` with a broad error."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
             yield from (node.lineno for each in node.args if names_all(each))
@@ -68,9 +68,9 @@ def test_nobody_suppresses_everything() -> None:
 def test_a_swallowed_error_is_found() -> None:
     for caught in ("(OSError, Exception)", "builtins.Exception", ""):
         tree = ast.parse(f"try: pass\nexcept {caught}: clean()")
-        (found,) = handlers(tree, "module")
-        assert is_broad(found[1]), caught
-        assert not raises_on(found[1].body[-1])
+        (handler,) = handlers(tree, "module")
+        assert is_broad(handler[1]), caught
+        assert not raises_on(handler[1].body[-1])
     assert not is_broad(next(handlers(ast.parse("try: pass\nexcept OSError: clean()"), ""))[1])
     assert [*suppressing(ast.parse("with contextlib.suppress(OSError, Exception): pass"))] == [1]
     assert [*suppressing(ast.parse("with suppress(OSError): pass"))] == []

@@ -1,4 +1,4 @@
-"""The detector bites, and a part of the suite gives it nothing to bite."""
+"""The loop watch finds every kind of fault, and finds none in a part of the suite."""
 
 import os
 import re
@@ -23,7 +23,7 @@ REPRESENTATIVE = {
     ),
     "web": ("test_headers", "test_posts", "test_site", "test_timelines"),
 }
-"""Tests that together go through every layer: those of web have middleware and views in this process."""
+"""Tests that together run through every layer: the web tests have middleware and views in this process."""
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 
@@ -46,7 +46,7 @@ async def never_looks_at_its_task():
     await asyncio.sleep(0)
 async def leaves_a_file_open(): open(os.devnull)
 """
-"""Each coroutine commits one fault."""
+"""Each coroutine has one fault."""
 BLAMELESS = """
 async def awaits(): await asyncio.sleep(0)
 async def asks_a_thread(): await asyncio.to_thread(time.sleep, 0)
@@ -75,7 +75,7 @@ FAULTS = set(re.findall(r"^async def (\w+)", FAULTY, re.MULTILINE)) - {"fails"}
 
 
 def run_watched(*arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
-    """pytest with the plugin, in a process of its own: what it wraps stays wrapped."""
+    """Run pytest with the plugin in a process of its own, because its wrappers cannot be removed."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.quality.loop_watch", "-p", "no:cacheprovider"]
     return subprocess.run(
         [*command, "-n", "0", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=timeout_s,

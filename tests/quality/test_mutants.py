@@ -1,4 +1,4 @@
-"""What counts as a mutant, and that one can be put in place of a running function and script."""
+"""Tests of mutants: how they are found, and how they replace a running function or script."""
 
 import ast
 import json
@@ -79,5 +79,5 @@ def test_mutants_compile(path: str) -> None:
 
 def test_what_is_called_equivalent_is_a_mutant_of_the_source_as_it_stands() -> None:
     for path, reasons in json.loads(EQUIVALENT.read_text()).items():
-        known = {name_of(path, mutant.line, mutant.told) for mutant in mutants_in(path)}
-        assert set(reasons) <= known, path
+        names = {name_of(path, mutant.line, mutant.told) for mutant in mutants_in(path)}
+        assert set(reasons) <= names, path

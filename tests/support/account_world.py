@@ -1,4 +1,4 @@
-"""Accounts and sessions over a real store, with a clock that tests turn and ports that remember."""
+"""Accounts and sessions over a real store, with a clock that tests set and ports that record their calls."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ PASSWORD = "correct horse 42"
 
 @dataclass
 class AccountWorld:
-    """What a test of accounts works with. `ended` and `deleted` are what the ports were told."""
+    """Objects for tests of accounts. `ended` and `deleted` record the calls of the ports."""
 
     store: Store
     limits: SessionLimits = field(default_factory=SessionLimits)
@@ -58,7 +58,7 @@ class AccountWorld:
         return await self.accounts.sign_up(handle=handle, password=password, now_ms=self.clock.now_ms())
 
     async def sign_in(self, account: Account, device: str = "Firefox on Linux") -> SessionStore:
-        """A new session, stored."""
+        """Store a new session and return it."""
         session = SessionStore(sessions=self.sessions)
         session.device = device
         await session.aset("_auth_user_id", str(account.id))
@@ -68,6 +68,6 @@ class AccountWorld:
         return session
 
     async def account_of(self, session: SessionStore | str | None) -> Account | None:
-        """Whom a cookie stands for."""
+        """Return the account of a cookie."""
         cookie = session.session_key if isinstance(session, SessionStore) else session
         return (await self.sessions.load(cookie, self.clock.now_ms()))[0]

@@ -1,4 +1,4 @@
-"""Backups as tests write and restore them, and what there is to back up."""
+"""Write and restore backups in tests, and read the keys that a backup includes."""
 
 from pathlib import Path
 
@@ -25,10 +25,10 @@ async def restore_backup(services: Services, path: Path) -> None:
 
 
 async def read_records(store: Store) -> dict[str, KeyRecord]:
-    """Everything a backup takes, by key."""
-    found: dict[str, KeyRecord] = {}
+    """Return every key that a backup includes, with its record."""
+    records: dict[str, KeyRecord] = {}
     for node in store.nodes:
-        async for some in scan_keys(node, lambda count: None):
-            taken = [key for key in some if is_backed_up(key)]
-            found |= {record.key: record for record in await read_key_records(node, taken)}
-    return found
+        async for keys in scan_keys(node, lambda count: None):
+            backed_up_keys = [key for key in keys if is_backed_up(key)]
+            records |= {record.key: record for record in await read_key_records(node, backed_up_keys)}
+    return records

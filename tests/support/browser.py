@@ -1,6 +1,6 @@
-"""A client that behaves as a browser does: cookies, the token of the page, no redirect followed unasked.
+"""A client that behaves like a browser: it sends cookies and the page's token, and follows no redirects.
 
-It speaks to the real ASGI application in this process (`site`), or to a real daphne (`base_url`).
+Its server is the real ASGI application in this process (`site`) or a real daphne (`base_url`).
 """
 
 import re
@@ -17,7 +17,7 @@ JSON_HEADERS = {"Accept": "application/json"}
 
 
 class HttpBrowser:
-    """`get`, `post`; `get_json`, `post_json` ask for JSON. A POST sends the token of the cookie."""
+    """HTTP client: `get`, `post`; `get_json` and `post_json` request JSON. A POST sends the cookie's token."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class HttpBrowser:
         return await self.http.get(path, headers=JSON_HEADERS)
 
     async def post(self, path: str, **fields: str) -> httpx.Response:
-        """As a form of a page does."""
+        """Send a form, as a page does."""
         await self.fetch_csrf_token()
         return await self.http.post(path, data={"csrfmiddlewaretoken": self.csrf_token, **fields})
 
     async def post_json(self, path: str, **fields: object) -> httpx.Response:
-        """As a program does: JSON in, JSON out, the token in its header."""
+        """Send and accept JSON, as an API client does, with the token in its header."""
         await self.fetch_csrf_token()
         return await self.http.post(path, json=fields, headers={**JSON_HEADERS, "X-CSRFToken": self.csrf_token})
 
@@ -66,13 +66,13 @@ class HttpBrowser:
         return await self.post_json("/accounts/login/", username=handle, password=password)
 
     async def is_signed_in(self) -> bool:
-        """Whether the site knows who asks."""
+        """Return whether the session is signed in."""
         status = (await self.get_json("/")).status_code
         assert status in (200, 401), status
         return status == 200
 
     async def post_ids(self, path: str) -> list[str]:
-        """The entries of one page of a timeline, as they stand there."""
+        """Return the post ids on one page of a timeline, in its order."""
         return [post["id"] for post in (await self.get_json(path)).json()["posts"]]
 
     async def publish(self, text: str, **fields: object) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class HttpBrowser:
 
 
 def cookies_of(response: httpx.Response) -> SimpleCookie:
-    """What a response sets, with its attributes."""
+    """Return the cookies that a response sets, with their attributes."""
     cookies = SimpleCookie()
     for header in response.headers.get_list("set-cookie"):
         cookies.load(header)
@@ -91,7 +91,7 @@ def cookies_of(response: httpx.Response) -> SimpleCookie:
 
 
 def hidden_field(html: str, name: str) -> str:
-    """The value of a hidden input."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', html)
-    assert found, f"no input {name}"
-    return found[1]
+    """Return the value of a hidden input."""
+    match = re.search(rf'name="{name}" value="([^"]*)"', html)
+    assert match, f"no input {name}"
+    return match[1]

@@ -1,4 +1,4 @@
-"""Views of posts, buffered and flushed to totals, as tests add and read them."""
+"""Add buffered views of posts and read their totals."""
 
 from socialsite.recipes.buffer import BufferTotals, Change, Entity
 from socialsite.store import Key, Store

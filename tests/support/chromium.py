@@ -1,4 +1,4 @@
-"""A real Chromium, and pages in it that keep what they complain about."""
+"""A real Chromium, and pages that record its complaints."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ CHROMIUM_FLAGS = (
     "--no-first-run",
 )
 FAILED_RESPONSE_PATTERN = re.compile(r"Failed to load resource: the server responded with a status of (4\d\d|503)")
-"""Chromium notes each answer of 400 and above; a page that is meant to be an error is no defect."""
+"""Matches Chromium's log line for an expected error page (4xx or 503), which is no defect."""
 VIEWPORT = {"width": 1000, "height": 800}
 
 
@@ -41,7 +41,7 @@ LIVE_TIMEOUT_S = 40
 
 @dataclass
 class BrowserPage:
-    """A page in a browser of its own; `complaints`: console errors, uncaught ones, CSP violations."""
+    """A page in a browser context of its own. `complaints` are console errors, uncaught errors and CSP violations."""
 
     page: Page
     url: str
@@ -67,48 +67,48 @@ class BrowserPage:
         self.page.goto(self.url + path)
 
     def go_to_live(self, path: str = "/") -> None:
-        """Open a page and wait until its socket is subscribed to what the page shows."""
-        frames: list[tuple[str, str]] = []  # where the page was when the socket opened, and what came
+        """Open a page and wait until its socket is subscribed to the page's timeline."""
+        frames: list[tuple[str, str]] = []  # (URL of the page when the socket opened, frame)
 
         def hears(socket: WebSocket) -> None:
-            at = self.page.url  # the page before may only be opening its own
+            at = self.page.url  # the previous page may open its socket only now
             socket.on("framereceived", lambda frame: frames.append((at, str(frame))))
 
         self.page.on("websocket", hears)
         self.go_to(path)
         shows_the_badge_alone = path.startswith("/notifications/") or POST_PATH_PATTERN.fullmatch(path)
-        until = time.monotonic() + LIVE_TIMEOUT_S
+        deadline = time.monotonic() + LIVE_TIMEOUT_S
         while not any(
             at == self.page.url
             and '"subscribed"' in frame
             and (shows_the_badge_alone or '"notifications"' not in frame)
             for at, frame in frames
         ):
-            assert time.monotonic() < until, f"{path} is not live: {frames}"
+            assert time.monotonic() < deadline, f"{path} is not live: {frames}"
             self.page.wait_for_timeout(50)
         self.page.remove_listener("websocket", hears)
 
     def publish(self, text: str) -> None:
-        """By the box of the page that is open."""
+        """Publish a post with the composer of the open page."""
         self.page.locator("#composer-text").fill(text)
         self.page.locator("[data-composer] [type=submit]").click()
 
     def sign_in_as(self, visitor: HttpVisitor) -> None:
-        """Take over the visitor's session."""
+        """Use the visitor's session."""
         self.context.add_cookies(
             [{"name": cookie.name, "value": cookie.value or "", "url": self.url} for cookie in visitor.http.cookies.jar]
         )
 
     def entry_ids(self) -> list[str]:
-        """Ids of the entries, as they stand."""
-        found: list[str] = self.page.evaluate(
+        """Return the ids of the entries in the order of the page."""
+        ids: list[str] = self.page.evaluate(
             "[...document.querySelectorAll('ol[data-timeline] > li:not(.leaving) article[data-post-id]')]"
             ".map((entry) => entry.dataset.postId)"
         )
-        return found
+        return ids
 
     def wait_for(self, condition: Callable[[], Any], timeout_s: float = 30.0) -> None:
-        """Look every 50 ms, letting the page go on meanwhile; AssertionError when time is up."""
+        """Check the condition every 50 ms while the page runs. Raises AssertionError on timeout."""
         for _ in range(int(timeout_s / 0.05)):
             if condition():
                 return
@@ -121,10 +121,10 @@ class BrowserPage:
 
 
 def tab_to(page: Page, selector: str, most: int = 60) -> None:
-    """Press Tab until the element has focus, as far as somebody would go."""
-    wanted = page.locator(f":is({selector}):focus-visible")
+    """Press Tab until the element has focus, at most `most` times."""
+    focused_element = page.locator(f":is({selector}):focus-visible")
     for _ in range(most):
         page.keyboard.press("Tab")
-        if wanted.count():
+        if focused_element.count():
             return
     raise AssertionError(f"{selector} is not reached by Tab")

@@ -1,4 +1,4 @@
-"""A real Redis Cluster on loopback for tests, formed by CLUSTER commands, in a few seconds."""
+"""A real Redis Cluster on loopback for tests, formed by CLUSTER commands in a few seconds."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ SLOTS = 16_384
 
 
 class ClusterMember:
-    """One server of the cluster; it keeps its directory and port when it is started again."""
+    """One server of the cluster. It keeps its directory and port over restarts."""
 
     def __init__(self, directory: Path) -> None:
         self.port = free_port()
@@ -76,7 +76,7 @@ class ClusterMember:
 
 
 class RedisCluster:
-    """`masters` share the slots evenly; each has as many replicas as asked."""
+    """A cluster whose masters share the slots evenly; each has `replicas` replicas."""
 
     def __init__(self, *, masters: int = 3, replicas: int = 0) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="ss-cluster-", dir="/tmp"))
@@ -115,7 +115,7 @@ class RedisCluster:
         return all(self._info(member, "cluster_known_nodes") == str(len(self.members)) for member in self.members)
 
     def is_healthy(self) -> bool:
-        """Every member that answers says ok, and every replica has its master's data."""
+        """Return whether every member reports the state ok and every replica is in sync."""
         states = {self._info(member, "cluster_state") for member in self.members}
         return states == {"ok"} and all(self._is_synced(replica) for replica in self.replicas)
 
@@ -140,7 +140,7 @@ class RedisCluster:
 
     @contextlib.contextmanager
     def without_slot(self, slot: int) -> Iterator[None]:
-        """Nobody holds the slot meanwhile; the others go on."""
+        """Leave the slot without an owner meanwhile; the other slots stay available."""
         owner = next(master for master in self.masters if owns_slot(master, slot))
         for member in self.members:
             with member.client() as client:
@@ -157,7 +157,7 @@ class RedisCluster:
             wait_until(self.is_healthy, "the cluster to be whole again")
 
     def move_slot(self, slot: int, source: ClusterMember, target: ClusterMember) -> Iterator[None]:
-        """Move one slot in steps; the caller turns it: importing, migrating, keys moved, owner changed."""
+        """Move one slot in steps, one per iteration: importing, migrating, keys moved, owner changed."""
         with source.client() as at_source, target.client() as at_target:
             source_id = at_source.execute_command("CLUSTER MYID")
             target_id = at_target.execute_command("CLUSTER MYID")
@@ -177,7 +177,7 @@ class RedisCluster:
 
 
 def is_replica_of(replica: ClusterMember, master_id: str) -> bool:
-    """Tell a replica whose it is. False where it has met the master, and not yet learnt its name."""
+    """Set the master of a replica. Returns False if the replica does not know the master's id yet."""
     with replica.client() as client, contextlib.suppress(redis.ResponseError):
         client.execute_command("CLUSTER REPLICATE", master_id)
         return True

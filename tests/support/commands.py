@@ -1,4 +1,4 @@
-"""Commands of manage.py, and whatever else a process of its own does to the site of the settings."""
+"""Run commands of manage.py, and code with the services of the settings."""
 
 import asyncio
 import io
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def run_command(*words: object, **options: Any) -> str:
-    """What a command says, on either stream."""
+    """Run a command and return its output on both streams."""
     out = io.StringIO()
     call_command(*map(str, words), stdout=out, stderr=out, **options)
     return out.getvalue()

@@ -53,14 +53,14 @@ def corpus_json(relative: str) -> Any:
 
 
 def twitter_text(suite: str) -> dict[str, list[dict[str, Any]]]:
-    """The cases of one twitter-text suite ("autolink", "extract", "validate") by their section."""
+    """Return the cases of one twitter-text suite ("autolink", "extract", "validate") by their section."""
     tests = yaml.safe_load(corpus_text(f"conformance/twitter-text/{suite}.yml"))["tests"]
     assert isinstance(tests, dict)
     return tests
 
 
 def read_posts(name: str) -> Iterator[dict[str, Any]]:
-    """The rows of one posts file, in its order."""
+    """Yield the rows of one posts file, in its order."""
     with gzip.open(corpus_path(f"posts/{name}.jsonl.gz"), "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)

@@ -1,4 +1,4 @@
-"""Workers as processes: started again when they die, as a supervisor does, and killed by tests."""
+"""Worker processes that a supervisor restarts when they end, and that tests kill."""
 
 import asyncio
 import random
@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, Self
 
-RESTART_DELAY_S = 0.5  # what quickstart waits before it starts a child again
+RESTART_DELAY_S = 0.5  # quickstart's delay before it restarts a child
 
 
 class PerformedLine(NamedTuple):
-    """A performed payload as the ledger has it."""
+    """A line of the ledger: one performed payload."""
 
     at_ms: int
     pid: int
@@ -44,7 +44,7 @@ class WorkerPool:
             worker.wait(10)
 
     def kill_random_worker(self) -> bool:
-        """kill -9 of a worker that runs; False where none does."""
+        """Kill a random running worker with SIGKILL. Returns False if none runs."""
         running = [worker for worker in self._workers.values() if worker.poll() is None]
         if running:
             random.choice(running).kill()

@@ -1,4 +1,4 @@
-"""Kinds of damage that an audit has to find, each done to a small site (town.py) by commands of its own."""
+"""Kinds of damage that an audit must detect, each made in a small site (town.py) by Redis commands."""
 
 from collections.abc import Awaitable, Callable
 

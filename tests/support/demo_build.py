@@ -109,9 +109,9 @@ def invent_people(kind: str, count: int, draw: Random) -> list[Person]:
     people = []
     for colour, creature in draw.sample(pairs, count):
         words = [COLOURS[colour][column], CREATURES[creature][column]]
-        shown = "".join(reversed(words)) if kind == "th" else " ".join(words)
+        display_name = "".join(reversed(words)) if kind == "th" else " ".join(words)
         ending = "" if kind == "en" else f"_{kind}"
-        people.append(Person(f"{colour}_{creature}{ending}", shown, "en" if kind == "dev" else kind))
+        people.append(Person(f"{colour}_{creature}{ending}", display_name, "en" if kind == "dev" else kind))
     return people
 
 
@@ -134,9 +134,9 @@ def draw_conversations(data: Path, draw: Random, people: list[Person]) -> Iterat
         root = root_of.get(row["in_reply_to"] or "", own_id)
         root_of[own_id] = root
         roots.setdefault(root, []).append(row)
-    found = [unit for unit in roots.values() if 3 <= len(unit) <= 9 and all(map(_is_suitable, unit))]
+    suitable_units = [unit for unit in roots.values() if 3 <= len(unit) <= 9 and all(map(_is_suitable, unit))]
     weights = [1 / (place + 3) for place in range(len(people))]
-    for unit in draw.sample(found, len(found)):
+    for unit in draw.sample(suitable_units, len(suitable_units)):
         cast: dict[str, str] = {}
         for row in unit:
             while row["author"] not in cast:
@@ -236,8 +236,8 @@ def _output_row(row: Row, row_id: str, at: datetime, parent: str | None) -> Row:
 def build_follows(data: Path, people: list[Person], rows: list[dict[str, Any]], draw: Random) -> list[str]:
     """Return sorted lines `follower<TAB>followed`, from a part of a real graph."""
     logins = {person.handle for person in LOGIN_ACCOUNTS.people}
-    said = Counter(row["author"] for row in rows)
-    others = sorted((p.handle for p in people if p.handle not in logins), key=lambda handle: (-said[handle], handle))
+    post_counts = Counter(row["author"] for row in rows)
+    others = sorted((p.handle for p in people if p.handle not in logins), key=lambda handle: (-post_counts[handle], handle))
     follows = _assign_handles(_sample_edges(data, len(others), draw), others)
     follows |= _login_follows(sorted(logins), others, draw)
     return [f"{follower}\t{followed}" for follower, followed in sorted(follows)]
@@ -289,11 +289,11 @@ def build(data: Path, into: Path = FILES) -> None:
         invent_people(kind, PERSON_COUNTS[kind], draw) for kind in ("en", "dev", "ko", "th")
     )
     units: list[Conversation] = list(read_quotes())
-    wanted = POST_COUNTS["irc"]
+    posts_left = POST_COUNTS["irc"]
     for unit in draw_conversations(data, draw, english):
-        if wanted <= 0:
+        if posts_left <= 0:
             break
-        wanted -= len(unit)
+        posts_left -= len(unit)
         units.append(unit)
     flotus = [Person("flotus", "The First Lady (archive)", "en")]
     units += draw_single_posts(read_commits(data), draw, developers, POST_COUNTS["commits"])

@@ -1,4 +1,4 @@
-"""The demo site as its pictures and measurements use it: who logs in, and a conversation to look at."""
+"""The demo site for pictures and measurements: its accounts, a conversation, and activity."""
 
 from tests.support.visitor import HttpVisitor
 
@@ -6,7 +6,7 @@ CONVERSATION_TEXT = "Which book should everybody read once?"
 
 
 def demo_visitor(url: str, handle: str) -> HttpVisitor:
-    """One of the demo's three, logged in."""
+    """Log in one of the demo's three accounts."""
     visitor = HttpVisitor(url, handle, timeout_s=60)
     visitor.http.get("/accounts/login/")
     answer = visitor.post("/accounts/login/", username=handle, password=f"{handle}-in-wonderland")
@@ -15,32 +15,32 @@ def demo_visitor(url: str, handle: str) -> HttpVisitor:
 
 
 def find_conversation(visitor: HttpVisitor) -> str:
-    """The path of the conversation that alice began."""
+    """Return the path of the conversation that alice started."""
     posts = visitor.get("/@alice/")["posts"]
     return next(str(post["url"]) for post in posts if CONVERSATION_TEXT in post["text"])
 
 
 def generate_activity(url: str) -> None:
-    """What a morning brings: reactions alice is told of, hashtags that are talked about, a list, a filter."""
+    """Create activity on the site: notifications for alice, trending hashtags, a list and a filter."""
     with (
         demo_visitor(url, "alice") as alice,
         demo_visitor(url, "bob") as bob,
         demo_visitor(url, "carol") as carol,
     ):
-        asked = find_conversation(alice).rstrip("/").rpartition("/")[2]
+        conversation_id = find_conversation(alice).rstrip("/").rpartition("/")[2]
         for friend, text in (
             (bob, "Second coffee, third #haiku."),
             (carol, "Snow on the roofs. #haiku #winter"),
         ):
-            friend.post(f"/posts/{asked}/like/")
+            friend.post(f"/posts/{conversation_id}/like/")
             friend.publishes(text)
-        bob.post(f"/posts/{asked}/boost/")
-        carol.publishes("@alice it is on my desk again. #books #winter", in_reply_to=asked)
+        bob.post(f"/posts/{conversation_id}/boost/")
+        carol.publishes("@alice it is on my desk again. #books #winter", in_reply_to=conversation_id)
         alice.publishes("Reading by the window until the light goes. #books")
         for post in carol.get("/@carol/")["posts"][:2]:
             alice.post(f"/posts/{post['id']}/bookmark/")
             alice.post(f"/posts/{post['id']}/like/")
-        made = alice.post("/lists/", title="Poets").json()
+        new_list = alice.post("/lists/", title="Poets").json()
         for handle in ("basho", "issa"):
-            alice.post(f"/lists/{made['id']}/members/", handle=handle)
+            alice.post(f"/lists/{new_list['id']}/members/", handle=handle)
         alice.post("/accounts/filters/", phrase="spoiler")

@@ -1,7 +1,7 @@
-"""A TCP proxy in front of a server, which does to connections what networks do.
+"""A TCP proxy in front of a server that simulates network faults.
 
-It serves in a thread of its own, so that tests and the site under test need not know of it:
-`with proxy.suffering(Fault.DROP): ...`. Nothing is lost out of the middle of a stream: TCP would not lose it.
+It runs in a thread of its own, so neither tests nor the site under test depend on it: `with
+proxy.with_fault(Fault.DROP): ...`. It never drops bytes in the middle of a stream, because TCP would not.
 """
 
 import asyncio
@@ -16,21 +16,21 @@ from typing import Self
 
 CHUNK_BYTES = 65_536
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
-"""SO_LINGER of no time: closing sends RST."""
+"""SO_LINGER with a timeout of zero: closing sends RST."""
 
 
 class Fault(StrEnum):
-    """What becomes of the bytes."""
+    """The fault that the proxy simulates."""
 
     PASS = "pass"
     DELAY = "delay"
-    """Every chunk waits, in both directions."""
+    """Every chunk is delayed, in both directions."""
     DROP = "drop"
-    """Nothing arrives in either direction; what was sent arrives once this is over, as retransmissions do."""
+    """Nothing arrives in either direction. The bytes arrive when the fault ends, as TCP retransmissions do."""
     RESET = "reset"
-    """Every connection is reset, new ones too."""
+    """Every connection is reset, including new connections."""
     HALF = "half"
-    """Requests arrive and are applied, their replies are swallowed; such connections are reset afterwards."""
+    """Requests arrive and are executed, their replies are dropped. These connections are reset when the fault ends."""
 
 
 class Link:
@@ -53,7 +53,7 @@ def reset_connection(writer: asyncio.StreamWriter) -> None:
 
 
 class FaultProxy:
-    """Listens on a port of its own for a server at a unix socket (a Path) or at `host:port`."""
+    """A proxy with its own port, for a server at a unix socket (a Path) or at `host:port`."""
 
     def __init__(self, upstream: Path | str, *, delay_s: float = 0.1) -> None:
         self._upstream = upstream
@@ -65,11 +65,11 @@ class FaultProxy:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self.port = 0
         self.until_swallowed: int | None = None
-        """Replies that still pass; None: none is to be lost, or it is already."""
+        """Number of replies that pass before a reply is dropped; None disables the count."""
 
     @property
     def url(self) -> str:
-        """Of a Redis behind it."""
+        """The URL of a Redis behind the proxy."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def __enter__(self) -> Self:
@@ -85,7 +85,7 @@ class FaultProxy:
 
     @contextlib.contextmanager
     def with_fault(self, fault: Fault) -> Iterator[None]:
-        """From here to the end of the block."""
+        """Simulate the fault until the end of the block."""
         self.set_fault(fault)
         try:
             yield
@@ -93,7 +93,7 @@ class FaultProxy:
             self.set_fault(Fault.PASS)
 
     def drop_replies_after(self, replies: int) -> None:
-        """So many more replies pass, the next one is lost with its connection, then all is well."""
+        """Let so many replies pass, then drop the next reply and its connection once."""
         asyncio.run_coroutine_threadsafe(self._count_down(replies), self._loop).result(5)
 
     def set_fault(self, fault: Fault) -> None:
@@ -120,8 +120,8 @@ class FaultProxy:
         for link in list(self._links):
             link.reset()
         mine = asyncio.current_task()
-        if others := [task for task in asyncio.all_tasks() if task is not mine]:
-            await asyncio.wait(others, timeout=3)
+        if tasks := [task for task in asyncio.all_tasks() if task is not mine]:
+            await asyncio.wait(tasks, timeout=3)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._fault is Fault.RESET:
@@ -129,7 +129,7 @@ class FaultProxy:
             return
         try:
             far_reader, far_writer = await self._connect()
-        except OSError:  # the server is away
+        except OSError:  # the server is not running
             reset_connection(writer)
             return
         link = Link(writer, far_writer)
@@ -167,7 +167,7 @@ class FaultProxy:
                 await sink.drain()
 
     def _is_dropped(self, link: Link) -> bool:
-        """Whether this reply is lost."""
+        """Return whether this reply is dropped."""
         if self._fault is Fault.HALF:
             link.has_lost_replies = True
             return True

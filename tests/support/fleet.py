@@ -1,6 +1,6 @@
-"""Several daphnes on one listening socket, as systemd runs them (deploy/systemd), restarted one by one.
+"""Several daphnes on one listening socket, as systemd runs them (deploy/systemd), restarted in turn.
 
-The test holds the socket, as systemd does: what comes while nobody accepts waits in it.
+The test owns the socket, as systemd does: connections wait in it while no process accepts them.
 """
 
 import asyncio
@@ -19,7 +19,8 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 class DaphneFleet:
-    """`size` daphnes; `async with` starts and stops them. `notes` is what each told systemd, in order."""
+    """A fleet of `size` daphnes; `async with` starts and stops them. `notes` are their messages to systemd, in order.
+    """
 
     def __init__(self, redis_url: str, size: int, **environment: str) -> None:
         self.listening_socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
@@ -45,7 +46,7 @@ class DaphneFleet:
 
     @property
     def log(self) -> str:
-        """What they wrote on standard error."""
+        """The daphnes' output on standard error."""
         return Path(self._log.name).read_text()
 
     @property
@@ -73,12 +74,12 @@ class DaphneFleet:
         self._directory.cleanup()
 
     async def restart(self, place: int) -> int:
-        """As `systemctl restart`: SIGTERM, its end, another in its place; the status it ended with."""
-        old, said = self._processes[place], self.notes.count("READY=1")
+        """Restart as `systemctl restart` does and return the old process's exit status."""
+        old, ready_count = self._processes[place], self.notes.count("READY=1")
         old.send_signal(signal.SIGTERM)
         status = await self.wait_for_exit(old)
         self._processes[place] = self._start()
-        await self.wait_for_notes("READY=1", said + 1)
+        await self.wait_for_notes("READY=1", ready_count + 1)
         return status
 
     async def stop(self, place: int) -> int:
@@ -86,7 +87,7 @@ class DaphneFleet:
         return await self.wait_for_exit(self._processes[place])
 
     async def wait_for_notes(self, word: str, times: int) -> None:
-        """Until systemd was told so often; one at a time may wait."""
+        """Wait until systemd received `word` so many times; only one task may wait at a time."""
         async with asyncio.timeout(60):
             while self.notes.count(word) < times:
                 note = await asyncio.get_running_loop().sock_recv(self._notify, 100)

@@ -1,4 +1,4 @@
-"""A websocket's bytes written by hand: for clients that no library would let be so rude."""
+"""Encode websocket bytes by hand, for protocol violations that no client library can send."""
 
 import struct
 
@@ -6,11 +6,11 @@ from tests.support.sockets import DaphneProcess
 
 TEXT, CONTINUATION, PING, PONG, FINAL = 0x1, 0x0, 0x9, 0xA, 0x80
 NO_MASK = b"\0\0\0\0"
-"""A client has to mask what it sends; this one changes nothing."""
+"""A client must mask its frames; this mask changes nothing."""
 
 
 def encode_upgrade_request(daphne: DaphneProcess) -> bytes:
-    """The request of a page of the site that opens its socket."""
+    """Return the upgrade request that a page of the site sends."""
     lines = (
         "GET /ws/stream/ HTTP/1.1", f"Host: 127.0.0.1:{daphne.port}", f"Origin: {daphne.origin}",
         "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
@@ -20,7 +20,7 @@ def encode_upgrade_request(daphne: DaphneProcess) -> bytes:
 
 
 def encode_frame(payload: bytes, code: int, *, length: int | None = None) -> bytes:
-    """`code`: what it is, and FINAL for the last piece. `length`: what its head claims."""
+    """Encode a frame. `code` is the opcode, with FINAL in the last fragment; `length` is the length in its header."""
     size = len(payload) if length is None else length
     if size < 126:
         head = struct.pack("!BB", code, 0x80 | size)

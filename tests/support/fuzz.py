@@ -1,7 +1,7 @@
-"""Anything at all, as hypothesis draws it: requests to every address, frames to a socket.
+"""Hypothesis strategies for arbitrary requests to every address and arbitrary socket frames.
 
-Steered towards what breaks parsers: half surrogates, NUL, overlong UTF-8, depth, size, wrong types, ids of
-others.
+They prefer values that break parsers: half surrogates, NUL, overlong UTF-8, depth, size, wrong types, ids of other
+accounts.
 """
 
 import json
@@ -49,7 +49,7 @@ RAW_BODIES = st.one_of(
 
 
 def encode_json(value: object) -> bytes:
-    return json.dumps(value).encode()  # half surrogates as \udXXX, NaN and Infinity as Python writes them
+    return json.dumps(value).encode()  # half surrogates become \udXXX; NaN and Infinity are written as Python writes them
 
 
 def encode_form(pairs: list[tuple[str, str]]) -> bytes:
@@ -67,7 +67,7 @@ def encode_multipart(pairs: list[tuple[str, str]]) -> bytes:
 
 @dataclass(frozen=True)
 class FuzzRequest:
-    """One request; hypothesis shows it whole where it breaks something."""
+    """One request. Hypothesis prints all of it if it fails a test."""
 
     method: str
     path: str
@@ -93,10 +93,10 @@ BODIES = st.one_of(
     ),
 )
 EXCLUDED_PATHS = ("/accounts/delete/", "/accounts/logout/")
-"""Ways to end one's own session by accident."""
+"""Paths that would end the session by accident."""
 ROUTES = [route for route in routes() if route.path not in EXCLUDED_PATHS]
 STAFF_ROUTES = [route for route in ROUTES if route.path.startswith("/ops/")]
-"""Nobody else finds them."""
+"""Paths that only staff can open."""
 
 
 @st.composite
@@ -122,7 +122,7 @@ def decode_frame(frame: tuple[bytes, bool]) -> str | bytes:
 
 
 def is_accepted_frame(said: str | bytes) -> bool:
-    """A frame over 4 kB ends the socket, as it should."""
+    """Return whether the frame is at most 4 kB: a larger frame correctly closes the socket."""
     return len(said.encode() if isinstance(said, str) else said) <= 4_096
 
 

@@ -1,4 +1,4 @@
-"""A web process as the recipe of presence and messages sees it, and what it heard."""
+"""A web process as the presence and messages recipe sees it, which records its messages."""
 
 from typing import Protocol
 
@@ -9,11 +9,11 @@ from tests.support.waiting import eventually
 
 NOW_MS = 1_795_000_000_000
 DISABLED_INTERVAL_S = 600.0
-"""A process that renews itself so seldom does not within a test."""
+"""A renewal interval longer than any test."""
 
 
 class WebProcess:
-    """A web process as the recipe sees it. `trouble` is what handling a message meets."""
+    """A web process as the recipe sees it. `trouble` is the error that handling a message raises."""
 
     def __init__(self, store: Store, clock: FixedClock, renew_every_s: float = 0.1) -> None:
         self.hub = PubSubListener(

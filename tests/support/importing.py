@@ -1,4 +1,4 @@
-"""Files of posts, imported as the command does, for tests of what then stands."""
+"""Write files of posts and import them as the command does."""
 
 import json
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ RULES = RowRules(max_graphemes=500, latest_ms=NOW_MS)
 
 
 def row(source_id: str, text: str = "hello", author: str = "alice", **more: Any) -> dict[str, Any]:
-    """A line of a file, by default of 2015-06-01."""
+    """Return a row of a file, by default of 2015-06-01."""
     return {"id": source_id, "author": author, "created_at": "2015-06-01T10:00:00Z", "text": text, **more}
 
 
@@ -35,15 +35,15 @@ async def import_posts(
 
 
 async def import_old_post(services: Services, directory: Path, *, author: str, text: str) -> None:
-    """One of 2015-06-01."""
+    """Import a post of 2015-06-01."""
     await import_posts(services, write_rows(directory / "posts", [row("1", text, author)]))
 
 
 async def read_profile_posts(services: Services, handle: str) -> list[Post]:
-    """The stored posts of an account, oldest first."""
+    """Return the stored posts of an account, oldest first."""
     account = await services.accounts.find_by_handle(handle)
     assert account is not None
     at = services.repositories
     ids = await at.profiles.read(AccountId(account.id), 0, 10_000, upward=True)
-    found = await at.posts.find_many(ids)
-    return [found[post_id] for post_id in ids]
+    posts = await at.posts.find_many(ids)
+    return [posts[post_id] for post_id in ids]

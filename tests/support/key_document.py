@@ -1,4 +1,4 @@
-"""docs/reference/keys.md as data, and a watch that compares the keys of a server with it."""
+"""Read docs/reference/keys.md as data and compare the keys of a server with it."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from socialsite.store.key import KEY_PATTERN
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
 PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
-"""Everything else in angle brackets is a number."""
+"""Patterns of placeholders; every other placeholder is a number."""
 
 
 @dataclass(frozen=True)
 class KeyRow:
-    """One line of a table."""
+    """One row of a table."""
 
     pattern: str
     type: str = ""
@@ -23,12 +23,12 @@ class KeyRow:
 
     def matches(self, key: str) -> bool:
         parts = re.split(r"(<[a-z]+>)", self.pattern)
-        found = (PLACEHOLDERS.get(p, r"\d+") if p.startswith("<") else re.escape(p) for p in parts)
-        return re.fullmatch("".join(found), key) is not None
+        patterns = (PLACEHOLDERS.get(p, r"\d+") if p.startswith("<") else re.escape(p) for p in parts)
+        return re.fullmatch("".join(patterns), key) is not None
 
 
 def read_table(heading: str) -> list[KeyRow]:
-    """The lines of the tables between a heading and the next."""
+    """Return the rows of the tables between a heading and the next heading."""
     section = DOCUMENT.read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in re.findall(r"^\|.*\|$", section, re.M)]
     return [
@@ -55,7 +55,7 @@ COMMON_ROWS = [
 
 @dataclass
 class KeyWatch:
-    """Compares the keys of a server with the lines; `wrong` are sentences."""
+    """Compares the keys of a server with the rows; `wrong` are sentences about violations."""
 
     client: "redis.Redis"
     lines: list[KeyRow]
@@ -69,20 +69,20 @@ class KeyWatch:
                 asking.type(key)
                 asking.pttl(key)
                 kind, ttl_ms = asking.execute()
-            if ttl_ms != -2:  # else it went meanwhile
+            if ttl_ms != -2:  # -2: the key was deleted meanwhile
                 self._check(key, kind.decode(), ttl_ms)
 
     def _check(self, key: str, kind: str, ttl_ms: int) -> None:
         if not KEY_PATTERN.fullmatch(key):
             self.wrong.append(f"{key} is outside the grammar")
-        found = [line for line in self.lines if line.matches(key)]
-        self.met.update(found)
-        if len(found) != 1:
-            self.wrong.append(f"{key} has {len(found)} lines in docs/reference/keys.md")
-        elif kind != found[0].type:
-            self.wrong.append(f"{key} is a {kind}, docs/reference/keys.md says {found[0].type}")
-        elif not matches_lifetime(found[0].lifetime, ttl_ms):
-            self.wrong.append(f"{key} has {ttl_ms} ms to live, docs/reference/keys.md says {found[0].lifetime}")
+        rows = [line for line in self.lines if line.matches(key)]
+        self.met.update(rows)
+        if len(rows) != 1:
+            self.wrong.append(f"{key} has {len(rows)} lines in docs/reference/keys.md")
+        elif kind != rows[0].type:
+            self.wrong.append(f"{key} is a {kind}, docs/reference/keys.md says {rows[0].type}")
+        elif not matches_lifetime(rows[0].lifetime, ttl_ms):
+            self.wrong.append(f"{key} has {ttl_ms} ms to live, docs/reference/keys.md says {rows[0].lifetime}")
 
     @property
     def unmatched_rows(self) -> list[str]:
@@ -90,7 +90,7 @@ class KeyWatch:
 
 
 def matches_lifetime(lifetime: str, ttl_ms: int) -> bool:
-    """Return whether the time to live fits the lifetime: `none` is for ever; exceptions follow."""
+    """Return whether the time to live fits the lifetime. `none` means no expiry; exceptions follow a semicolon."""
     usual, _, exceptions = lifetime.partition(";")
     if usual == "none":
         return ttl_ms == -1 or bool(re.search(r"\d", exceptions))

@@ -1,7 +1,7 @@
-"""What clients were promised while processes died under them, and whether it was kept.
+"""Check that acknowledged requests survive while processes are killed.
 
-Each client notes a request in a file before sending it and the outcome after. It repeats a request with the
-same key until it is answered. The audit then reads the site as anybody does, and compares.
+Each client writes a request to a file before sending it, and its outcome afterwards. It repeats a request with the same
+idempotency key until it gets an answer. The audit then reads the site like any visitor and compares.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from tests.support.outcomes import SuccessGaps, outcome_of
 from tests.support.visitor import JSON_HEADERS, HttpVisitor, JsonObject
 
 REQUEST_INTERVAL_S = 0.02
-"""Between two requests of a client, and before another try."""
+"""Seconds between two requests of a client, and before a retry."""
 
 
 @dataclass
 class LedgerEntry:
-    """One post that somebody wants to publish; `post_id` once it is acknowledged. Some are deleted again."""
+    """One post that a client publishes. `post_id` is set when it is acknowledged; some are deleted again."""
 
     key: str
     author: str
@@ -37,9 +37,9 @@ class LedgerEntry:
 
 
 class RequestLedger:
-    """Lines of JSON, each flushed before anything else happens; `outcomes` counts all answers.
+    """A log of JSON lines, each flushed before the client continues. `outcomes` counts all answers.
 
-    `gaps` tells for how long somebody could not write, or not read.
+    `gaps` records for how long a client could not write or not read.
     """
 
     def __init__(self, file: Path) -> None:
@@ -70,7 +70,7 @@ class RequestLedger:
             self._write({"key": entry.key, "delete": entry.post_id})
 
     def record_delete_outcome(self, entry: LedgerEntry, outcome: str) -> None:
-        """A deletion that was done by a try whose answer was lost says 404 to the next."""
+        """Record the answer. 404 also counts as deleted: an earlier attempt may have succeeded without an answer."""
         with self._lock:
             self.outcomes[f"delete {outcome}"] += 1
             entry.is_deleted = outcome in ("200", "404")
@@ -103,9 +103,9 @@ class RequestLedger:
 
 
 class LedgerClients:
-    """Authors who publish without a pause, and read their homes, until they are told to stop.
+    """Authors who publish and read their homes continuously until `stop()`.
 
-    `deleting`: how many of their posts they delete as soon as they stand, 0 to 1.
+    `deleting`: share of their posts that they delete immediately, 0 to 1.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class LedgerClients:
             thread.start()
 
     def stop(self) -> None:
-        """Every request that was begun is repeated until it is answered."""
+        """Stop the clients. Each repeats its current request until it gets an answer."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(60)
@@ -144,7 +144,7 @@ class LedgerClients:
             time.sleep(REQUEST_INTERVAL_S)
 
     def _delete(self, author: HttpVisitor, entry: LedgerEntry) -> None:
-        """Delete, until it is acknowledged; from then on nobody may see the post."""
+        """Delete until acknowledged. Afterwards no page may show the post."""
         self._ledger.record_delete_attempt(entry)
         while not entry.is_deleted:
             try:
@@ -161,7 +161,7 @@ class LedgerClients:
                     self._ledger.record_ghost(entry, path)
 
     def _send(self, author: HttpVisitor, entry: LedgerEntry) -> bool:
-        """True when it need not be sent again."""
+        """Publish a post. Returns True if no retry is needed."""
         try:
             answer = author.post("/posts/", text=entry.text, idempotency_key=entry.key)
         except httpx.TransportError:
@@ -172,12 +172,12 @@ class LedgerClients:
         return answer.status_code != HTTPStatus.SERVICE_UNAVAILABLE
 
     def _read(self, reader: HttpVisitor) -> None:
-        """A second client of the same person: the home is read while posts arrive in it."""
-        with HttpVisitor(str(reader.http.base_url)) as other:
-            other.http.cookies.update(reader.http.cookies)
+        """Read the home in a second client of the same account while posts arrive in it."""
+        with HttpVisitor(str(reader.http.base_url)) as second_client:
+            second_client.http.cookies.update(reader.http.cookies)
             while not self._stopping.is_set():
                 try:
-                    answer = other.http.get("/", headers=JSON_HEADERS)
+                    answer = second_client.http.get("/", headers=JSON_HEADERS)
                     self._ledger.record_read(outcome_of(answer), reader.handle)
                 except httpx.TransportError:
                     self._ledger.record_read("no answer", reader.handle)
@@ -186,7 +186,7 @@ class LedgerClients:
 
 @dataclass
 class LedgerAudit:
-    """What a reading of the whole site found, against the ledger."""
+    """Differences between the whole site and the ledger."""
 
     acknowledged: int = 0
     unacknowledged_but_there: int = 0
@@ -209,23 +209,23 @@ class LedgerAudit:
 
 def audit_ledger(ledger: RequestLedger, people: Sequence[HttpVisitor]) -> LedgerAudit:
     """Read every profile and every home. Each of `people` follows all the others."""
-    found = LedgerAudit(acknowledged=len(ledger.acknowledged), outcomes=dict(sorted(ledger.outcomes.items())))
-    found.ghosts += ledger.ghosts
+    audit = LedgerAudit(acknowledged=len(ledger.acknowledged), outcomes=dict(sorted(ledger.outcomes.items())))
+    audit.ghosts += ledger.ghosts
     profiles = {one.handle: one.timeline(f"/@{one.handle}/") for one in people}
     for handle, posts in profiles.items():
         own = [entry for entry in ledger.entries.values() if entry.author == handle]
-        _compare(found, f"profile of {handle}", posts, own)
+        _compare(audit, f"profile of {handle}", posts, own)
         acknowledged = {entry.text for entry in own if entry.post_id}
-        found.unacknowledged_but_there += sum(post["text"] not in acknowledged for post in posts)
+        audit.unacknowledged_but_there += sum(post["text"] not in acknowledged for post in posts)
     present = {post["id"] for posts in profiles.values() for post in posts}
     for one in people:
         where = f"home of {one.handle}"
         home = one.timeline("/")
-        _compare(found, where, home, list(ledger.entries.values()))
-        # An effect without an answer may stand in profiles; then it must stand in homes too.
+        _compare(audit, where, home, list(ledger.entries.values()))
+        # A post without an acknowledgement may be in a profile; then it must be in the homes too.
         missing = present - {post["id"] for post in home}
-        found.lost += [f"{where}: {id}, which stands in its author's profile" for id in sorted(missing)]
-    return found
+        audit.lost += [f"{where}: {id}, which stands in its author's profile" for id in sorted(missing)]
+    return audit
 
 
 def _compare(found: LedgerAudit, where: str, posts: Sequence[JsonObject], wanted: Sequence[LedgerEntry]) -> None:

@@ -1,4 +1,4 @@
-"""What is still connected when it should not be: seen from the servers, which know best."""
+"""Detect connections that should be closed, by the servers' own client lists."""
 
 import asyncio
 import contextlib
@@ -10,13 +10,13 @@ import redis
 from socialsite.store import Store
 
 CLOSE_TIMEOUT_S = 3.0
-"""Less than the product waits for any reply: what closes only because its time is over comes too late."""
+"""Less than any reply timeout of the product: a connection closed only by a timeout is closed too late."""
 READ_BYTES = 1_000
 
 
 @contextlib.asynccontextmanager
 async def assert_no_open_connections(*clients: Callable[[], redis.Redis]) -> AsyncIterator[None]:
-    """What connects to these servers in here is gone at the end, or soon after."""
+    """Check that connections opened to these servers in the block are closed soon after it."""
     before = [connected_client_ids(client) for client in clients]
     yield
     await wait_until_closed(
@@ -25,15 +25,15 @@ async def assert_no_open_connections(*clients: Callable[[], redis.Redis]) -> Asy
 
 
 def connected_client_ids(of_server: Callable[[], redis.Redis]) -> set[int]:
-    """Who is connected to a server: the numbers it gave them, without Sentinels and whoever asks."""
+    """Return the ids of a server's clients, without Sentinels and this client."""
     with of_server() as client:
         own = client.client_id()
-        found = client.client_list(_type="normal")
-    return {int(each["id"]) for each in found if not each["name"].startswith("sentinel-")} - {int(own)}
+        clients = client.client_list(_type="normal")
+    return {int(each["id"]) for each in clients if not each["name"].startswith("sentinel-")} - {int(own)}
 
 
 async def cancel_at_every_step(start: Callable[[], Coroutine[Any, Any, Store]]) -> None:
-    """Start again and again, and break off a turn of the loop later each time, until it comes to its end."""
+    """Start repeatedly and cancel one turn of the loop later each time, until a start completes."""
     turns, is_open = 0, False
     while not is_open:
         turns += 1
@@ -54,12 +54,12 @@ async def wait_until_closed(holds: Callable[[], bool]) -> None:
 
 
 class SilentServer:
-    """Listens on loopback, takes every connection and never answers; `open` are those not closed yet."""
+    """A server on loopback that accepts every connection and never answers. `open` counts its connections."""
 
     def __init__(self) -> None:
         self.open = 0
         self.met = asyncio.Event()
-        """Somebody has said something."""
+        """Set when a client has sent something."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._hear, "127.0.0.1", 0)
@@ -74,7 +74,7 @@ class SilentServer:
         return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def wait_until_abandoned(self) -> None:
-        """Returns once nobody is connected any more."""
+        """Wait until no client is connected."""
         await wait_until_closed(lambda: self.open == 0)
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,8 +1,8 @@
-"""Lighthouse on the demo site, as a phone sees it: `make lighthouse` writes docs/reference/lighthouse.md.
+"""Run Lighthouse on the demo site as a phone: `make lighthouse` writes docs/reference/lighthouse.md.
 
-Needs chromium and node (Debian packages chromium, nodejs, npm). The program is `lighthouse` where that is
-installed, else npx fetches the pinned one. Performance depends on the machine and what else it does: each
-page is looked at three times, and the middle one counts.
+It needs chromium and node (Debian packages chromium, nodejs, npm). It runs `lighthouse` if installed, else npx fetches
+the pinned version. Performance depends on the machine and its load: each page is measured three times, and the median
+counts.
 """
 
 import json
@@ -24,7 +24,7 @@ LIGHTHOUSE_PACKAGE = "lighthouse@12.8.2"
 FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage"
 RUNS_PER_PAGE = 3
 MAX_ATTEMPTS = 3
-"""On a busy machine the browser's trace is lost at times."""
+"""On a busy machine the browser's trace is sometimes lost."""
 TIMEOUT_S = 300
 TARGETS = {"performance": 95, "accessibility": 100, "best-practices": 100, "seo": 100}
 METRIC_LABELS = {
@@ -39,7 +39,7 @@ UNSCORED = frozenset({"notApplicable", "informative", "manual", "error"})
 
 @dataclass(frozen=True)
 class PageScores:
-    """One page: the scores in percent, the figures as Lighthouse words them, what it would have otherwise."""
+    """One page: the scores in percent, the figures as Lighthouse formats them, and its suggestions."""
 
     scores: dict[str, int]
     figures: dict[str, str]
@@ -47,8 +47,8 @@ class PageScores:
 
 
 def program() -> list[str]:
-    found = shutil.which("lighthouse")
-    return [found] if found else ["npx", "--yes", LIGHTHOUSE_PACKAGE]
+    path = shutil.which("lighthouse")
+    return [path] if path else ["npx", "--yes", LIGHTHOUSE_PACKAGE]
 
 
 def measure_page(url: str, headers: dict[str, str]) -> PageScores:
@@ -64,7 +64,10 @@ def measure_page(url: str, headers: dict[str, str]) -> PageScores:
 
 
 def parse_report(report: dict[str, Any]) -> PageScores:
-    """What of Lighthouse's report matters here. A wish is an audit that takes points from its category."""
+    """Return the scores, figures and suggestions of a report.
+
+    A suggestion is an audit that lowers the score of its category.
+    """
     audits = report["audits"]
     scores = {name: round(100 * (report["categories"][name]["score"] or 0)) for name in TARGETS}
     wishes = [
@@ -86,7 +89,7 @@ def measure_median(url: str, headers: dict[str, str]) -> PageScores:
 
 
 def pages(site: QuickstartSite) -> dict[str, tuple[str, dict[str, str]]]:
-    """Path and headers by title; home as alice sees it, the others as a visitor and a search engine do."""
+    """Return path and headers by title: home for alice's session, the others without a session."""
     with demo_visitor(site.url, "alice") as alice:
         cookies = "; ".join(f"{each.name}={each.value}" for each in alice.http.cookies.jar)
         return {
@@ -139,10 +142,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as data:
         site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         try:
-            found = {title: measure_median(site.url + path, headers) for title, (path, headers) in pages(site).items()}
+            scores_by_page = {title: measure_median(site.url + path, headers) for title, (path, headers) in pages(site).items()}
         finally:
             site.interrupt()
-    REPORT.write_text(text(found))
+    REPORT.write_text(text(scores_by_page))
     print(REPORT.read_text())
     return 0
 

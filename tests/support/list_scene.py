@@ -1,4 +1,4 @@
-"""Somebody's lists of random people who answer each other, and what their timelines should show."""
+"""Alice's lists of random accounts that reply to each other, and the expected content of their timelines."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ PageReader = Callable[..., Awaitable[TimelinePage]]
 
 
 async def read_both_directions(read: PageReader) -> list[PostId]:
-    """Every page downward, and upward, which is the same."""
+    """Read every page downward and upward; both directions must give the same ids."""
     down: list[PostId] = []
     page = await read(limit=3)
     down += ids_on(page)
@@ -33,7 +33,7 @@ async def read_both_directions(read: PageReader) -> list[PostId]:
 
 
 class ListScenario:
-    """Alice's lists of random people, who answer each other."""
+    """Alice's lists of random accounts that reply to each other."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.services = world, world.services
@@ -55,19 +55,19 @@ class ListScenario:
                 await self.alice.follows(person)
                 self.followed.add(person.id)
         for number in range(3):
-            made = await self.make_list(f"list {number}")
-            self.members[made.id] = set()
+            new_list = await self.make_list(f"list {number}")
+            self.members[new_list.id] = set()
             for person in self.chance.sample(self.people, self.chance.randrange(1, 5)):
-                await self.add_member(made, person.id)
+                await self.add_member(new_list, person.id)
         await self.publish_posts(30)
         return self
 
     async def make_list(self, title: str, operation: str | None = None, *parts: ListId) -> AccountList:
-        made = await self.services.lists.create(
+        new_list = await self.services.lists.create(
             owner_id=self.alice.id, title=title, now_ms=self._now_ms, operation=operation, parts=parts
         )
-        self.lists.append(made)
-        return made
+        self.lists.append(new_list)
+        return new_list
 
     async def add_member(self, made: AccountList, account_id: AccountId) -> None:
         await self.services.lists.add_member(

@@ -1,4 +1,4 @@
-"""Lists of Alice as tests fill them: she has few, with few members."""
+"""Helpers to fill Alice's lists: she may have few lists, with few members."""
 
 from socialsite.ids import AccountId
 from timelines.ids import ListId

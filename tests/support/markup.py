@@ -1,4 +1,4 @@
-"""Reads the HTML that the linkifier wrote, strictly: tags, attributes, text."""
+"""Parse the linkifier's HTML strictly: tags, attributes, text."""
 
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -10,7 +10,7 @@ class Anchor(NamedTuple):
 
 
 class Markup(HTMLParser):
-    """Everything an HTML parser sees in a fragment; `problems` lists what a post must not contain."""
+    """The content of an HTML fragment as a parser reads it. `problems` lists what a post must not contain."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,6 +1,7 @@
-"""Where people of the site meet what another wrote: every place, asked as one reader.
+"""Read every place of the site where a reader may see another account's posts.
 
-Alice reads; Bob wrote `post` ("#tea"), answered Alice, and is on her list; Carol, on another, boosted it.
+Alice reads. Bob wrote `post` ("#tea"), replied to Alice, and is on her list. Carol is on another list and boosted the
+post.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +20,7 @@ from timelines.search.query import parse_query
 
 @dataclass
 class VisibilityScenario:
-    """Built anew for a test, which then lets somebody keep somebody away."""
+    """A scenario built for one test, which then adds blocks or mutes."""
 
     services: Services
     world: World
@@ -42,13 +43,13 @@ class VisibilityScenario:
         alice, bob, carol = await world.people("alice", "bob", "carol")
         await alice.follows(bob)
         bobs, carols = [(await alice.makes_list(member)).id for member in (bob, carol)]
-        asked = await alice.publishes("who has something to drink?")
+        question = await alice.publishes("who has something to drink?")
         post = await bob.publishes("a cup of #tea")
-        answer = await bob.publishes("I have tea", in_reply_to=asked)
+        answer = await bob.publishes("I have tea", in_reply_to=question)
         now_ms = services.clock.now_ms()
         await services.reactions.boost(account_id=carol.id, post_id=post.id, now_ms=now_ms)
         await world.deliver_all()
-        return cls(services, world, alice, bob, carol, post, asked, answer, bobs, carols)
+        return cls(services, world, alice, bob, carol, post, question, answer, bobs, carols)
 
     def has(self, page: TimelinePage, post: Post | None = None) -> bool:
         return (post or self.post).id in ids_on(page)
@@ -79,12 +80,12 @@ async def on_public(scene: VisibilityScenario) -> bool:
 
 
 async def in_search(scene: VisibilityScenario) -> bool:
-    found = await scene.services.search.search_posts(parse_query("cup tea"), viewer_id=scene.alice.id)
+    page = await scene.services.search.search_posts(parse_query("cup tea"), viewer_id=scene.alice.id)
     by_name = await scene.services.completing.complete_accounts("bob", viewer_id=scene.alice.id, limit=5)
-    if not found.entries:
+    if not page.entries:
         return False
     assert by_name, "whose posts are found is found"
-    return scene.has(found)
+    return scene.has(page)
 
 
 async def in_thread(scene: VisibilityScenario) -> bool:
@@ -106,13 +107,13 @@ async def as_boost_on_list(scene: VisibilityScenario) -> bool:
 
 async def in_notifications(scene: VisibilityScenario) -> bool:
     page = await scene.services.notifications.page(scene.alice.id)
-    told = any(each.entry is not None and each.entry.post.id == scene.answer.id for each in page.entries)
-    assert bool(await scene.services.notifications.unread(scene.alice.id)) is told
-    return told
+    is_notified = any(each.entry is not None and each.entry.post.id == scene.answer.id for each in page.entries)
+    assert bool(await scene.services.notifications.unread(scene.alice.id)) is is_notified
+    return is_notified
 
 
 async def in_feed(scene: VisibilityScenario) -> bool:
-    """Nobody signed in."""
+    """Read Bob's feed without a session."""
     try:
         await scene.services.accounts.get_by_handle("bob")
     except AccountNotFound:
@@ -121,7 +122,7 @@ async def in_feed(scene: VisibilityScenario) -> bool:
 
 
 Probe = Callable[[VisibilityScenario], Awaitable[bool]]
-PROBES: dict[str, Probe] = {  # where Alice may meet Bob
+PROBES: dict[str, Probe] = {  # places where Alice may see Bob's posts
     "home": on_home,
     "profile": on_profile,
     "list": on_list,

@@ -1,4 +1,4 @@
-"""A site whose people go on publishing while its data moves."""
+"""A site whose accounts keep publishing while its data migrates."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from timelines.posts.post import Post
 
 @dataclass
 class ActiveSite:
-    """A site of two processes (stores of their own), people who follow each other, what they published."""
+    """A site of two processes with a store each, accounts that follow each other, and their posts."""
 
     web: Services
     worker: Services
@@ -27,11 +27,11 @@ class ActiveSite:
     refused: list[str] = field(default_factory=list)
     deleted: list[Post] = field(default_factory=list)
     in_doubt: set[PostId] = field(default_factory=set)
-    """Posts whose deletion was asked for and not acknowledged."""
+    """Posts whose deletion was requested but not acknowledged."""
     stopping: bool = False
 
     async def generate_activity(self) -> None:
-        """Publish, delete, read and deliver until told to stop; notes whatever was acknowledged."""
+        """Publish, delete, read and deliver until `stopping`; record what was acknowledged."""
         await asyncio.gather(self._publish(), self._deliver())
 
     async def _publish(self) -> None:
@@ -59,22 +59,22 @@ class ActiveSite:
             await asyncio.sleep(0.01)
 
     async def check(self) -> None:
-        """Every timeline has every post that stands, once, in order; jobs that were cut off are adopted."""
+        """Check that every timeline has every existing post once and in order, after adopting interrupted jobs."""
         assert await Worker(self.worker.outbox, self.worker.syndication.handle).run_until_empty()
         gone = self.in_doubt.union(ids_of(self.deleted))
         expected = sorted((id for id in ids_of(self.posts) if id not in gone), reverse=True)
         for person in self.people:
             home = await read_whole_home(person)
-            if self.refused:  # what was not acknowledged may stand all the same
+            if self.refused:  # a refused post may exist all the same
                 home = [id for id in home if id in expected]
             assert home == expected
 
 
 async def read_whole_home(person: Person) -> list[int]:
-    found: list[int] = []
-    while page := await person.home_ids(limit=100, **({"before": found[-1]} if found else {})):
-        found += page
-    return found
+    ids: list[int] = []
+    while page := await person.home_ids(limit=100, **({"before": ids[-1]} if ids else {})):
+        ids += page
+    return ids
 
 
 @contextlib.asynccontextmanager
@@ -103,6 +103,6 @@ async def ongoing_activity(town: ActiveSite) -> AsyncIterator[None]:
 
 
 def key_names(server: RedisServer) -> set[str]:
-    """Keys of the site, without what the map itself keeps."""
+    """Return the site's keys without the placement map's own keys."""
     names = {name.decode() for name in server.client().scan_iter(count=10_000)}
     return {name for name in names if not name.startswith("map:")}

@@ -1,4 +1,4 @@
-"""Nodes that tests watch, the topology of a single one, and keys to put there."""
+"""Nodes that record their commands, a topology of one node, and keys for it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,12 +7,12 @@ from socialsite.store.address import Address
 
 
 def numbered_key(number: int) -> Key:
-    """One a number, wherever its tag belongs."""
+    """Return a key whose tag is the number."""
     return Key("posts", tag=str(number), name="post")
 
 
 class SingleNodeTopology:
-    """Everything stands on one node: `Store(SingleNodeTopology(node))`."""
+    """A topology of one node: `Store(SingleNodeTopology(node))`."""
 
     node_count = 1
 
@@ -37,7 +37,7 @@ class SingleNodeTopology:
 
 
 class CountingNode(Node):
-    """Keeps how many commands went in each round trip."""
+    """A node that records how many commands each round trip carried."""
 
     def __init__(self, url: str) -> None:
         super().__init__(Address.parse(url))

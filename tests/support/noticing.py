@@ -1,4 +1,4 @@
-"""What somebody is told and has not read yet, as tests look at it."""
+"""Read notifications and unread counts in tests."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ ThreePeople = tuple[Person, Person, Person]
 
 
 async def notification_texts(person: Person, **page: Any) -> list[str]:
-    """What somebody reads, newest first: "like by bob"."""
-    found = await person._services.notifications.page(person.id, **page)
-    return [f"{each.kind} by {each.author.handle}" for each in found.entries]
+    """Return an account's notifications as texts, newest first: "like by bob"."""
+    page_read = await person._services.notifications.page(person.id, **page)
+    return [f"{each.kind} by {each.author.handle}" for each in page_read.entries]
 
 
 async def count_unread(person: Person) -> int:
@@ -19,5 +19,5 @@ async def count_unread(person: Person) -> int:
 
 
 async def mark_all_read(person: Person) -> int:
-    """How many are unread then."""
+    """Mark everything as read and return the unread count."""
     return await person._services.notifications.mark_read(person.id, PostId(MAX_ID))

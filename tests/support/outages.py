@@ -1,7 +1,7 @@
-"""Servers that die under a steady load, and what users kept and saw (docs/reference/reliability.md).
+"""Outages of servers under a steady load, and what users lost (docs/reference/reliability.md).
 
-Each case starts its servers, a real daphne and a worker, and reads the whole site afterwards. The tests in
-tests/faults run each once; `python -m tests.support.reliability` runs them often and prints the table.
+Each case starts its servers, a real daphne and a worker, and reads the whole site afterwards. The tests in tests/faults
+run each case once; `python -m tests.support.reliability` runs them often and prints the table.
 """
 
 import contextlib
@@ -23,18 +23,18 @@ from tests.support.steady import LoadOutcome, SteadyLoad
 from tests.support.waiting import wait_until
 
 STEADY_LOAD_S = float(os.environ.get("OUTAGE_CALM_SECONDS", "2"))
-"""Load before and after the blow."""
+"""Seconds of load before and after the outage."""
 REPLICA_LAG_S = 2.0
-"""For so long the load goes on while a replica hears nothing."""
+"""Seconds of load while a replica receives nothing."""
 RESTART_DELAY_S = 3.0
-"""After this a supervisor starts a killed server again."""
+"""Seconds until a supervisor restarts a killed server."""
 RESHARD_SLOTS = 2_000
 OUTBOX_KEY = "jobs:{outbox}:stream"
 
 
 @dataclass(frozen=True)
 class OutageServers:
-    """What a site stands on; `owed` is how many jobs wait there."""
+    """The servers of a site; `owed()` returns the number of jobs in its outbox."""
 
     url: str
     owed: Callable[[], int]
@@ -42,16 +42,16 @@ class OutageServers:
 
 @dataclass(frozen=True)
 class OutageResult:
-    """`outage_s`: from the blow until every server was whole again."""
+    """The result of a case. `outage_s` lasts from the fault until every server has recovered."""
 
     outcome: LoadOutcome
     outage_s: float
 
 
 def run_outage(servers: OutageServers, blow: Callable[[], None], *, confirmed: bool) -> OutageResult:
-    """Serve, load, let the blow fall, wait until it is over, read everything.
+    """Serve under load, cause the outage, wait for recovery and read everything.
 
-    `confirmed`: under REQUIRE_REPLICAS=1.
+    `confirmed`: run with REQUIRE_REPLICAS=1.
     """
     settings = {"REQUIRE_REPLICAS": "1" if confirmed else "0"}
     with (
@@ -100,20 +100,20 @@ def count_cluster_jobs(cluster: RedisCluster) -> int:
 
 
 def a_master_is_killed(victim: int, *, confirmed: bool) -> OutageResult:
-    """kill -9; its replica is elected; a supervisor brings the dead one back, as a replica."""
+    """Kill a master with SIGKILL: its replica is elected, and a supervisor restarts the old master as a replica."""
     with running_cluster() as cluster:
         return run_outage(servers_of(cluster), lambda: lose_master(cluster, victim), confirmed=confirmed)
 
 
 def a_lagging_replica_takes_over(victim: int, *, confirmed: bool) -> OutageResult:
-    """The replica hears nothing for a while; then the master is killed, and that replica elected."""
+    """Pause a replica for some seconds, then kill its master, so that the outdated replica is elected."""
     with running_cluster() as cluster:
 
         def blow() -> None:
             replica = cluster.replicas[victim]
             replica.signal(signal.SIGSTOP)
             with cluster.masters[victim].client() as client:
-                # What lies in the sockets would arrive after all; a network that was cut delivers nothing.
+                # Bytes in the sockets' buffers would still arrive; after a real network cut they do not.
                 client.execute_command("CLIENT", "KILL", "TYPE", "replica")
             time.sleep(REPLICA_LAG_S)
             lose_master(cluster, victim, wake=replica)
@@ -122,7 +122,7 @@ def a_lagging_replica_takes_over(victim: int, *, confirmed: bool) -> OutageResul
 
 
 def slots_are_moved(victim: int) -> OutageResult:
-    """`redis-cli --cluster reshard`, as an operator does it."""
+    """Move slots with `redis-cli --cluster reshard`, as an operator does."""
     with running_cluster() as cluster:
         return run_outage(servers_of(cluster), lambda: reshard(cluster, victim), confirmed=False)
 
@@ -145,7 +145,7 @@ def role_of(member: ClusterMember) -> str:
 
 
 def is_recovered(cluster: RedisCluster) -> bool:
-    """As many masters as at first, and everybody else has a master's data."""
+    """Return whether there are as many masters as before and every replica is in sync."""
     roles = []
     for member in cluster.members:
         with member.client() as client:
@@ -164,15 +164,15 @@ def reshard(cluster: RedisCluster, victim: int) -> None:
         "redis-cli", "--cluster", "reshard", source.address, "--cluster-from", ids[0], "--cluster-to", ids[1],
         "--cluster-slots", str(RESHARD_SLOTS), "--cluster-yes",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-2000:]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, (result.stdout + result.stderr)[-2000:]
 
 
 # Sentinel
 
 
 def sentinel_fails_over(*, confirmed: bool) -> OutageResult:
-    """kill -9 of the master; Sentinels put the replica in its place; the dead one comes back to follow."""
+    """Kill the master with SIGKILL: Sentinel promotes the replica, and the old master returns as a replica."""
     site = SentinelDeployment()
     try:
         site.start()

@@ -1,4 +1,4 @@
-"""What users were told, in a word, and for how long they were refused."""
+"""The outcome of a request as a word, and the longest time without a success."""
 
 import time
 from http import HTTPStatus
@@ -7,13 +7,13 @@ import httpx
 
 
 def outcome_of(answer: httpx.Response) -> str:
-    """Its status; a refusal that does not say when to come again says so."""
+    """Return the status, with a note if a 503 lacks Retry-After."""
     is_mute = answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE and "Retry-After" not in answer.headers
     return f"{answer.status_code}{' without Retry-After' if is_mute else ''}"
 
 
 class SuccessGaps:
-    """How long each client went without a success, at most."""
+    """The longest time that any client went without a success."""
 
     def __init__(self) -> None:
         self.longest_s = 0.0

@@ -1,4 +1,4 @@
-"""What may be wrong with a page that is open in a browser: access, width, markup. Each returns sentences."""
+"""Find problems of an open page: accessibility, width, markup. Each function returns sentences."""
 
 import os
 from collections import Counter
@@ -9,8 +9,9 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Page
 
 VIEWPORTS = [(320, 640, "dark"), (1280, 900, "light")]
-"""Width, height and colour scheme: a small phone, and the least of a laptop. What is wrong in the light of a
-phone alone is found by `EVERY_LOOK=1`, which takes twice as long."""
+"""Width, height and colour scheme: a small phone and a small laptop. `EVERY_LOOK=1` adds the other two combinations,
+which takes twice as long.
+"""
 if os.environ.get("EVERY_LOOK"):
     VIEWPORTS += [(320, 640, "light"), (1280, 900, "dark")]
 VOID_ELEMENTS = frozenset(["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
@@ -19,7 +20,7 @@ AXE = Axe()
 ANIMATIONS_FINISHED_JS = (
     "() => new Promise((seen) => requestAnimationFrame(() => seen(!document.getAnimations().length)))"
 )
-"""Colours on their way from light to dark are nobody's colours."""
+"""Colours during the transition from light to dark do not count."""
 OVERFLOW_JS = """() => {
   const root = document.documentElement, most = root.clientWidth;
   if (root.scrollWidth <= most) return [];
@@ -39,20 +40,20 @@ PARSED_TAGS_JS = """(html) => {
 
 
 def find_page_problems(page: Page) -> list[str]:
-    """Axe and width, in each look; the page stays in the last one."""
-    found: list[str] = []
+    """Check accessibility and width in each viewport; the page keeps the last viewport."""
+    problems: list[str] = []
     for width, height, scheme in VIEWPORTS:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
         page.wait_for_function(ANIMATIONS_FINISHED_JS)
-        found += [
+        problems += [
             f"{width} {scheme}: {text}" for text in (*accessibility_violations(page), *overflowing_elements(page))
         ]
-    return found
+    return problems
 
 
 def accessibility_violations(page: Page) -> list[str]:
-    """What axe-core has to say; an empty list is its praise."""
+    """Return the violations that axe-core reports."""
     response: dict[str, Any] = AXE.run(page).response
     return [
         f"{rule['id']}: {node['target']} {node['html'][:160]} {node.get('failureSummary', '')}"
@@ -62,12 +63,12 @@ def accessibility_violations(page: Page) -> list[str]:
 
 
 def overflowing_elements(page: Page) -> list[str]:
-    found: list[str] = page.evaluate(OVERFLOW_JS)
-    return found
+    elements: list[str] = page.evaluate(OVERFLOW_JS)
+    return elements
 
 
 class _Tags(HTMLParser):
-    """The tags as they are written; `problems` where they are not closed in their order, or an id repeats."""
+    """The tags of a source text. `problems` lists tags closed out of order and repeated ids."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -91,7 +92,7 @@ class _Tags(HTMLParser):
             self._open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)  # <path/> in drawings is closed by itself
+        self.handle_starttag(tag, attrs)  # <path/> in drawings is closed in its own tag
         if tag not in VOID_ELEMENTS:
             self._open.pop()
 
@@ -103,7 +104,7 @@ class _Tags(HTMLParser):
 
 
 def markup_errors(page: Page, html: str) -> list[str]:
-    """Where a browser's parser has to guess: tags out of order, or other elements than are written."""
+    """Return where a browser's parser has to guess: tags out of order, or elements that the source does not contain."""
     written = _Tags(html)
     parsed: dict[str, int] = page.evaluate(PARSED_TAGS_JS, html)
     differing = {

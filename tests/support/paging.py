@@ -1,4 +1,4 @@
-"""All followers of one account, by pages and by passes."""
+"""Read all followers of one account, by pages or by passes."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -13,26 +13,26 @@ ON_ONE_SERVER = settings(max_examples=60, deadline=None, suppress_health_check=[
 
 
 async def read_by_pages(follows: Follows, limit: int) -> list[AccountId]:
-    found: list[AccountId] = []
+    follower_ids: list[AccountId] = []
     cursor: FollowCursor | None = None
     while True:
         page = await follows.followers(ALICE, cursor, limit)
-        found.extend(page.account_ids)
+        follower_ids.extend(page.account_ids)
         if page.next is None:
-            return found
+            return follower_ids
         assert len(page.account_ids) == limit
         cursor = page.next
 
 
 async def read_by_passes(follows: Follows, limit: int) -> list[AccountId]:
-    found: list[AccountId] = []
+    follower_ids: list[AccountId] = []
     cursor = FIRST_PASS
     while True:
         page = await follows.followers_pass(ALICE, cursor, limit)
         assert len(page.ids) <= limit
-        found.extend(page.ids)
+        follower_ids.extend(page.ids)
         if page.next is None:
-            return found
+            return follower_ids
         assert len(page.ids) == limit
         cursor = page.next
 

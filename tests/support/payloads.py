@@ -1,4 +1,4 @@
-"""Texts that were collected to break sites: scripting attacks, and strings that are merely naughty."""
+"""Texts collected to break sites: scripting attacks and naughty strings."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ OWN_PAYLOADS = (
     "jaVasCript:/*-/*`/*\\`/*'/*\"/**/(/* */oNcliCk=alert() )//%0D%0A%0d%0a//</stYle/</titLe/"
     "</teXtarEa/</scRipt/--!>\\x3csVg/<sVg/oNloAd=alert()//>\\x3e",
 )  # fmt: skip
-"""Attributes, elements that end others, templates, entities, comments, directions, and 0xsobky's polyglot."""
+"""Attributes, elements that close others, templates, entities, comments, directions, and 0xsobky's polyglot."""
 
 
 def read_script_payloads(name: str) -> list[str]:
@@ -38,23 +38,23 @@ def read_naughty_strings() -> list[str]:
 
 
 def select_publishable(texts: Iterable[str]) -> list[str]:
-    """What may be posted of these; others are refused, as tests/unit/text/test_text_conformance.py says."""
-    found = []
+    """Return the texts that may be posted. tests/unit/text/test_text_conformance.py checks the refused ones."""
+    publishable = []
     for text in texts:
         with contextlib.suppress(TextRefused):
-            found.append(check_post_text(text, 500))
-    return found
+            publishable.append(check_post_text(text, 500))
+    return publishable
 
 
 COLLECTIONS = ("dompurify", "h5sc", "fuzzdb", "fuzzdb-uri")
 
 
 def all_payloads() -> list[str]:
-    """Every text of every collection, each once."""
+    """Return every distinct text of all collections."""
     return list(dict.fromkeys(chain(OWN_PAYLOADS, *map(read_script_payloads, COLLECTIONS), read_naughty_strings())))
 
 
 def fields_first() -> Iterator[str]:
-    """All of them, ours first and then the collections in turn: any number is a fair choice."""
+    """Yield the distinct texts, our own first, then alternately from each collection: any prefix is a fair sample."""
     turns = zip_longest(*map(read_script_payloads, COLLECTIONS), read_naughty_strings())
     yield from dict.fromkeys(chain(OWN_PAYLOADS, (text for turn in turns for text in turn if text)))

@@ -1,4 +1,4 @@
-"""Neighbours of the follow and list services, in memory: who exists, which timelines were forgotten."""
+"""Fakes of the follow and list services' neighbours: an account directory and a timeline cache."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -7,7 +7,7 @@ from socialsite.ids import AccountId
 
 
 class FakeAccountDirectory:
-    """Accounts 1..n, all active until a test says otherwise; stands for AccountService.authors."""
+    """A replacement of AccountService.authors: accounts 1..n, all active until a test changes their states."""
 
     def __init__(self, people: Iterable[int]) -> None:
         self.states: dict[AccountId, AccountState] = {AccountId(id): ACTIVE for id in people}
@@ -16,18 +16,18 @@ class FakeAccountDirectory:
 
     async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         self.asked += 1
-        found = {id: self._author(id) for id in ids if id in self.states}
+        authors = {id: self._author(id) for id in ids if id in self.states}
         if self.after_asking is not None:
-            then, self.after_asking = self.after_asking, None
-            await then()
-        return found
+            callback, self.after_asking = self.after_asking, None
+            await callback()
+        return authors
 
     def _author(self, id: AccountId) -> Author:
         return Author(id=id, handle=f"p{id}", display_name="", state=self.states[id], version=1)
 
 
 class RecordingTimelineCache:
-    """Cached timelines, of which only their loss is seen: `ids` in the order they were forgotten."""
+    """A timeline cache that records invalidations: `ids` are in the order of the calls."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -37,7 +37,7 @@ class RecordingTimelineCache:
 
 
 class SilentLiveUpdates:
-    """Live updates that nobody listens to."""
+    """Live updates without listeners."""
 
     async def lists_changed(self, owner_id: AccountId) -> None:
         return

@@ -1,8 +1,8 @@
-"""TCP ports for servers that tests start: kept for this process while others start theirs, or open sockets.
+"""Reserve TCP ports for this process, for servers that tests start and restart.
 
-A port that the kernel gave and that was let go again may be taken before its server listens on it, and while
-that server is restarted: by any client of anybody, whose own ends lie in the kernel's range. So all are below
-that range (32768 on Linux), a hundred to a process, which holds the first of them for as long as it lives.
+A port assigned by the kernel and closed again may be taken before its server listens on it, or while that server
+restarts: any client's end may get it, because those come from the kernel's range. So all ports here are below that
+range (32768 on Linux). Each process has a block of a hundred and listens on the first of them while it runs.
 """
 
 import contextlib
@@ -13,34 +13,34 @@ from collections.abc import Iterator
 
 FIRST, BLOCK, BLOCKS = 12_000, 100, 100
 BUS = 10_000
-"""The bus of a cluster's member listens this much above its port: those are kept together."""
+"""A cluster member's bus listens this much above its port: both are reserved together."""
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on, nor on its bus; the same comes again after many others."""
+    """Return a free port of 127.0.0.1 whose bus port is also free. Ports repeat after many calls."""
     return next(_free)
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports."""
+    """Return distinct free ports."""
     assert count < BLOCK // 2, "a process has a hundred"
     return list(itertools.islice(_free, count))
 
 
 def _kept_ports() -> Iterator[int]:
-    """Those of a block of our own, again and again; it is taken when the first is asked for."""
-    held = _take_block()
-    first = int(held.getsockname()[1])
+    """Yield the free ports of this process's block in a cycle; the first call reserves the block."""
+    block_socket = _take_block()
+    first = int(block_socket.getsockname()[1])
     while True:
-        found = [port for port in range(first + 1, first + BLOCK) if _is_free(port) and _is_free(port + BUS)]
-        assert found, f"every port from {first} to {first + BLOCK} is in use"
-        for port in found:
+        free = [port for port in range(first + 1, first + BLOCK) if _is_free(port) and _is_free(port + BUS)]
+        assert free, f"every port from {first} to {first + BLOCK} is in use"
+        for port in free:
             if _is_free(port) and _is_free(port + BUS):
                 yield port
 
 
 def _take_block() -> socket.socket:
-    """Listens on the first port of a block that no other process has; where to begin differs by process."""
+    """Listen on the first port of a free block; the search starts at a block that depends on the process id."""
     for number in range(BLOCKS):
         place = FIRST + BLOCK * ((os.getpid() + number) % BLOCKS)
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def _take_block() -> socket.socket:
 
 
 def _is_free(port: int) -> bool:
-    """Servers may listen anew on a port whose old connections are not quite over, and so does this."""
+    """Return whether a server may listen on the port, even if its old connections are not fully closed."""
     with contextlib.suppress(OSError), socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", port))

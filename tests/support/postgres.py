@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests: unix socket only, in a temporary directory, gone with the test run."""
+"""A real PostgreSQL server for tests: unix socket only, in a temporary directory, deleted after the test run."""
 
 import os
 import pwd
@@ -20,7 +20,7 @@ FAST_OPTIONS = ("fsync=off", "full_page_writes=off", "shared_buffers=16MB", "max
 
 
 class PostgresServer:
-    """`postgres` of Debian's package. As root it runs as another user: it refuses root."""
+    """Debian's `postgres`. As root it is started as another user, because it refuses root."""
 
     def __init__(self) -> None:
         self.directory = Path(tempfile.mkdtemp(prefix="ss-pg-", dir="/tmp"))
@@ -44,7 +44,7 @@ class PostgresServer:
         return self
 
     def truncate(self) -> None:
-        """As if nothing had ever been archived."""
+        """Delete the archive."""
         with self.client() as client:
             client.execute("DROP TABLE IF EXISTS archived_posts")
 
@@ -52,7 +52,7 @@ class PostgresServer:
         return psycopg.connect(self.url, autocommit=True)
 
     def crash(self) -> None:
-        """Every connection breaks at once and nothing is written any more (SIGQUIT: "immediate")."""
+        """Break every connection immediately; nothing more is written (SIGQUIT, "immediate shutdown")."""
         self._end(signal.SIGQUIT)
 
     def stop(self) -> None:
@@ -61,7 +61,7 @@ class PostgresServer:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """It takes connections and says nothing on them."""
+        """Let the server accept connections without answering."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -76,23 +76,23 @@ class PostgresServer:
             self._process = None
 
     def _wait_until_ready(self, timeout_s: float = 60.0) -> None:
-        until = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         while True:
             try:
                 self.client().close()
                 return
             except psycopg.OperationalError:
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise
             time.sleep(0.05)
 
     def _run(self, *command: str) -> None:
-        done = subprocess.run(command, capture_output=True, text=True, cwd="/", **_as_unprivileged())
-        assert done.returncode == 0, done.stderr
+        result = subprocess.run(command, capture_output=True, text=True, cwd="/", **_as_unprivileged())
+        assert result.returncode == 0, result.stderr
 
 
 def program(name: str) -> str:
-    """Its path: Debian keeps servers off PATH, by version. Skips, naming the package, where it is missing."""
+    """Return the program's path; Debian keeps servers off PATH, by version. Skips if it is missing."""
     found = shutil.which(name) or max(
         Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]), default=None
     )
@@ -102,7 +102,7 @@ def program(name: str) -> str:
 
 
 def _unprivileged() -> tuple[int, int]:
-    """User and group for the server."""
+    """Return user and group for the server."""
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
     entry = names.get("postgres") or names["nobody"]
     return entry.pw_uid, entry.pw_gid

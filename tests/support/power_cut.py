@@ -1,8 +1,8 @@
-"""What a machine without power keeps of an append-only file: what was written before the last fsync began.
+"""Simulate a power cut: an append-only file keeps only the bytes written before the last fsync began.
 
-What was written to the file outlives the process, so a kill cannot show it. Here `strace` notes every
-write to the file and every fdatasync of the server; `last_sync_before` tells how many bytes the disk had at a moment,
-and `copy_durable_files` makes the directory that a server would find after it.
+Bytes written to the file outlive a killed process, so a kill cannot show the loss. Here `strace` records every write to
+the file and every fdatasync of the server. `last_sync_before` returns how many bytes were on disk at a time, and
+`copy_durable_files` makes the directory that a server would find after a power cut.
 """
 
 import re
@@ -21,7 +21,7 @@ SYSCALL_PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class FsyncRecord:
-    """From `done` on the disk has `size` bytes: those written when the fsync `began`. Unix times."""
+    """An fsync: from `done` on the disk has `size` bytes, written before it `began`. Unix times."""
 
     began: float
     done: float
@@ -29,7 +29,7 @@ class FsyncRecord:
 
 
 class FsyncTracer:
-    """`strace` at a running server, until it is told to stop."""
+    """Runs `strace` on a server until `stop()`."""
 
     def __init__(self, pid: int, aof: Path, notes: Path) -> None:
         self._notes, self._at_first = notes, aof.stat().st_size
@@ -42,8 +42,8 @@ class FsyncTracer:
             text=True,
         )  # fmt: skip
         assert self._process.stderr is not None
-        said = self._process.stderr.readline()
-        assert "attached" in said, said
+        first_line = self._process.stderr.readline()
+        assert "attached" in first_line, first_line
 
     def stop(self) -> list[FsyncRecord]:
         self._process.terminate()
@@ -52,8 +52,8 @@ class FsyncTracer:
 
 
 def parse_fsyncs(lines: list[str], size: int) -> list[FsyncRecord]:
-    """Every fsync that was done, in order; `size`: of the file before the first line."""
-    found: list[FsyncRecord] = []
+    """Return every finished fsync in order. `size` is the file's size before the first line."""
+    records: list[FsyncRecord] = []
     begun: dict[str, tuple[float, int]] = {}
     for line in lines:
         if not (call := SYSCALL_PATTERN.match(line)):
@@ -67,18 +67,18 @@ def parse_fsyncs(lines: list[str], size: int) -> list[FsyncRecord]:
             size += max(0, int(call["result"]))
         elif int(call["result"]) == 0:
             began, reached = begun.pop(thread)
-            found.append(FsyncRecord(began, at, reached))
-    return found
+            records.append(FsyncRecord(began, at, reached))
+    return records
 
 
 def last_sync_before(syncs: list[FsyncRecord], moment: float) -> FsyncRecord | None:
-    """The last fsync that was done by then; None where there was none."""
+    """Return the last fsync finished at that time, or None."""
     place = bisect_right([sync.done for sync in syncs], moment)
     return syncs[place - 1] if place else None
 
 
 def copy_durable_files(running: Path, target: Path, size: int) -> Path:
-    """A copy of a server's directory whose append-only file ends where the disk's would."""
+    """Copy a server's directory with its append-only file truncated to the bytes on disk."""
     target.mkdir()
     shutil.copytree(running / "appendonlydir", target / "appendonlydir")
     with (target / "appendonlydir" / AOF_FILE).open("r+b") as aof:

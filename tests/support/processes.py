@@ -1,4 +1,4 @@
-"""What the kernel tells of a process, and of a machine that is made busy."""
+"""Read kernel data about a process, and load the machine."""
 
 import contextlib
 import subprocess
@@ -21,7 +21,7 @@ def open_files(pid: int) -> int:
 
 
 def status_of(pid: int, field: str) -> int:
-    """A number of /proc/PID/status."""
+    """Return a number from /proc/PID/status."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1])
@@ -29,7 +29,7 @@ def status_of(pid: int, field: str) -> int:
 
 
 def is_receive_queue_empty(server_port: int, client_port: int) -> bool:
-    """Whether the server has read all that its kernel holds of this connection on loopback."""
+    """Return whether the server has read every byte that its kernel received on this loopback connection."""
     ends = [f"0100007F:{port:04X}" for port in (server_port, client_port)]
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         fields = line.split()
@@ -39,7 +39,7 @@ def is_receive_queue_empty(server_port: int, client_port: int) -> bool:
 
 
 class PeakThreadCounter:
-    """Within `with`: the largest number of threads that a process had, looked at ten times a second."""
+    """Within `with`: the largest number of threads of a process, sampled ten times a second."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -62,7 +62,7 @@ class PeakThreadCounter:
 
 @contextlib.contextmanager
 def load_processors(loops: int) -> Iterator[None]:
-    """So many processes compute without pause until the block ends."""
+    """Run so many processes that compute without pause until the block ends."""
     words = [sys.executable, "-c", "while True: pass"]
     loopers = [subprocess.Popen(words) for _ in range(loops)]
     try:

@@ -1,4 +1,4 @@
-"""The commands of the site in every form it sends, and some that Twemproxy does not carry."""
+"""The site's commands in every form that it sends, and commands that Twemproxy does not support."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ FORMS: list[tuple[Any, ...]] = [
     ("ZPOPMIN", ZSET, 1), ("ZPOPMAX", ZSET, 1),
     ("EVAL", ECHO.source, 1, NOTHING, "x"), ("EVALSHA", ECHO.sha, 2, NOTHING, LIST, "x"),
 ]  # fmt: skip
-"""Every command of the list in the forms the site uses; each must be answered, by whatever."""
+"""Every command in the site's forms; each must get a reply, even an error reply."""
 REFUSED: list[tuple[Any, ...]] = [
     ("MULTI",), ("EXEC",), ("WATCH", NOTHING), ("TIME",), ("INFO",), ("SCAN", 0), ("KEYS", "*"),
     ("WAIT", 1, 9), ("DBSIZE",), ("FLUSHALL",), ("CONFIG", "GET", "*"), ("SCRIPT", "LOAD", "return 1"),

@@ -1,8 +1,8 @@
-"""How evenly Twemproxy's hashes spread our tags: `python -m tests.support.proxy_spread`.
+"""Measure how evenly Twemproxy's hashes spread the site's tags: `python -m tests.support.proxy_spread`.
 
-The busiest of four servers against the mean, for accounts {1} to {20000}, lists {l1} to {l300} and the
-sixteen follow partitions {p0} to {p15}; "!" where a server gets nothing at all. Quoted by
-docs/reference/decisions/partitioning.md.
+Prints the busiest of four servers against the mean, for accounts {1} to {20000}, lists {l1} to {l300} and the sixteen
+follow partitions {p0} to {p15}; "!" marks a server without keys. docs/reference/decisions/partitioning.md cites the
+results.
 """
 
 from collections.abc import Sequence

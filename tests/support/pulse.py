@@ -1,6 +1,6 @@
-"""A small steady load whose every request is timed: people publish and read, and repeat what was refused.
+"""A small steady load with timed requests: accounts publish and read, and repeat refused requests.
 
-The ledger (tests/support/ledger.py) knows what was acknowledged; a beat knows how long one answer took.
+The ledger (tests/support/ledger.py) records what was acknowledged; a beat records how long a request took.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from tests.support.waiting import wait_until
 
 @dataclass(frozen=True)
 class TimedRequest:
-    """One request, "post" or "read"; when it began and ended by the monotonic clock."""
+    """One request, "post" or "read", with its start and end on the monotonic clock."""
 
     client: str
     what: str
@@ -43,7 +43,7 @@ class TimedRequest:
 
 
 class TimedLoad:
-    """`people` sign up and follow each other; within `with` they publish and read without pause."""
+    """A load of `people` who follow each other; within `with` they publish and read without pause."""
 
     def __init__(
         self,
@@ -62,15 +62,15 @@ class TimedLoad:
         self.stalls = StallMonitor()
         self.people = [self._sign_up(number) for number in range(people)]
         for one in self.people:
-            for other in self.people:
-                if other is not one:
-                    one.follows(other.handle)
+            for followed in self.people:
+                if followed is not one:
+                    one.follows(followed.handle)
             one.get("/")  # from now on posts are pushed into this home
         acts = (self._publish, self._read)
         self._threads = [threading.Thread(target=act, args=(one,)) for one in self.people for act in acts]
 
     def _sign_up(self, number: int) -> HttpVisitor:
-        """Of several sites over one store, each has its own people."""
+        """Sign up an account; accounts are distributed over the sites of a shared store."""
         url = self._urls[number % len(self._urls)]
         return HttpVisitor(url, f"p{uuid.uuid4().hex[:8]}", timeout_s=self._timeout_s).sign_up()
 
@@ -81,7 +81,7 @@ class TimedLoad:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Every request that was begun is repeated until it is answered."""
+        """Stop the load. Each client repeats its current request until it gets an answer."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(60)
@@ -91,11 +91,11 @@ class TimedLoad:
 
     @property
     def is_steady(self) -> bool:
-        """Everybody is connected and has had a success."""
+        """Whether every client is connected and has had a success."""
         return len({beat.client for beat in self.beats if beat.is_success}) == len(self._threads)
 
     def audit(self) -> LedgerAudit:
-        """Read the whole site."""
+        """Read the whole site and compare it with the ledger."""
         return audit_ledger(self.ledger, self.people)
 
     @property
@@ -107,20 +107,20 @@ class TimedLoad:
         return max(beat.took_s for beat in self.beats)
 
     def percentile_s(self, share: float, *, since: float = 0.0, until: float = math.inf) -> float:
-        """Of requests begun within the time; 0 where there is none."""
+        """Return the percentile of requests started in the period; 0.0 without requests."""
         took = sorted(beat.took_s for beat in self.beats if since <= beat.began < until)
         return took[min(len(took) - 1, int(share * len(took)))] if took else 0.0
 
     def wait_until_recovered(self, healed: float) -> None:
-        """Go on until everybody had a success after `healed`; how soon that was is to be judged."""
+        """Wait until every client had a success after `healed`; the caller judges the time."""
         wait_until(lambda: len(self._first_successes(healed)) == len(self._threads), timeout_s=60)
 
     def recovery_time_s(self, healed: float) -> float:
-        """From `healed` until everybody had a success that was asked for or answered after it."""
+        """Return the seconds from `healed` until every client had a success after it."""
         return max(self._first_successes(healed).values()) - healed
 
     def _first_successes(self, since: float) -> dict[str, float]:
-        """When each client had the first, of those that had one."""
+        """Return the time of each client's first success."""
         later = [beat for beat in self.beats if beat.is_success and beat.ended >= since]
         return {beat.client: beat.ended for beat in reversed(later)}
 

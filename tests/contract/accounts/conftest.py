@@ -1,4 +1,4 @@
-"""Accounts and sessions by themselves: `world` is theirs here, without posts and without a worker."""
+"""Fixtures for accounts and sessions. `world` here has no posts and no worker."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One queue of jobs, and the same one without patience."""
+"""Fixtures: one job queue, and the same queue with fast retries."""
 
 from collections.abc import AsyncIterator
 
@@ -18,7 +18,7 @@ async def queue(store: Store) -> JobQueue:
 
 @pytest_asyncio.fixture
 async def quick(redis_urls: StoreUrls) -> AsyncIterator[JobQueue]:
-    """The same queue without patience, over a connection of its own."""
+    """The same queue with fast retries, over a connection of its own."""
     store = await open_store(redis_urls)
     yield JobQueue(store, retry_policy=FAST_RETRY_POLICY)
     await store.close()

@@ -1,4 +1,4 @@
-"""Lists over a store: repositories, and the service with its neighbours in memory."""
+"""Fixtures for lists over a store: the repositories, and the service with fakes of its neighbours."""
 
 import pytest
 

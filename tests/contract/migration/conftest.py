@@ -1,4 +1,4 @@
-"""Two servers and a cluster a module, emptied before each test, and a town on the first server."""
+"""Fixtures: two servers and a cluster per module, emptied before each test, and a site on the first server."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -51,5 +51,5 @@ def cluster(running_cluster: RedisCluster) -> str:
 
 @pytest_asyncio.fixture
 async def town(old: str) -> AsyncIterator[ActiveSite]:
-    async with open_active_site(old) as found:
-        yield found
+    async with open_active_site(old) as site:
+        yield site

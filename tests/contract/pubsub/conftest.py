@@ -1,4 +1,4 @@
-"""Processes that listen, a clock that stands still, and who asks where members are."""
+"""Fixtures: listening processes, a fixed clock, and a `Presence` that locates members."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -24,7 +24,7 @@ def presence(store: Store, clock: FixedClock) -> Presence:
 
 @pytest_asyncio.fixture
 async def start(store: Store, clock: FixedClock) -> AsyncIterator[StartListener]:
-    """An open process, by how many seconds it renews itself after."""
+    """Return `start(renew_every_s)`, which opens a listening process."""
     async with AsyncExitStack() as stack:
 
         async def start_process(renew_every_s: float = 0.1) -> WebProcess:

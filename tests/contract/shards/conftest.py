@@ -1,4 +1,4 @@
-"""Servers for client-side shards: four empty ones, and one to spare."""
+"""Servers for client-side shards: four empty servers and a spare."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,6 @@ def all_servers() -> Iterator[list[RedisServer]]:
 
 @pytest.fixture
 def servers(all_servers: list[RedisServer]) -> list[RedisServer]:
-    """Four empty servers."""
     for server in all_servers:
         with server.client() as client:
             client.flushall()

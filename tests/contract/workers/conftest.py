@@ -1,4 +1,4 @@
-"""A queue of jobs as several processes see it, which soon give each other up."""
+"""A job queue as several processes see it. The processes are soon considered dead."""
 
 from collections.abc import AsyncIterator
 
@@ -20,7 +20,7 @@ QUICK = RetryPolicy(
 
 @pytest_asyncio.fixture
 async def queues(redis_urls: StoreUrls) -> AsyncIterator[list[JobQueue]]:
-    """Three views of one queue, each over a store of its own, as processes have them."""
+    """Three views of one queue, each over its own store, as separate processes have."""
     stores = [await open_store(redis_urls) for _ in range(3)]
     yield [JobQueue(store, retry_policy=QUICK) for store in stores]
     for store in stores:
