@@ -40,7 +40,9 @@ def _places(source: str) -> list[Place]:
         if option[1] in OPTIONS:
             places.append((option.start(), option.end(), "", "option"))
     for pattern, replacement, kind in ((CALL, "", "statement"), (RETURN, "return nil", "return")):
-        places += [(found.start(), found.end(), replacement, kind) for found in pattern.finditer(code) if _is_whole(found[0])]
+        places += [
+            (found.start(), found.end(), replacement, kind) for found in pattern.finditer(code) if _is_whole(found[0])
+        ]
     return sorted(places)
 
 

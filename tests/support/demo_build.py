@@ -237,7 +237,9 @@ def build_follows(data: Path, people: list[Person], rows: list[dict[str, Any]], 
     """Return sorted lines `follower<TAB>followed`, from a part of a real graph."""
     logins = {person.handle for person in LOGIN_ACCOUNTS.people}
     post_counts = Counter(row["author"] for row in rows)
-    others = sorted((p.handle for p in people if p.handle not in logins), key=lambda handle: (-post_counts[handle], handle))
+    others = sorted(
+        (p.handle for p in people if p.handle not in logins), key=lambda handle: (-post_counts[handle], handle)
+    )
     follows = _assign_handles(_sample_edges(data, len(others), draw), others)
     follows |= _login_follows(sorted(logins), others, draw)
     return [f"{follower}\t{followed}" for follower, followed in sorted(follows)]

@@ -49,7 +49,9 @@ RAW_BODIES = st.one_of(
 
 
 def encode_json(value: object) -> bytes:
-    return json.dumps(value).encode()  # half surrogates become \udXXX; NaN and Infinity are written as Python writes them
+    return json.dumps(
+        value
+    ).encode()  # half surrogates become \udXXX; NaN and Infinity are written as Python writes them
 
 
 def encode_form(pairs: list[tuple[str, str]]) -> bytes:

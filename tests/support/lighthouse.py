@@ -142,7 +142,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as data:
         site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         try:
-            scores_by_page = {title: measure_median(site.url + path, headers) for title, (path, headers) in pages(site).items()}
+            scores_by_page = {
+                title: measure_median(site.url + path, headers) for title, (path, headers) in pages(site).items()
+            }
         finally:
             site.interrupt()
     REPORT.write_text(text(scores_by_page))

@@ -93,12 +93,12 @@ class PostgresServer:
 
 def program(name: str) -> str:
     """Return the program's path; Debian keeps servers off PATH, by version. Skips if it is missing."""
-    found = shutil.which(name) or max(
+    program_path = shutil.which(name) or max(
         Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]), default=None
     )
-    if found is None:
+    if program_path is None:
         pytest.skip(f"{name} is not installed: apt-get install {PACKAGE}")
-    return str(found)
+    return str(program_path)
 
 
 def _unprivileged() -> tuple[int, int]:

@@ -142,7 +142,7 @@ class TimedLoad:
             time.sleep(self._pace_s)
 
     def _read(self, one: HttpVisitor) -> None:
-        """A second device of the same person."""
+        """Read the home in a second client of the same account."""
         with HttpVisitor(str(one.http.base_url), timeout_s=self._timeout_s) as device:
             device.http.cookies.update(one.http.cookies)
             while not self._stopping.is_set():

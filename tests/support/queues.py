@@ -1,18 +1,18 @@
-"""A job queue as tests work with it: prepared, and taken from by workers of known names."""
+"""Create a job queue for tests and fetch its jobs under fixed worker names."""
 
 from socialsite.recipes.job_queue import Job, JobQueue, RetryPolicy
 from socialsite.store import Store
 
-ALICE, BOB, CAROL = "a1", "b2", "c3"  # workers
+ALICE, BOB, CAROL = "a1", "b2", "c3"  # worker names
 FAST_RETRY_POLICY = RetryPolicy(
     heartbeat_ttl_ms=300, stuck_after_ms=200, lost_after_ms=50, retry_delays_ms=(10, 20, 30, 40)
 )
 
 
 async def open_queue(store: Store) -> JobQueue:
-    made = JobQueue(store)
-    await made.create_group()
-    return made
+    queue = JobQueue(store)
+    await queue.create_group()
+    return queue
 
 
 async def take_one(queue: JobQueue, worker: str) -> Job:

@@ -1,4 +1,4 @@
-"""The sliding minute written down plainly, for tests: what the script must agree with."""
+"""A plain model of the sliding-window rate limit, with which the script must agree."""
 
 from collections import Counter
 
@@ -26,11 +26,11 @@ class RateModel:
         return True
 
     def retry_after_s(self, now_ms: int) -> int:
-        """By trying second after second."""
+        """Return the seconds until a grant, found by trying each second."""
         return next(second for second in range(1, 181) if self.would_grant(now_ms + 1000 * second))
 
     def worst_minute(self) -> int:
-        """Most hits granted in any true 60 s."""
+        """Return the largest number of hits granted in any 60 s."""
         return max(
             (sum(start <= at < start + MINUTE_MS for at in self.granted_at) for start in self.granted_at),
             default=0,

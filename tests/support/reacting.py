@@ -1,4 +1,4 @@
-"""People who like, boost and bookmark, and what stands of it in the store."""
+"""Like, boost and bookmark posts in tests, and read the results from the store."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from timelines.posts.post import Post, PostCounts
 
 @dataclass
 class PersonReactions:
-    """`await acts.likes(alice, post)`: each sentence is one call of a service."""
+    """Reactions as methods named like sentences, `await acts.likes(alice, post)`. Each makes one service call."""
 
     services: Services
 
@@ -45,40 +45,40 @@ class PersonReactions:
         return [entry.post.id for entry in page.entries]
 
     async def boost_of(self, person: Person, post: Post) -> PostId | None:
-        """The id of the person's boost, as all agree on it."""
+        """Return the id of the person's boost of a post, or None."""
         key = keys.boosts(post.id)
-        found = await self.services.store.node(key).execute("ZSCORE", key, person.id)
-        return None if found is None else PostId(int(float(found)))
+        score = await self.services.store.node(key).execute("ZSCORE", key, person.id)
+        return None if score is None else PostId(int(float(score)))
 
     async def read_counts(self, post: Post) -> PostCounts:
-        """What a visitor sees."""
+        """Return the counts that a visitor sees."""
         return (await self.services.reading.post(post.id, viewer_id=None)).counts
 
     async def counts_text(self, post_id: PostId) -> bytes | None:
         key = keys.post_counts(post_id)
-        found: bytes | None = await self.services.store.node(key).execute("GET", key)
-        return found
+        value: bytes | None = await self.services.store.node(key).execute("GET", key)
+        return value
 
     async def read_indexes(self, person: Person) -> tuple[set[PostId], set[PostId]]:
-        """What the person's own side says: liked, boosted."""
+        """Return the posts that the person has liked and boosted, from the person's own indexes."""
         node = self.services.store.node(keys.liked_posts(person.id))
         liked = await node.execute("ZRANGE", keys.liked_posts(person.id), 0, -1)
         boosted = await node.execute("ZRANGE", keys.boosted_posts(person.id), 0, -1)
         return {PostId(int(id)) for id in liked}, {PostId(int(id)) for id in boosted}
 
     async def likers(self, post: Post, viewer: Person | None = None, limit: int = 30) -> list[AccountId]:
-        """All of them, page by page."""
-        found: list[AccountId] = []
+        """Return all likers, read page by page."""
+        account_ids: list[AccountId] = []
         cursor = None
         while True:
             page = await self.services.reactions.likers(
                 post.id, viewer_id=viewer.id if viewer else None, cursor=cursor, limit=limit
             )
-            found += page.account_ids
+            account_ids += page.account_ids
             cursor = page.next
             if cursor is None:
-                return found
+                return account_ids
 
     async def read_counts_as(self, person: Person, post: Post) -> PostCounts:
-        """What one reader sees."""
+        """Return the counts that this reader sees."""
         return (await self.services.reading.post(post.id, viewer_id=person.id)).counts

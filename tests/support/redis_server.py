@@ -1,4 +1,4 @@
-"""A real Redis server for tests: unix socket, AOF off unless asked, gone with the test run."""
+"""A real Redis server for tests: unix socket, AOF only on request, deleted after the test run."""
 
 import os
 import shutil
@@ -12,11 +12,11 @@ from typing import Self
 import redis
 
 MAX_WRITE_PAUSE_MS = 30_000
-"""The longest that `pause_until_aof_written` holds writes back."""
+"""Longest time that `pause_until_aof_written` blocks writes."""
 
 
 class RedisServer:
-    """`redis-server` in a short temporary directory (socket paths end at about 100 bytes)."""
+    """A `redis-server` in a short temporary directory (socket paths end at about 100 bytes)."""
 
     def __init__(self, *, aof: bool = False, directory: Path | None = None, options: tuple[str, ...] = ()) -> None:
         self.directory = directory or Path(tempfile.mkdtemp(prefix="ss-redis-", dir="/tmp"))
@@ -53,13 +53,13 @@ class RedisServer:
         return self
 
     def wait_until_ready(self, timeout_s: float = 60.0) -> None:
-        until = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         while True:
             try:
                 if self.client().ping():
                     return
             except (redis.ConnectionError, redis.BusyLoadingError):
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise
             time.sleep(0.02)
 
@@ -67,7 +67,7 @@ class RedisServer:
         return redis.Redis(unix_socket_path=str(self.socket))
 
     def kill(self, number: int = signal.SIGKILL) -> None:
-        """Signal the server and wait for its end."""
+        """Send a signal to the server and wait until it exits."""
         assert self._process is not None
         os.kill(self._process.pid, number)
         self._process.wait(10)
@@ -79,13 +79,13 @@ class RedisServer:
 
 
 def pause_until_aof_written(client: redis.Redis) -> None:
-    """Have all that was acknowledged in the append-only file, and acknowledge nothing more: ready for a kill.
+    """Wait until every acknowledged write is in the append-only file, and block further writes.
 
-    While the disk still syncs what went before, Redis keeps its writes to itself for up to two seconds
-    (tests/faults/test_slow_disk.py); what a kill must not cost is what is in the file.
+    After this the server can be killed. During an fsync Redis keeps new writes in memory for up to two seconds
+    (tests/faults/test_slow_disk.py); a kill must not lose writes that are already in the file.
     """
     client.client_pause(MAX_WRITE_PAUSE_MS, all=False)
-    until = time.monotonic() + MAX_WRITE_PAUSE_MS / 1000
+    deadline = time.monotonic() + MAX_WRITE_PAUSE_MS / 1000
     while client.info("persistence")["aof_buffer_length"]:
-        assert time.monotonic() < until, "the disk takes too long over an fsync"
+        assert time.monotonic() < deadline, "the disk takes too long over an fsync"
         time.sleep(0.01)

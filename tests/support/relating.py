@@ -1,4 +1,4 @@
-"""What stands between two people, as tests look at it."""
+"""Read the relations between two accounts in tests."""
 
 from socialsite.container import Services
 from tests.support.world import Person
@@ -11,13 +11,13 @@ async def read_relation(services: Services, one: Person, other: Person) -> Relat
 
 
 async def follow_request_sides(services: Services, requester: Person, target: Person) -> tuple[bool, bool]:
-    """At the one that is asked, and at the one that asks."""
+    """Return whether the request exists at the target, and at the requester."""
     at = services.repositories.requests
     return await at.exists(requester.id, target.id), await at.is_asking(requester.id, target.id)
 
 
 def service_with_cap_of_one(services: Services) -> BlocksAndMutesService:
-    """Everybody blocks, mutes and hides the boosts of at most one other account."""
+    """A service in which every account may block, mute and hide the boosts of one other account."""
     at = services.repositories
     return BlocksAndMutesService(
         blocks_and_mutes=at.relations, follow_requests=at.requests, follows=at.follows,

@@ -1,4 +1,4 @@
-"""An earlier release of the site, unpacked from the project's own history."""
+"""Unpack an earlier release of the site from the project's git history."""
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.site import ROOT
 
 PREVIOUS = "93ae5cb"
-"""The last commit before modules were moved to one folder a feature."""
+"""The last commit before the modules were moved to one folder per feature."""
 
 
 def unpack_release(commit: str, directory: Path) -> Path:

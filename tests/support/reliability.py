@@ -1,4 +1,4 @@
-"""The table of docs/reference/reliability.md: `python -m tests.support.reliability` (see `-h`)."""
+"""Print the table of docs/reference/reliability.md: `python -m tests.support.reliability` (see `-h`)."""
 
 import argparse
 import logging
@@ -25,10 +25,10 @@ COLUMNS = (
 
 
 def row(name: str, results: Sequence[OutageResult]) -> str:
-    """Numbers of all runs together, the longest of their times."""
+    """Return a row with the sums of all runs and the longest times."""
     outcomes = [result.outcome for result in results]
     audits = [outcome.audit for outcome in outcomes]
-    tried = (
+    succeeded = (
         sum(found.acknowledged for found in audits),
         sum(outcome.deletions for outcome in outcomes),
         sum(outcome.follows for outcome in outcomes),
@@ -44,17 +44,17 @@ def row(name: str, results: Sequence[OutageResult]) -> str:
         max(outcome.no_read_s for outcome in outcomes),
         max(result.outage_s for result in results),
     )
-    cells = [name, *map(str, (*tried, *wrong)), refusals, *(f"{seconds:.1f}" for seconds in times)]
+    cells = [name, *map(str, (*succeeded, *wrong)), refusals, *(f"{seconds:.1f}" for seconds in times)]
     return line(cells)
 
 
 def line(cells: Sequence[str]) -> str:
-    """Of a table in Markdown."""
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
-    """Every case `--runs` times, each time with another master; lines appear as they are known."""
+    """Run every case `--runs` times, each time with another master, and print each row when it is complete."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.reliability", description=main.__doc__)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--case", default="", help="only cases whose name has this in it")

@@ -1,4 +1,4 @@
-"""Moves for tests: in this process, or in one of its own that dies at a chosen step."""
+"""Run migrations in tests: in this process, or in a child process that is killed at a chosen step."""
 
 import asyncio
 import itertools
@@ -34,13 +34,13 @@ async def run_migration(
 
 
 def run_migration_killed_at(step: str, home: str, to: str, way: str = "move") -> int:
-    """Run a mover that dies by kill -9 right behind a step; its return code."""
+    """Run a migration that kills itself with SIGKILL after a step. Returns its exit status."""
     command = [sys.executable, "-m", "tests.support.repartition", step, home, to, way]
     return subprocess.run(command, timeout=60, check=False).returncode
 
 
 class WriterProcess:
-    """Writes `posts:{1}:post`, `posts:{2}:post`, ... by a store of its own; notes each acknowledged one."""
+    """A process that writes `posts:{1}:post`, `posts:{2}:post`, ... and records each acknowledged number."""
 
     def __init__(self, url: str, notes: Path) -> None:
         self._notes = notes

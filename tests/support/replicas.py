@@ -1,4 +1,4 @@
-"""A master and its replica on loopback, with a wire between them that can be held."""
+"""A master and its replica on loopback, with a replication link that can be paused."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from tests.support.waiting import wait_until
 
 
 class PausableRelay:
-    """Carries the replication stream; while it is held nothing passes, and neither end sees it close."""
+    """Relays the replication stream. While paused it passes no bytes and closes neither end."""
 
     def __init__(self, target_port: int) -> None:
         (self.port,) = free_ports(1)
@@ -37,7 +37,7 @@ class PausableRelay:
         for task in self._carrying:
             task.cancel()
         await asyncio.gather(*self._carrying, return_exceptions=True)
-        await asyncio.sleep(0)  # the transports see that they ended
+        await asyncio.sleep(0)  # lets the transports process the end of their connections
 
     async def _carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         to, back = await asyncio.open_connection("127.0.0.1", self._target_port)
@@ -57,7 +57,7 @@ class PausableRelay:
 
 
 class ReplicatedServer:
-    """`master` and `replica`; they talk over `wire`."""
+    """`master` and `replica`, which replicate over `wire`."""
 
     def __init__(self) -> None:
         ports = free_ports(2)
@@ -99,11 +99,11 @@ async def replicated_server() -> AsyncIterator[ReplicatedServer]:
 
 
 def count_reads(client: redis.Redis) -> int:
-    """How many ranges, sizes and values were read of a server, ever."""
+    """Return how many range, size and value reads the server has executed since its start."""
     with client:
-        told = client.info("commandstats")
+        stats = client.info("commandstats")
     return sum(
-        int(told[f"cmdstat_{command}"]["calls"])
+        int(stats[f"cmdstat_{command}"]["calls"])
         for command in ("zrevrangebyscore", "zrangebyscore", "zcard", "get")
-        if f"cmdstat_{command}" in told
+        if f"cmdstat_{command}" in stats
     )

@@ -20,7 +20,7 @@ PUBLIC, UNLISTED, FOLLOWERS = range(3)
 
 @dataclass(kw_only=True)
 class RightsModel:
-    """All relations as sets of pairs: (who acts, whom the act concerns)."""
+    """All relations as sets of pairs (acting account, target account)."""
 
     clock: FixedClock
     posts: list[Post] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A small site and random acts on it, each told to the site and to the model of rights alike."""
+"""A small site and random actions, each applied to the site and to the rights model."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -34,7 +34,7 @@ STEPS = st.lists(st.tuples(VERBS, PERSON, PERSON, NUMBER), min_size=5, max_size=
 
 @dataclass(kw_only=True)
 class RightsSite(RightsModel):
-    """The site, and what was done to it. `lists`: everybody's own, with everybody on it."""
+    """The site and the model of its state. `lists` has one list per account, with every account on it."""
 
     services: Services
     people: list[Person]
@@ -160,13 +160,13 @@ class RightsSite(RightsModel):
 
     async def do_filter(self, one: Person, other: Person, number: int) -> None:
         until_ms = self.clock.now_ms() + 40 if number == 3 else None
-        made = await self.services.filters.add(
+        new_filter = await self.services.filters.add(
             account_id=one.id,
             phrase="word" if number % 2 else "tea",
             action="hide" if number else "warn",
             until_ms=until_ms,
         )
-        self.filters[one.id].append(made)
+        self.filters[one.id].append(new_filter)
 
     async def do_unfilter(self, one: Person, other: Person, number: int) -> None:
         for each in self.filters.pop(one.id, []):

@@ -1,7 +1,7 @@
-"""Restarting daphnes one after another under a posting load, and what readers and writers saw of it.
+"""Restart daphnes one after another under a posting load, and check that clients notice nothing.
 
-A socket that is told of a gap (over a hundred entries were missed on a slow machine) reads it from the page,
-as the site's own script does.
+A socket that receives a gap message (over a hundred entries were missed on a slow machine) reads the entries from the
+page, as the site's script does.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ SOCKETS = 20
 
 
 class ResumingClient:
-    """A browser's socket on the public timeline that comes back with its cursor. `ids`: what it was shown."""
+    """A browser's socket on the public timeline that reconnects with its cursor. `ids` are the entries it received."""
 
     def __init__(self, port: int) -> None:
         self.ids: set[int] = set()
@@ -60,21 +60,21 @@ class ResumingClient:
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=20) as http:
             while after < newest:
                 page = await http.get(f"/public/?after={after}&limit=100", headers=JSON_HEADERS)
-                found = [int(post["id"]) for post in page.json()["posts"]]
-                self.ids.update(found)
-                after = max(found, default=newest)
+                post_ids = [int(post["id"]) for post in page.json()["posts"]]
+                self.ids.update(post_ids)
+                after = max(post_ids, default=newest)
 
     def _hear(self, message: dict[str, str]) -> None:
         if message["type"] == "entry":
             self.ids.add(int(message["id"]))
         if message["type"] in ("entry", "subscribed"):
-            known = message.get("id") or message["last"]
-            self._last = str(max(int(self._last or 0), int(known)))
+            entry_id = message.get("id") or message["last"]
+            self._last = str(max(int(self._last or 0), int(entry_id)))
             self.subscribed.set()
 
 
 async def restart_all_under_load(fleet: DaphneFleet, port: int, directory: Path) -> None:
-    """Twice through the fleet, while people post and read through `port`: asserts that nobody notices."""
+    """Restart the fleet twice while clients post and read through `port`; assert that no request fails."""
     people = await asyncio.to_thread(sign_up_authors, port, 3)
     ledger = RequestLedger(directory / "ledger")
     sockets = [ResumingClient(port) for _ in range(SOCKETS)]
@@ -85,10 +85,10 @@ async def restart_all_under_load(fleet: DaphneFleet, port: int, directory: Path)
     crowd.start()
     statuses = [await fleet.restart(place) for _ in range(RESTARTS) for place in range(fleet.size)]
     await asyncio.to_thread(crowd.stop)
-    promised = {int(entry.post_id or 0) for entry in ledger.acknowledged}
+    acknowledged_ids = {int(entry.post_id or 0) for entry in ledger.acknowledged}
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(15):
-            while not all(one.ids >= promised for one in sockets):  # noqa: ASYNC110
+            while not all(one.ids >= acknowledged_ids for one in sockets):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     for task in listening:
         task.cancel()
@@ -98,10 +98,10 @@ async def restart_all_under_load(fleet: DaphneFleet, port: int, directory: Path)
     assert [end for end in ends if not isinstance(end, asyncio.CancelledError)] == []
     assert statuses == [0] * fleet.size * RESTARTS
     assert set(ledger.outcomes) <= {"201", "read 200"}, ledger.outcomes
-    assert {int(post["id"]) for posts in profiles for post in posts} == promised
+    assert {int(post["id"]) for posts in profiles for post in posts} == acknowledged_ids
     assert {code for one in sockets for code in one.codes} == {1012}
     assert [refusal for one in sockets for refusal in one.refusals] == []
-    assert [promised - one.ids for one in sockets] == [set()] * SOCKETS
+    assert [acknowledged_ids - one.ids for one in sockets] == [set()] * SOCKETS
     assert fleet.notes.count("STOPPING=1") >= fleet.size * RESTARTS
 
 

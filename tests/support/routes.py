@@ -1,4 +1,4 @@
-"""Every address of the site, found by walking the URLconf: none can be forgotten by a test."""
+"""Find every address of the site by walking the URLconf, so that tests cover all of them."""
 
 import re
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ SAMPLES = {
 
 @dataclass(frozen=True)
 class Route:
-    """A path with sample values in it, and the methods its view answers; none known: a stock view.
+    """A path with sample values, and the methods of its view (none for a view of Django).
 
-    `pattern` is the path as the URLconf writes it: `/lists/<id:list_id>/`.
+    `pattern` is the path as in the URLconf: `/lists/<id:list_id>/`.
     """
 
     path: str
@@ -38,9 +38,9 @@ def routes() -> list[Route]:
 
 def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[Route]:
     for pattern in patterns:
-        written = prefix + str(pattern.pattern)
+        full_pattern = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from _walk(pattern.url_patterns, written)
+            yield from _walk(pattern.url_patterns, full_pattern)
         else:
-            path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: SAMPLES[found[1]], written)
-            yield Route(path, getattr(pattern.callback, "methods", frozenset()), written)
+            path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: SAMPLES[found[1]], full_pattern)
+            yield Route(path, getattr(pattern.callback, "methods", frozenset()), full_pattern)

@@ -1,4 +1,4 @@
-"""What a reader has on screen: pages that take what a socket says, as static/js/live.js does."""
+"""Model a reader's open pages, which apply socket messages as static/js/live.js does."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ Read = Callable[..., Awaitable[TimelinePage]]
 
 @dataclass
 class LivePage:
-    """One timeline as a reader has it on screen: entry -> the post that it shows."""
+    """One open timeline: `shown` maps each entry to the post that it shows."""
 
     name: str
     fresh: Read
@@ -37,7 +37,7 @@ class LivePage:
                 self.shown |= await self.read()
 
     async def read(self) -> dict[int, int]:
-        """The page as it is now."""
+        """Read the page's current content."""
         page = await self.fresh(limit=PAGE_LIMIT)
         return {int(entry.post.id): int(entry.shown.post.id) for entry in page.entries}
 
@@ -45,23 +45,23 @@ class LivePage:
         return collapse_boosts(self.shown) == collapse_boosts(await self.read())
 
     def watched(self) -> set[int]:
-        """What it asks the server about: entries and what they show."""
+        """Return the ids that the page watches: its entries and the posts they show."""
         return {id for pair in self.shown.items() for id in pair}
 
 
 def collapse_boosts(shown: dict[int, int]) -> list[int]:
-    """Both end somewhere: what stands on the newest page of both is compared."""
+    """Return the newest entries. Both pages are limited, so only half a page is compared."""
     return sorted(shown, reverse=True)[: PAGE_LIMIT // 2]
 
 
 @dataclass
 class LiveScreen:
-    """All pages that a reader has open, whatever becomes of the socket under them."""
+    """All open pages of a reader, independent of the socket's reconnects."""
 
     pages: list[LivePage]
 
     async def opens(self, reader: SocketClient) -> None:
-        """As the site's script: subscribe from the last id, then say what is shown."""
+        """Subscribe from the last id and then watch the shown posts, as the site's script does."""
         for page in self.pages:
             await reader.subscribe(page.name, after=page.last)
         for message in reader.got:
@@ -78,7 +78,7 @@ class LiveScreen:
             await page.apply(message)
 
     async def _watches(self, reader: SocketClient) -> None:
-        """All that is shown; the newest last, which is what the socket goes on watching."""
+        """Watch all shown posts, the newest last: the socket keeps the newest."""
         watched = [str(id) for id in sorted(set().union(*(page.watched() for page in self.pages)))]
         for start in range(0, len(watched), PAGE_LIMIT):
             await reader.send({"type": "watch", "ids": watched[start : start + PAGE_LIMIT]})

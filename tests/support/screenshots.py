@@ -1,4 +1,4 @@
-"""The pictures of docs/images, taken of the demo site in a real browser: `make screenshots`."""
+"""Take the pictures of docs/images from the demo site in a real browser: `make screenshots`."""
 
 import sys
 import tempfile
@@ -31,7 +31,7 @@ def log_in(page: Page, url: str) -> None:
 
 
 def take_screenshots(browser: Browser, url: str, pages: dict[str, str]) -> None:
-    """Each page as alice sees it, wide in light and narrow in dark."""
+    """Take a picture of each page in alice's session, wide in light and narrow in dark."""
     for name, width, height, scheme in SCREENSHOT_SIZES:
         context = browser.new_context(
             viewport={"width": width, "height": height},

@@ -1,4 +1,4 @@
-"""Scripts and commands by themselves, on the node of their first key."""
+"""Run scripts and commands on the node of their first key."""
 
 from socialsite.store import Key, Reply, Script, Store
 from socialsite.store.commands import routing_key

@@ -1,4 +1,4 @@
-"""Search as readers ask it, and the index of posts itself: what it answers, and where its keys lie."""
+"""Search posts in tests, through the service or in the index, and find the index keys of a post."""
 
 from socialsite.container import Services
 from socialsite.ids import MAX_ID, AccountId, PostId
@@ -13,7 +13,7 @@ AUTHORS = {"one": AccountId(1), "two": AccountId(2)}
 
 
 async def search_index(index: PostIndex, query: SearchQuery, wanted: int = 3, *, resumed: bool = True) -> list[PostId]:
-    """Every id: by one walk to its end, or `resumed` by a cursor after each round, as requests do."""
+    """Return every id, found in one walk, or in `resumed` walks from a cursor after each round, as requests do."""
     sought = SearchTerms(tuple(query.terms), AUTHORS.get(query.author or ""), query.lowest_id)
     walk, ids = PartitionMerge(index, sought, MAX_ID), list[PostId]()
     while not walk.is_exhausted:
@@ -24,11 +24,11 @@ async def search_index(index: PostIndex, query: SearchQuery, wanted: int = 3, *,
 
 
 def keys_of(post: Post) -> list[Key]:
-    """Where a post stands in the index."""
+    """Return the index keys of a post."""
     return term_keys(partition_of_post(post.id), post_digests(post))
 
 
 async def search_post_ids(services: Services, query: str, viewer: Person | None = None, **cut: int) -> list[PostId]:
-    """A page of what a reader finds."""
+    """Return a page of a reader's search results."""
     viewer_id = viewer.id if viewer else None
     return ids_on(await services.search.search_posts(parse_query(query), viewer_id=viewer_id, **cut))

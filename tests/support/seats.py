@@ -1,4 +1,4 @@
-"""Places at which readers sit before open timelines, and who of them is sent a post."""
+"""Viewers of open timelines, and the viewers that receive a post."""
 
 from socialsite.container import Services
 from tests.support.world import Person
@@ -12,11 +12,11 @@ def home_viewer(services: Services, reader: Person) -> ViewerContext:
 
 
 async def list_viewer(services: Services, owner: Person, *members: Person) -> ViewerContext:
-    """Before a new list of these."""
+    """Return the viewer of a new list of these members."""
     rule = await services.lists.rule(await owner.makes_list(*members))
     return ViewerContext(owner.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
 
 
 async def visible_to(services: Services, post: Post, seats: list[ViewerContext]) -> list[bool]:
-    found = await services.pipeline.read_post_for_viewers(post.id, post.author_id, seats)
-    return [entry is not None for entry in found]
+    entries = await services.pipeline.read_post_for_viewers(post.id, post.author_id, seats)
+    return [entry is not None for entry in entries]

@@ -1,4 +1,4 @@
-"""Three Sentinels, a master and a replica on loopback: a failover takes about two seconds here."""
+"""Three Sentinels, a master and a replica on loopback; a failover takes about two seconds."""
 
 import contextlib
 import os
@@ -19,12 +19,12 @@ DOWN_AFTER_MS = 600
 
 
 class SentinelDeployment:
-    """`master` is the server that is the master now."""
+    """The servers and Sentinels. `master` is the current master."""
 
     def __init__(self) -> None:
         self._directory = Path(tempfile.mkdtemp(prefix="ss-sentinel-", dir="/tmp"))
-        *self.ports, one, other = free_ports(5)
-        self.server_ports = (one, other)
+        *self.ports, one, other_port = free_ports(5)
+        self.server_ports = (one, other_port)
         self.servers = [self._server(port) for port in self.server_ports]
         self._processes: list[subprocess.Popen[bytes]] = []
 
@@ -64,13 +64,13 @@ class SentinelDeployment:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def failover(self) -> None:
-        """By the book: an operator's word, both servers alive."""
+        """Fail over by an operator's command, with both servers running."""
         before = self.master
         wait_until(self._is_failing_over, "a Sentinel to find the replica good enough")
         wait_until(lambda: self.other(before) is self._agreed_master(), "the failover")
 
     def _is_failing_over(self) -> bool:
-        """Not while what is known of the replica is old, as after a stall."""
+        """Start a failover. Returns False while Sentinel's information about the replica is outdated, as after a stall."""
         with redis.Redis(port=self.ports[0]) as client, contextlib.suppress(redis.ResponseError):
             client.execute_command("SENTINEL", "FAILOVER", MASTER_NAME)
             return True
@@ -83,7 +83,7 @@ class SentinelDeployment:
         os.kill(server.pid, signal.SIGCONT)
 
     def is_synced(self) -> bool:
-        """Two servers, and the replica has what the master has."""
+        """Return whether both servers run and the replica is in sync."""
         roles = []
         for server in self.servers:
             try:

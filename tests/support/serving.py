@@ -1,4 +1,4 @@
-"""A site as production runs it, daphne and a worker, on servers that somebody else started."""
+"""A site as in production, daphne and a worker, on running Redis servers."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ READY_TIMEOUT_S = 90.0
 
 
 class ProductionSite:
-    """`url`: where it answers; `log`: what its processes wrote on standard error; `root`: of a release."""
+    """The site's processes. `url` is its address, `log` their standard error, `root` the folder of the release."""
 
     def __init__(self, redis_url: str, directory: Path, *, root: Path = ROOT, **environment: str) -> None:
         (self.port,) = free_ports(1)
@@ -44,7 +44,7 @@ class ProductionSite:
         return self._log.read_text() if self._log.exists() else ""
 
     def start_web(self) -> None:
-        """daphne alone; whether it answers yet is the caller's matter."""
+        """Start only daphne, without waiting until it answers."""
         daphne = ["-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0"]
         self._run(*daphne, "--no-server-name", "socialsite.asgi:application")
 
@@ -57,7 +57,7 @@ class ProductionSite:
         self._run("manage.py", "syndicate", "--verbosity", "0")
 
     def stop_workers(self) -> None:
-        """They finish what they have in hand; web processes go on."""
+        """Stop the workers after their current jobs; web processes continue."""
         _, *workers = self._processes
         for worker in workers:
             worker.terminate()
@@ -66,14 +66,14 @@ class ProductionSite:
             self._processes.remove(worker)
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + READY_TIMEOUT_S
+        deadline = time.monotonic() + READY_TIMEOUT_S
         while self.status("/readyz") != 200:
             assert self.is_alive, self.log[-2000:]
-            assert time.monotonic() < until, self.log[-2000:]
+            assert time.monotonic() < deadline, self.log[-2000:]
             time.sleep(0.05)
 
     def status(self, path: str) -> int:
-        """Status of a GET; 0 where nobody answers."""
+        """Return the status of a GET, or 0 without an answer."""
         try:
             return httpx.get(self.url + path, timeout=5, trust_env=False).status_code
         except httpx.TransportError:
@@ -85,7 +85,7 @@ class ProductionSite:
 
     @property
     def is_alive(self) -> bool:
-        """Whether none of its processes ended."""
+        """Return whether all processes run."""
         return all(process.poll() is None for process in self._processes)
 
     def stop(self) -> None:
@@ -110,7 +110,7 @@ class ProductionSite:
 
 @contextlib.contextmanager
 def running_production_site(redis_url: str, **environment: str) -> Iterator[ProductionSite]:
-    """A site that is ready, until the block ends."""
+    """Run a site until the block ends; it is ready at the start."""
     with tempfile.TemporaryDirectory(prefix="serving") as directory:
         site = ProductionSite(redis_url, Path(directory), root=ROOT, **environment)
         try:

@@ -1,4 +1,4 @@
-"""Client-side shards as tests open them, and how a start is refused."""
+"""Open client-side shards in tests, and read the error of a refused start."""
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
@@ -32,7 +32,7 @@ async def start_refusal(servers: Sequence[RedisServer], partitioner: str = "hash
 
 
 def replace_shard_map(server: RedisServer, other: ShardMap) -> None:
-    """Another map in the place of the one a shard holds."""
+    """Replace a shard's map by another map."""
     with server.client() as client:
         fields = {"id": other.id, "epoch": other.epoch, "checksum": other.checksum}
         client.hset(SHARD_MAP_KEY, mapping=fields)
@@ -40,5 +40,5 @@ def replace_shard_map(server: RedisServer, other: ShardMap) -> None:
 
 def id_on(server: RedisServer) -> str:
     with server.client() as client:
-        held: bytes = client.hget(SHARD_MAP_KEY, "id")
-        return held.decode()
+        id: bytes = client.hget(SHARD_MAP_KEY, "id")
+        return id.decode()

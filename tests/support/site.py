@@ -1,4 +1,4 @@
-"""A whole site run by `manage.py quickstart`, as somebody at a terminal runs it."""
+"""A whole site run by `manage.py quickstart`, as in a terminal."""
 
 import contextlib
 import json
@@ -20,20 +20,20 @@ from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TEST_RUN_VARIABLES = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
-"""What the test run sets for itself and a fresh terminal has not."""
+"""Variables of the test run that a new terminal does not have."""
 
 
 class QuickstartSite:
-    """One quickstart on a data directory; `lines` is what it printed so far."""
+    """One quickstart on a data directory; `lines` is its output so far."""
 
     def __init__(self, data: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
         self.data = data
         self.lines: list[str] = []
-        kept = {name: value for name, value in os.environ.items() if name not in TEST_RUN_VARIABLES}
+        inherited_environment = {name: value for name, value in os.environ.items() if name not in TEST_RUN_VARIABLES}
         self._process = subprocess.Popen(
             [sys.executable, "manage.py", "quickstart", "--data", str(data), *arguments],
             cwd=ROOT,
-            env={**kept, **(environment or {})},
+            env={**inherited_environment, **(environment or {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -61,14 +61,14 @@ class QuickstartSite:
         return self
 
     def printed_since(self, since: int = 0) -> str:
-        """The end of what it printed, for people."""
+        """Return the end of the output, for failure messages."""
         return "\n".join(line[:1000] for line in self.lines[since:][-40:])
 
     def _said_ready(self) -> bool:
         return any(line.startswith("Ready: ") for line in self.lines)
 
     def status(self, path: str = "/readyz") -> int:
-        """Status of a GET; 0 where nobody answers."""
+        """Return the status of a GET, or 0 without an answer."""
         try:
             with urllib.request.urlopen(self.url + path, timeout=5) as response:
                 return int(response.status)
@@ -78,39 +78,39 @@ class QuickstartSite:
             return 0
 
     def processes(self) -> dict[str, int]:
-        """Process ids by role: web, worker and redis."""
+        """Return process ids by role: web, worker and redis."""
         return {**self.children(), "redis": int(self._record()["pid"])}
 
     def redis(self) -> redis.Redis:
-        """A client of the site's own server, to look at what it holds."""
+        """Return a client of the site's own server."""
         return redis.Redis(unix_socket_path=str(self._record()["socket"]), decode_responses=True)
 
     def is_drained(self) -> bool:
-        """Whether the worker owes nothing: a finished job is deleted."""
+        """Return whether the outbox is empty: a finished job is deleted."""
         with self.redis() as client:
             return bool(client.xlen("jobs:{outbox}:stream") == 0)
 
     def _record(self) -> dict[str, str]:
-        found: dict[str, str] = json.loads((self.data / "server.json").read_text())
-        return found
+        record: dict[str, str] = json.loads((self.data / "server.json").read_text())
+        return record
 
     def children(self) -> dict[str, int]:
-        """Process ids by role: web and worker."""
-        found: dict[str, int] = {}
+        """Return process ids by role: web and worker."""
+        pids: dict[str, int] = {}
         listing = subprocess.run(["ps", "-axwwo", "pid=,ppid=,command="], capture_output=True, text=True, check=True)
         for line in listing.stdout.splitlines():
             pid, parent, command = line.split(None, 2)
             if int(parent) == self.pid and "socialsite.quickstart.child_process" in command:
-                found[command.split("socialsite.quickstart.child_process ")[1].split()[1]] = int(pid)
-        return found
+                pids[command.split("socialsite.quickstart.child_process ")[1].split()[1]] = int(pid)
+        return pids
 
     def interrupt(self) -> int:
-        """Ctrl-C; the exit status."""
+        """Send Ctrl-C and return the exit status."""
         self._process.send_signal(signal.SIGINT)
         return self.wait()
 
     def kill_one(self, role: str) -> int:
-        """Kill -9 of one process; the id that it had."""
+        """Kill one process with SIGKILL and return its id."""
         victim = self.processes()[role]
         os.kill(victim, signal.SIGKILL)
         return victim
@@ -135,20 +135,20 @@ class QuickstartSite:
 
 @contextlib.contextmanager
 def running_site(data: Path, **environment: str) -> Iterator[QuickstartSite]:
-    """An empty site on a free port until the block ends; settings as `environment` says, else the usual."""
+    """Run an empty site on a free port until the block ends; `environment` overrides the default settings."""
     site = QuickstartSite(data, "--no-demo", "--port", "0", environment=environment)
     try:
         yield site.wait_until_ready()
     finally:
         if not site.has_ended():
             site.interrupt()
-        if (server := EmbeddedServer(data)).is_running():  # left behind by a site that was killed
+        if (server := EmbeddedServer(data)).is_running():  # left by a killed site
             server.start()
             server.stop()
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process that is no child of ours lives."""
+    """Return whether a process that is no child of this process runs."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, 0)
         listing = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)

@@ -1,7 +1,7 @@
-"""A whole site that hypothesis drives: its services, its clock, and the plain model beside them.
+"""A whole site driven by Hypothesis: its services, its clock, and the plain model.
 
-What people do, what breaks and what must be seen are added by classes of their own (`site_machine_*.py`);
-tests/contract/site/test_state_machine.py puts them together.
+Other classes (`site_machine_*.py`) add the actions, the faults and the invariants;
+tests/contract/site/test_state_machine.py combines them.
 """
 
 import asyncio
@@ -23,11 +23,13 @@ from tests.support.topologies import Deployment
 from tests.support.world import World
 
 SMALL_CONFIG = ServiceConfig(home_cap=6, list_cap=6, posts_per_pass=1, time_slice_ms=0, read_ahead=1)
-"""Floors and trims all the time, and a job for each pass: of three followers, nine on a cluster of three."""
+"""Limits so small that floors and trims occur often, with a job per pass: a pass has three followers, or nine on a
+cluster of three.
+"""
 PEOPLE, MOST_PEOPLE = 4, 6
-"""Who is there from the first, and how many may sign up."""
+"""Number of accounts at the start, and the most that may sign up."""
 FOLLOWER_COUNT = 12
-"""Others who follow whoever is there from the first, and never look: a post has several passes to go."""
+"""Accounts that follow the first accounts and never read: their posts need several passes."""
 PERSON_INDEXES = st.integers(0, MOST_PEOPLE - 1)
 ITEM_INDEXES = st.integers(0, 1_000)
 
@@ -35,12 +37,12 @@ Answer = TypeVar("Answer")
 
 
 class SiteMachine(RuleBasedStateMachine):
-    """One history. `deployment` and `config` are set by the test."""
+    """One history. The test sets `deployment` and `config`."""
 
     deployment: Deployment
     config: ServiceConfig = SMALL_CONFIG
     tally: ClassVar[Counter[str]] = Counter()
-    """What was done in all histories: steps, calms, posts, passes, jobs cut off and adopted, caches lost."""
+    """Counters over all histories: steps, calms, posts, passes, interrupted and adopted jobs, lost caches."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +59,7 @@ class SiteMachine(RuleBasedStateMachine):
 
     @initialize(befriended=st.booleans())
     def begin(self, befriended: bool) -> None:
-        """Strangers, or people who follow each other and have read their homes."""
+        """Start with accounts that are strangers, or that follow each other and have read their homes."""
         self.run_coroutine(self._begin(befriended))
 
     async def _begin(self, befriended: bool) -> None:
@@ -76,27 +78,27 @@ class SiteMachine(RuleBasedStateMachine):
             self.model.follow(one.id, other.id)
 
     async def run_interrupted(self, work: Coroutine[Any, Any, object], after: int) -> None:
-        """Whoever does this dies after so many turns of the loop; what was sent until then, was sent."""
+        """Cancel the work after so many turns of the loop; commands sent before stay sent."""
         doing = asyncio.ensure_future(work)
         for _ in range(after):
             await asyncio.sleep(0)
         doing.cancel()
         await asyncio.gather(doing, return_exceptions=True)
 
-    # Who and what
+    # Choices of accounts and posts
 
     def active(self, who: int) -> AccountId:
-        """Somebody who is not suspended; one always is there."""
+        """Return an account that is not suspended; one always exists."""
         active = [id for id in self.model.people if id not in self.model.suspended]
         return AccountId(active[who % len(active)])
 
     def pick_two(self, who: int, other: int) -> tuple[AccountId, AccountId] | None:
-        """Two active accounts without a block between them."""
+        """Return two active accounts without a block between them, or None."""
         one, another = self.active(who), self.active(other)
         return None if one == another or self.model.is_block_between(one, another) else (one, another)
 
     def visible(self, viewer: int, which: int, *, boostable: bool = False) -> PostId | None:
-        """A post (no boost) that the viewer sees on its own page."""
+        """Return a post (no boost) that the viewer sees on its own page, or None."""
         model = self.model
         seen = [id for id, post in model.posts.items() if not post.boost_of and model.may_see(viewer, id, "post")]
         if boostable:

@@ -1,4 +1,4 @@
-"""What people do to a driven site: each act at the services, and the same in the model."""
+"""Actions of accounts on a driven site, each applied to the services and to the model."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -18,12 +18,12 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
 PostDrafts = list[tuple[int, int, bool]]
 POST_DRAFTS = st.lists(st.tuples(PERSON_INDEXES, AUDIENCES, st.booleans()), min_size=1, max_size=8)
-"""Posts: by whom, for whom, with the hashtag or not."""
+"""Posts as (author, audience, with the hashtag or not)."""
 PAUSES_MS = st.sampled_from([0, 1, 900, 5_000, 3_600_000, 90_000_000])
 
 
 class PeopleActions(PageInvariants):
-    """Sign up, post, answer, delete, follow, ask, unfollow, block, mute, quiet, list, suspend."""
+    """Sign up, post, reply, delete, follow, answer requests, unfollow, block, mute, hide boosts, list, suspend."""
 
     @rule(pause=PAUSES_MS)
     def time_passes(self, pause: int) -> None:
@@ -44,7 +44,7 @@ class PeopleActions(PageInvariants):
         dies=st.sampled_from([None, None, *range(1, 40)]),
     )
     def answer(self, who: int, audience: int, which: int, tagged: bool, dies: int | None) -> None:
-        """With `dies` the web process is killed at it, and the browser sends the same form again."""
+        """Publish a reply. With `dies` the web process is killed meanwhile, and the browser sends the form again."""
         author = self.active(who)
         parent = self.visible(author, which)
         key = None if dies is None else f"form {self.tally['posts cut off']}"
@@ -56,7 +56,7 @@ class PeopleActions(PageInvariants):
 
     @rule(said=POST_DRAFTS)
     def post(self, said: PostDrafts) -> None:
-        """One after another; homes and lists hold six."""
+        """Publish one post after another; homes and lists have room for six."""
         for who, audience, tagged in said:
             self._assert_stored(self.run_coroutine(self._publish(self.active(who), audience, tagged)()), tagged)
 
@@ -106,10 +106,12 @@ class PeopleActions(PageInvariants):
 
     @rule(which=ITEM_INDEXES, let_in=st.booleans())
     def answer_a_request(self, which: int, let_in: bool) -> None:
-        asked = sorted((one, other) for one, other in self.model.requests if not {one, other} & self.model.suspended)
-        if not asked:
+        open_requests = sorted(
+            (one, other) for one, other in self.model.requests if not {one, other} & self.model.suspended
+        )
+        if not open_requests:
             return
-        one, other = asked[which % len(asked)]
+        one, other = open_requests[which % len(open_requests)]
         ids = {"account_id": AccountId(other), "requester_id": AccountId(one)}
         if let_in:
             self.run_coroutine(self.services.requests.accept(**ids, now_ms=self.clock.now_ms()))
@@ -142,7 +144,7 @@ class PeopleActions(PageInvariants):
 
     @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, hours=st.sampled_from([None, 1, 0]))
     def mute(self, who: int, other: int, hours: int | None) -> None:
-        """For good, for an hour, or not any more."""
+        """Mute forever (None), for an hour (1), or unmute (0)."""
         one, another = self.active(who), self.active(other)
         if one == another:
             return
@@ -172,7 +174,7 @@ class PeopleActions(PageInvariants):
 
     @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, on=st.booleans())
     def list_member(self, who: int, other: int, on: bool) -> None:
-        """On or off the one list of `who`, which is made first."""
+        """Add to or remove from the only list of `who`, which is created first."""
         owner, member = self.active(who), self.active(other)
         lists, now_ms = self.services.lists, self.clock.now_ms()
         list_id = next((id for id, (of, _) in self.model.lists.items() if of == owner), None)

@@ -1,4 +1,4 @@
-"""What breaks under a driven site: workers die amid a job, jobs come twice, caches are lost."""
+"""Faults of a driven site: workers die during a job, jobs are repeated, caches are lost."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -14,11 +14,11 @@ from tests.support.site_machine_pages import ADOPTING_WORKER
 from timelines import keys
 
 SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*")
-"""The caches that a read does not fill again, but `rebuild_timelines --all`."""
+"""Caches that are rebuilt only by `rebuild_timelines --all`, not by reads."""
 
 
 def own_caches(owner: int, lists: Sequence[int]) -> list[Key]:
-    """Those that somebody's next read fills again."""
+    """Return the keys of caches that the owner's next read rebuilds."""
     return [keys.home_timeline(owner), *map(keys.list_timeline, lists)]
 
 
@@ -26,7 +26,7 @@ class FaultActions(PeopleActions):
     @precondition(lambda self: self.owed)
     @rule(jobs=st.integers(1, 6), times=st.integers(1, 2), finishes=st.booleans())
     def work(self, jobs: int, times: int, finishes: bool) -> None:
-        """A worker does some jobs, perhaps twice; they may be found owed again, as after a lost reply."""
+        """Perform some jobs, perhaps twice. They may stay in the outbox, as after a lost reply."""
         self.run_coroutine(self._work(jobs, times, finishes))
 
     async def _work(self, jobs: int, times: int, finishes: bool) -> None:
@@ -44,19 +44,19 @@ class FaultActions(PeopleActions):
     @precondition(lambda self: self.owed)
     @rule(after=st.integers(0, 60), jobs=st.integers(1, 2))
     def worker_dies(self, after: int, jobs: int) -> None:
-        """Kill -9 amid a job: it stays in the dead one's hands until somebody adopts it."""
+        """Kill a worker during a job: the job stays pending for the dead worker until another adopts it."""
         self.run_coroutine(self._worker_dies(after, jobs))
 
     async def _worker_dies(self, after: int, jobs: int) -> None:
         self.dead_workers += 1
-        taken = await self.services.outbox.fetch(f"dead{self.dead_workers:04x}", jobs, 1)
-        if taken:
+        jobs_taken = await self.services.outbox.fetch(f"dead{self.dead_workers:04x}", jobs, 1)
+        if jobs_taken:
             self.tally["jobs cut off"] += 1
-            await self.run_interrupted(self.services.syndication.handle(taken[0].payload), after)
+            await self.run_interrupted(self.services.syndication.handle(jobs_taken[0].payload), after)
 
     @rule(said=POST_DRAFTS, after=st.integers(0, 60), dying=st.integers(1, 3))
     def post_while_workers_die(self, said: PostDrafts, after: int, dying: int) -> None:
-        """Posts, and one worker after another that dies at them."""
+        """Publish posts, while several workers die during their jobs."""
         self.post(said)
         for _ in range(dying):
             self.run_coroutine(self._worker_dies(after, 1))
@@ -75,7 +75,7 @@ class FaultActions(PeopleActions):
 
     @rule()
     def drop_shared_caches(self) -> None:
-        """Public, hashtags and search; the command that fills them again runs beside all the rest."""
+        """Delete the public, hashtag and search caches, then rebuild them as the command does."""
         for master in self.deployment.masters():
             with master:
                 for key in chain.from_iterable(map(master.scan_iter, SHARED_CACHE_PATTERNS)):

@@ -1,4 +1,4 @@
-"""What every reader of a driven site must see, at each step and after each calm."""
+"""Invariants of a driven site: the pages of every reader, at each step and after each calm."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,14 +12,14 @@ from timelines.pages.page import HydratedPost, TimelinePage
 from timelines.search.query import parse_query
 
 WORD, TAG = "words", "tea"
-"""In every post, and in some of them as a hashtag."""
+"""The text of every post, and the hashtag of some."""
 ADOPTING_WORKER = "abad1dea"
-"""The worker that `World.work` is, and that adopts what dead ones left."""
+"""The worker of `World.deliver_all`, which also adopts the jobs of dead workers."""
 ReadPage = Callable[..., Awaitable[TimelinePage]]
 
 
 class PageInvariants(SiteMachine):
-    """Home, lists, profiles, public, hashtag and search of every reader are the model's, entry by entry."""
+    """Every page of every reader matches the model entry by entry: home, lists, profiles, public, hashtag, search."""
 
     def teardown(self) -> None:
         try:
@@ -30,7 +30,7 @@ class PageInvariants(SiteMachine):
 
     @invariant()
     def nothing_hidden_is_seen(self) -> None:
-        """From the answer on, whatever the worker still owes."""
+        """Check that hidden posts disappear immediately, before the worker has finished."""
         self.tally["steps"] += 1
         if not self.changed:
             return
@@ -66,7 +66,7 @@ class PageInvariants(SiteMachine):
         await self._bookmarks()
 
     async def adopt(self) -> None:
-        """A living worker takes over what the dead ones had in hand, and does it."""
+        """Adopt and perform the jobs of dead workers."""
         outbox = self.services.outbox
         while jobs := await outbox.reclaim(ADOPTING_WORKER):
             for job in jobs:
@@ -79,15 +79,15 @@ class PageInvariants(SiteMachine):
         await self.assert_same_pages(f"#{TAG} for {viewer}", model.tag(viewer), viewer, reading.tag, TAG, viewer_id=me)
         seek = self.services.search.search_posts
         for words, expected in ((WORD, model.public(viewer)), (f"#{TAG}", model.tag(viewer))):
-            found = await self.walk(viewer, seek, (parse_query(words),), {"viewer_id": me}, down=True)
-            assert found == expected, f"search of {viewer} for {words}"
+            ids = await self.walk(viewer, seek, (parse_query(words),), {"viewer_id": me}, down=True)
+            assert ids == expected, f"search of {viewer} for {words}"
 
     async def _bookmarks(self) -> None:
         model = self.model
         for viewer in self.readers():
-            kept = {id for who, id in model.bookmarks if who == viewer and model.may_see(viewer, id, "post")}
+            bookmarked_ids = {id for who, id in model.bookmarks if who == viewer and model.may_see(viewer, id, "post")}
             page = await self.services.reactions.bookmarks(AccountId(viewer), limit=100)
-            assert {entry.post.id for entry in page.entries} == kept, f"bookmarks of {viewer}"
+            assert {entry.post.id for entry in page.entries} == bookmarked_ids, f"bookmarks of {viewer}"
 
     def readers(self) -> list[int]:
         return [id for id in self.model.people if id not in self.model.suspended]
@@ -95,34 +95,34 @@ class PageInvariants(SiteMachine):
     async def assert_same_pages(
         self, where: str, expected: list[int], viewer: int, read: ReadPage, *of: Any, **by: Any
     ) -> None:
-        """The timeline, page by page downward and upward."""
+        """Compare the timeline with the model, page by page downward and upward."""
         assert await self.walk(viewer, read, of, by, down=True) == expected, f"{where}, downward"
         assert await self.walk(viewer, read, of, by, down=False) == expected[::-1], f"{where}, upward"
 
     async def walk(
         self, viewer: int, read: ReadPage, of: tuple[Any, ...], by: dict[str, Any], *, down: bool
     ) -> list[int]:
-        found: list[int] = []
+        post_ids: list[int] = []
         cut: dict[str, int] = {} if down else {"after": 0}
         while True:
             page = await read(*of, **by, **cut, limit=4)
             for entry in page.entries:
                 self.assert_entry_matches(viewer, entry)
             ids = [entry.post.id for entry in page.entries]
-            found += ids if down else ids[::-1]
+            post_ids += ids if down else ids[::-1]
             cursor = page.next_before if down else page.previous_after
             if cursor is None:
-                return found
+                return post_ids
             cut = {"before": cursor} if down else {"after": cursor}
 
     def assert_entry_matches(self, viewer: int, entry: HydratedPost) -> None:
-        """Counts, and what the reader did, are the model's."""
-        shown, model = entry.shown.post.id, self.model
+        """Check that the counts and the reader's own reactions match the model."""
+        shown_id, model = entry.shown.post.id, self.model
         counts = entry.counts.replies, entry.counts.boosts, entry.counts.likes
-        assert counts == model.counts(shown), f"counts of {shown}"
+        assert counts == model.counts(shown_id), f"counts of {shown_id}"
         did = entry.viewer
         assert did is not None
-        assert did.own == (model.posts[shown].author == viewer)
-        assert did.liked == ((viewer, shown) in model.likes)
-        assert did.boosted == ((viewer, shown) in model.boosts)
-        assert did.bookmarked == ((viewer, shown) in model.bookmarks)
+        assert did.own == (model.posts[shown_id].author == viewer)
+        assert did.liked == ((viewer, shown_id) in model.likes)
+        assert did.boosted == ((viewer, shown_id) in model.boosts)
+        assert did.bookmarked == ((viewer, shown_id) in model.bookmarks)

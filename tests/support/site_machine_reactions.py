@@ -1,4 +1,4 @@
-"""What people do with the posts of a driven site: like, boost, bookmark, and take it back."""
+"""Reactions on a driven site: like, boost, bookmark, and their removal."""
 
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
@@ -9,7 +9,7 @@ from tests.support.site_model import ModelPost
 
 
 class ReactionActions(PageInvariants):
-    """Of posts that they see on their own pages."""
+    """React to posts that the account sees on their own pages."""
 
     @rule(who=PERSON_INDEXES, which=ITEM_INDEXES, on=st.booleans())
     def like(self, who: int, which: int, on: bool) -> None:
@@ -33,10 +33,10 @@ class ReactionActions(PageInvariants):
         act = self.services.reactions.boost
         entry = self.run_coroutine(act(account_id=account, post_id=post_id, now_ms=self.clock.now_ms()))
         if (account, post_id) not in self.model.boosts:
-            found = self.run_coroutine(self.services.reading.profile(account, viewer_id=account, limit=1))
-            boost_id = found.entries[0].post.id
+            page = self.run_coroutine(self.services.reading.profile(account, viewer_id=account, limit=1))
+            boost_id = page.entries[0].post.id
             self.model.boosts[account, post_id] = boost_id
-            self.model.posts[boost_id] = ModelPost(account, found.entries[0].post.audience, post_id)
+            self.model.posts[boost_id] = ModelPost(account, page.entries[0].post.audience, post_id)
             self.owed = True
         self.assert_entry_matches(account, entry)
 

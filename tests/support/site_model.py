@@ -1,7 +1,7 @@
-"""The whole site as plain dicts: what each reader must see, written down without any of the site's code.
+"""A model of the whole site in plain dicts: it states what each reader must see, without the site's code.
 
-Ids are numbers, ids of posts carry their time (41 bits of ms since 2000, 12 bits below). What is said to
-happen was allowed; refusals are tested elsewhere.
+Ids are numbers. Ids of posts contain their time (41 bits of ms since 2000, 12 bits below). Every action given to the
+model was allowed; other tests cover refusals.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class ModelPost:
     reply_to: int | None = None
     tagged: bool = False
     answered: int | None = None
-    """Whom it answers."""
+    """Author of the parent post."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class SiteModel:
     lists: dict[int, tuple[int, set[int]]] = field(default_factory=dict)
     now_ms: int = 0
 
-    # What happens
+    # Actions
 
     def block(self, one: int, other: int) -> None:
         self.blocks.add((one, other))
@@ -56,7 +56,7 @@ class SiteModel:
             self.requests.discard(pair)
 
     def follow(self, one: int, other: int) -> None:
-        """A private account is asked."""
+        """Follow an account; a private account gets a request."""
         if other in self.private and (one, other) not in self.follows:
             self.requests.add((one, other))
         else:
@@ -71,7 +71,7 @@ class SiteModel:
         boost = self.boosts.pop((who, original), None)
         self.posts.pop(boost or 0, None)
 
-    # What is seen
+    # Visibility
 
     def is_block_between(self, one: int, other: int) -> bool:
         return (one, other) in self.blocks or (other, one) in self.blocks
@@ -98,7 +98,7 @@ class SiteModel:
         return not (boosts_hidden and where in ("home", "list"))
 
     def timeline(self, viewer: int, authors: Iterable[int], where: PageKind) -> list[int]:
-        """All entries of these authors that the viewer sees there, newest first."""
+        """Return the entries of these authors that the viewer sees there, newest first."""
         among = set(authors)
         return sorted(
             (id for id, post in self.posts.items() if post.author in among and self.is_shown(viewer, id, where, among)),
@@ -120,7 +120,7 @@ class SiteModel:
         return where not in ("home", "list") or not self.is_hidden_boost(viewer, post_id, where, among)
 
     def is_hidden_boost(self, viewer: int, boost: int, where: PageKind, among: set[int]) -> bool:
-        """The original, or a boost directly before, came at most a day earlier by somebody read here."""
+        """Return whether the post was shown less than a day before, by itself or in a boost, from authors read here."""
         original = self.posts[boost].boost_of
         assert original is not None
         before = sorted((b for (_, what), b in self.boosts.items() if what == original and b < boost), reverse=True)
@@ -142,7 +142,7 @@ class SiteModel:
         return self.timeline(viewer, self.people, "public")
 
     def tag(self, viewer: int) -> list[int]:
-        """What is public and has the hashtag."""
+        """Return the public posts with the hashtag."""
         return [id for id in self.public(viewer) if self.posts[id].tagged]
 
     def list_timeline(self, list_id: int) -> list[int]:
@@ -150,7 +150,7 @@ class SiteModel:
         return self.timeline(owner, members, "list")
 
     def counts(self, post_id: int) -> tuple[int, int, int]:
-        """Replies, boosts, likes."""
+        """Return the numbers of replies, boosts and likes."""
         return (
             self._count(post.reply_to == post_id for post in self.posts.values()),
             self._count(what == post_id for _, what in self.boosts),

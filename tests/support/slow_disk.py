@@ -1,4 +1,4 @@
-"""A server whose disk is slow over an fsync, by `strace`."""
+"""Slow down a server's fsync with `strace`."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from tests.support.redis_server import RedisServer
 
 @contextlib.contextmanager
 def slow_disk(server: RedisServer, fsync_s: float) -> Iterator[None]:
-    """Every fdatasync of the server begins so much later; killed when this ends."""
+    """Delay the start of every fdatasync of the server; the server is killed at the end of the block."""
     delay = f"inject=fdatasync:delay_enter={int(fsync_s * 1e6)}"
     tracer = subprocess.Popen(
         ["strace", "-f", "-e", "trace=fdatasync", "-e", delay, "-e", "signal=none", "-p", str(server.pid)],
@@ -21,17 +21,17 @@ def slow_disk(server: RedisServer, fsync_s: float) -> Iterator[None]:
     )
     try:
         assert tracer.stderr is not None
-        said = tracer.stderr.readline()
-        assert "attached" in said, said
+        first_line = tracer.stderr.readline()
+        assert "attached" in first_line, first_line
         yield
     finally:
-        server.kill(signal.SIGKILL)  # before the tracer lets go of it: no fsync may end in between
+        server.kill(signal.SIGKILL)  # before the tracer detaches: no fsync may finish in between
         tracer.terminate()
         tracer.communicate(timeout=10)
 
 
 def unwritten_aof_bytes(server: RedisServer) -> int:
-    """Bytes that are answered for, and not in the file."""
+    """Return the number of bytes that are acknowledged but not in the file."""
     with server.client() as client:
         return int(client.info("persistence")["aof_buffer_length"])
 
@@ -41,8 +41,8 @@ def key_of_payload(payload: bytes) -> Key:
 
 
 async def wait_until_fsync_begins(server: RedisServer, store: Store) -> None:
-    """Until an fsync has just begun: Redis begins one a second, where something is written."""
-    for wanted in (False, True):
-        while bool(unwritten_aof_bytes(server)) != wanted:
+    """Wait until an fsync has just begun: Redis starts one per second if something was written."""
+    for is_fsync_running in (False, True):
+        while bool(unwritten_aof_bytes(server)) != is_fsync_running:
             await store.gather([("SET", key_of_payload(b"before"), "")])
             await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""A real daphne in a process of its own, and websocket clients that speak to it."""
+"""A real daphne in a process of its own, and websocket clients of it."""
 
 import asyncio
 import contextlib
@@ -81,14 +81,14 @@ class DaphneProcess:
                 self.process.wait()
 
     def resident_kb(self) -> int:
-        """Memory of the process."""
+        """Return the resident memory of the process in kB."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):
                 return int(line.split()[1])
         raise AssertionError("no VmRSS")
 
     def cpu_s(self) -> float:
-        """Seconds of processor time the process has used."""
+        """Return the seconds of processor time that the process has used."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -103,12 +103,13 @@ def running_daphne(redis_url: str, **environment: str) -> Iterator[DaphneProcess
 
 
 RECEIVE_TIMEOUT_S = 12.0
-"""What is to come comes at once, or in five seconds where a process lost its presence: not after the fifteen
-in which presence ends by itself."""
+"""Messages arrive immediately, or within five seconds if a process lost its presence. The limit is less than the
+fifteen seconds after which presence expires.
+"""
 
 
 class SocketClient:
-    """A browser's socket. Everything it got stands in `got`, in order."""
+    """A browser's socket. `got` contains every received message in order."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -118,7 +119,7 @@ class SocketClient:
         await self._connection.send(json.dumps(message) if isinstance(message, dict) else message)
 
     async def subscribe(self, timeline: str, after: int | str | None = None) -> Message:
-        """Subscribe and wait until live; the `subscribed` message."""
+        """Subscribe, wait until the timeline is live, and return the `subscribed` message."""
         extra = {} if after is None else {"after": str(after)}
         await self.send({"type": "subscribe", "timeline": timeline, **extra})
         return await self.receive_until(lambda m: m["type"] == "subscribed" and m["timeline"] == timeline)
@@ -139,7 +140,7 @@ class SocketClient:
     async def receive_entry(
         self, post_id: int, timeline: str | None = None, timeout_s: float = RECEIVE_TIMEOUT_S
     ) -> Message:
-        """The entry of a post, on a timeline or on any."""
+        """Return the entry of a post, on the given timeline or on any."""
         return await self.receive_until(
             lambda m: (
                 m["type"] == "entry" and m["id"] == str(post_id) and (timeline is None or m["timeline"] == timeline)
@@ -148,15 +149,15 @@ class SocketClient:
         )
 
     async def collect_for(self, for_s: float = 0.5) -> list[Message]:
-        """What comes within a while, however much it is: usually nothing should."""
-        since, until = len(self.got), time.monotonic() + for_s
+        """Return all messages that arrive within `for_s`; tests usually expect none."""
+        since, deadline = len(self.got), time.monotonic() + for_s
         with contextlib.suppress(TimeoutError):
-            while (left_s := until - time.monotonic()) > 0:
+            while (left_s := deadline - time.monotonic()) > 0:
                 await self.receive(left_s)
         return self.got[since:]
 
     async def close_code(self, timeout_s: float = RECEIVE_TIMEOUT_S) -> int:
-        """The code the server closes with; what comes before is collected."""
+        """Return the server's close code, after collecting the messages before it."""
         try:
             async with asyncio.timeout(timeout_s):
                 while True:
@@ -165,16 +166,16 @@ class SocketClient:
             return closed.rcvd.code if closed.rcvd else 1006
 
     def entry_ids(self, timeline: str) -> list[int]:
-        """Each once, as pages show them: what is replayed may come a second time (docs/reference/live.md)."""
+        """Return distinct ids, as pages show them: a replay may repeat entries (docs/reference/live.md)."""
         return list(dict.fromkeys(self.told_ids(timeline)))
 
     def shown_ids(self, timeline: str) -> list[int]:
-        """Those that no deletion took away: a replay may bring what is deleted next."""
+        """Return the ids that no message deleted: a replay may contain a post that is deleted next."""
         deleted = {int(m["id"]) for m in self.got if m["type"] == "deleted"}
         return [post_id for post_id in self.entry_ids(timeline) if post_id not in deleted]
 
     def told_ids(self, timeline: str) -> list[int]:
-        """However often each came."""
+        """Return the ids of all entry messages, with repetitions."""
         return [int(m["id"]) for m in self.got if m["type"] == "entry" and m["timeline"] == timeline]
 
 
@@ -182,17 +183,17 @@ class SocketClient:
 async def open_socket(
     daphne: DaphneProcess, cookie: str | None = None, *, origin: str | None = "", language: str = "en"
 ) -> AsyncIterator[SocketClient]:
-    """A socket from the site's own page; `origin` None: without one."""
+    """Open a socket as the site's own page does; `origin=None` sends no origin."""
     headers = {"Accept-Language": language}
     if cookie is not None:
         headers["Cookie"] = f"{settings.SESSION_COOKIE_NAME}={cookie}"
     own = Origin(daphne.origin if origin == "" else origin) if origin is not None else None
-    async with connect(daphne.url, origin=own, additional_headers=headers, proxy=None, max_queue=10_000) as found:
-        yield SocketClient(found)
+    async with connect(daphne.url, origin=own, additional_headers=headers, proxy=None, max_queue=10_000) as connection:
+        yield SocketClient(connection)
 
 
 async def sign_in_cookie(person: Person) -> str:
-    """The cookie of a new session."""
+    """Create a session and return its cookie."""
     services = person._services
     session = SessionStore(None, sessions=services.sessions)
     session.make_anonymous()
@@ -207,8 +208,8 @@ async def sign_in_cookie(person: Person) -> str:
 
 
 def _wait_for_port(port: int, process: "subprocess.Popen[bytes]", timeout_s: float = 90.0) -> None:
-    until = time.monotonic() + timeout_s
-    while time.monotonic() < until:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
         assert process.poll() is None, f"daphne ended with {process.returncode}"
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.5):
             return

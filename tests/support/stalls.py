@@ -1,7 +1,7 @@
-"""For how long the machine let nobody run: what it keeps a sleeper waiting, it keeps everybody waiting.
+"""Measure how long the machine paused: a pause that delays a sleeping thread delays every process.
 
-Where a claim is a time by the clock, its bound is the product's and this, measured beside it: four test
-processes share two cores, and the machine under them may stand still for seconds.
+Tests that limit a wall-clock time add the measured pauses to the product's limit. Four test processes share two cores,
+and the machine may pause for seconds.
 """
 
 import threading
@@ -10,11 +10,11 @@ from typing import Self
 
 SLEEP_S = 0.02
 STALL_THRESHOLD_S = 0.05
-"""A sleeper that wakes later than this by so much was kept waiting; less is what any scheduler takes."""
+"""A sleeper that wakes this much too late was delayed by a pause; less is normal scheduling."""
 
 
 class StallMonitor:
-    """Within `with`: `total_s` is by how much a sleeper in a thread of its own woke too late, all in all."""
+    """Within `with`: `total_s` is the sum of the delays of a thread that sleeps repeatedly."""
 
     def __init__(self) -> None:
         self.total_s = 0.0

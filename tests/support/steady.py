@@ -1,6 +1,6 @@
-"""A steady load on a running site, and what became of it: posts, deletions, follows and reads, by the ledger.
+"""A steady load on a running site, and its results by the ledger: posts, deletions, follows and reads.
 
-Whoever is refused repeats the request until it is answered, so at the end it is known what must stand.
+Clients repeat refused requests until they get an answer, so the expected final state is known.
 """
 
 import itertools
@@ -20,23 +20,23 @@ from tests.support.visitor import HttpVisitor
 PEOPLE, QUIET = 4, 60
 DELETE_SHARE = 0.3
 MIN_POSTS_AND_FOLLOWS = 20
-"""Posts and follows that say something about an outage."""
+"""Posts and follows needed for a meaningful result."""
 ALLOWED_OUTCOMES = {
     *("201", "503", "read 200", "read 503", "follow 200", "follow 503"),
     *("delete 200", "delete 404", "delete 503"),
 }
-"""What users may be told while servers fail."""
+"""Outcomes that are allowed while servers fail."""
 
 
 class FollowClients:
-    """Everybody of `people` follows one of `followed` after another, then unfollows them, until told to stop.
+    """Clients of `people` that follow each of `followed` in turn and then unfollow them, until `stop()`.
 
-    In turn, not at random: an edge that was lost shall not be mended by the next request for it.
+    The order is fixed, not random: a lost edge must not be repaired by the next request for it.
     """
 
     def __init__(self, ledger: RequestLedger, people: Sequence[HttpVisitor], followed: Sequence[HttpVisitor]) -> None:
         self.edges: dict[tuple[str, str], bool] = {}
-        """As last acknowledged."""
+        """The last acknowledged state of each edge."""
         self.acknowledged = 0
         self._ledger = ledger
         self._people = people
@@ -55,27 +55,27 @@ class FollowClients:
         assert not any(thread.is_alive() for thread in self._threads), "a client still waits for its answer"
 
     def compare(self, found: LedgerAudit) -> None:
-        """Hold the edges that stand against what was acknowledged."""
+        """Compare the stored edges with the acknowledged edges."""
         for one in self._people:
-            standing = handles_at(one, f"/@{one.handle}/following/")
+            stored_handles = handles_at(one, f"/@{one.handle}/following/")
             for (follower, followed), is_following in self.edges.items():
-                if follower != one.handle or (followed in standing) == is_following:
+                if follower != one.handle or (followed in stored_handles) == is_following:
                     continue
                 wrong = found.lost if is_following else found.ghosts
                 wrong.append(f"{follower} {'follows' if is_following else 'unfollowed'} {followed}")
 
     def _follow(self, one: HttpVisitor) -> None:
-        """A device of its own: a person's posts do not wait for their follows."""
+        """Follow in a second client, so that an account's posts do not wait for its follows."""
         with HttpVisitor(str(one.http.base_url)) as device:
             device.http.cookies.update(one.http.cookies)
-            for other in itertools.cycle(self._followed):
+            for account in itertools.cycle(self._followed):
                 if self._stopping.is_set():
                     return
-                edge = one.handle, other.handle
-                wanted = not self.edges.get(edge, False)
-                while not self._ask(device, one, f"/@{other.handle}/{'follow' if wanted else 'unfollow'}/"):
+                edge = one.handle, account.handle
+                should_follow = not self.edges.get(edge, False)
+                while not self._ask(device, one, f"/@{account.handle}/{'follow' if should_follow else 'unfollow'}/"):
                     time.sleep(REQUEST_INTERVAL_S)
-                self.edges[edge] = wanted
+                self.edges[edge] = should_follow
                 self.acknowledged += 1
                 time.sleep(4 * REQUEST_INTERVAL_S)
 
@@ -89,19 +89,19 @@ class FollowClients:
 
 
 def handles_at(visitor: HttpVisitor, path: str) -> set[str]:
-    """Everybody on a page of accounts and on those that follow."""
-    found: set[str] = set()
+    """Return the handles on a page of accounts and on its next pages."""
+    handles: set[str] = set()
     following: str | None = path
     while following:
         page = visitor.get(following)
-        found |= {account["handle"] for account in page["accounts"]}
+        handles |= {account["handle"] for account in page["accounts"]}
         following = page["next"]
-    return found
+    return handles
 
 
 @dataclass
 class LoadOutcome:
-    """What a load met. Seconds: the longest that one client went without a success."""
+    """The results of a load. The times are the longest that one client went without a success."""
 
     audit: LedgerAudit
     follows: int
@@ -112,21 +112,21 @@ class LoadOutcome:
 
     @property
     def beyond_allowed(self) -> set[str]:
-        """Answers that nobody should have seen."""
+        """Answers that are not allowed."""
         return set(self.audit.outcomes) - ALLOWED_OUTCOMES
 
 
 class SteadyLoad:
-    """People who follow each other and use the site; `with` starts them and lets them finish."""
+    """Accounts that follow each other and use the site; `with` starts them and waits until they finish."""
 
     def __init__(self, url: str, directory: Path) -> None:
         self.ledger = RequestLedger(directory / "ledger.jsonl")
         self.people = [HttpVisitor(url, f"person{number}", timeout_s=15).sign_up() for number in range(PEOPLE)]
         quiet = [HttpVisitor(url, f"quiet{number}", timeout_s=15).sign_up() for number in range(QUIET)]
         for one in self.people:
-            for other in self.people:
-                if other is not one:
-                    one.follows(other.handle)
+            for followed in self.people:
+                if followed is not one:
+                    one.follows(followed.handle)
             one.get("/")  # from now on posts are pushed into this home
         self.fans = FollowClients(self.ledger, self.people, quiet)
         self._crowd = LedgerClients(self.ledger, self.people, random.randrange(1 << 32), deleting=DELETE_SHARE)
@@ -146,14 +146,14 @@ class SteadyLoad:
         return min(self.ledger.outcomes["201"], self.fans.acknowledged) > MIN_POSTS_AND_FOLLOWS
 
     def outcome(self) -> LoadOutcome:
-        """Read the whole site, once nothing is owed to the worker any more."""
-        found = audit_ledger(self.ledger, self.people)
-        self.fans.compare(found)
-        refused = {name: count for name, count in found.outcomes.items() if not is_success(name)}
+        """Read the whole site when the worker has finished all jobs."""
+        audit = audit_ledger(self.ledger, self.people)
+        self.fans.compare(audit)
+        refused = {name: count for name, count in audit.outcomes.items() if not is_success(name)}
         deletions = sum(entry.is_deleted for entry in self.ledger.entries.values())
         gaps = self.ledger.gaps
         return LoadOutcome(
-            found, self.fans.acknowledged, deletions, gaps["write"].longest_s, gaps["read"].longest_s, refused
+            audit, self.fans.acknowledged, deletions, gaps["write"].longest_s, gaps["read"].longest_s, refused
         )
 
 

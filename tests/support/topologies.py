@@ -1,7 +1,7 @@
-"""Every topology on loopback and unix sockets, started by one call: what `pytest --topology=NAME` runs on.
+"""Start every topology on loopback and unix sockets by one call: `pytest --topology=NAME` uses it.
 
-Each stands within a few seconds, is emptied between tests and stopped by the pids it started. What cannot
-live on a topology (jobs behind Twemproxy) is placed on a plain server beside it, as an operator would.
+Each starts within a few seconds, is emptied between tests and is stopped by the pids that it started. Components that a
+topology does not support (jobs behind Twemproxy) use a plain server, as in production.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ SHARD_MAP_KEY = b"map:"
 
 
 class Deployment:
-    """A running topology. `masters` are clients of the servers that hold the data."""
+    """A running topology. `masters()` returns clients of the servers with the data."""
 
     def __init__(
         self,
@@ -41,36 +41,36 @@ class Deployment:
         self._masters = masters
 
     def masters(self) -> Sequence[redis.Redis]:
-        """Clients of the servers that hold the data; who asks closes them."""
+        """Return clients of the servers with the data; the caller closes them."""
         return self._masters()
 
     def flush(self) -> None:
-        """Everything goes, maps of shards too: for servers that nobody is connected to."""
+        """Delete everything, including shard maps: only for servers without connected sites."""
         for client in self._masters():
             with client:
                 client.flushall()
                 client.script_flush()
 
     def empty(self) -> None:
-        """All data goes, under the eyes of the site."""
+        """Delete all data while the site is connected."""
         for client in self._masters():
             with client:
                 deleting = client.pipeline(transaction=False)
-                for key in site_keys(client):  # one at a time: a cluster takes one slot a command
+                for key in site_keys(client):  # one key per command: a cluster command uses one slot
                     deleting.delete(key)
                 deleting.execute()
 
     def all_keys(self, pattern: str = "*") -> list[str]:
-        """The keys of the site on all servers, in order."""
-        found: list[str] = []
+        """Return the site's keys on all servers, sorted."""
+        key_names: list[str] = []
         for client in self._masters():
             with client:
-                found += site_keys(client, pattern)
-        return sorted(found)
+                key_names += site_keys(client, pattern)
+        return sorted(key_names)
 
     @contextlib.contextmanager
     def holding(self, key: str) -> Iterator[redis.Redis]:
-        """A client of the server where a key is; of any, if it is nowhere."""
+        """Return a client of the server that stores the key; any server's client if none does."""
         clients = list(self._masters())
         try:
             yield next((client for client in clients if site_keys(client, key)), clients[0])
@@ -80,7 +80,7 @@ class Deployment:
 
     @contextlib.contextmanager
     def configured(self, name: str, value: object, usual: object) -> Iterator[None]:
-        """All servers with another setting."""
+        """Change a setting on all servers until the block ends."""
         self._configure(name, value)
         try:
             yield
@@ -88,14 +88,14 @@ class Deployment:
             self._configure(name, usual)
 
     def calls(self, *commands: str) -> Counter[str]:
-        """How often each of these commands was called, on all servers together."""
-        found: Counter[str] = Counter()
+        """Return how often each of these commands was called, summed over all servers."""
+        call_counts: Counter[str] = Counter()
         for client in self._masters():
             with client:
                 statistics = client.info("commandstats")
             for command in commands:
-                found[command] += int(statistics.get(f"cmdstat_{command}", {"calls": 0})["calls"])
-        return found
+                call_counts[command] += int(statistics.get(f"cmdstat_{command}", {"calls": 0})["calls"])
+        return call_counts
 
     def _configure(self, name: str, value: object) -> None:
         for client in self._masters():
@@ -104,9 +104,9 @@ class Deployment:
 
 
 def site_keys(client: redis.Redis, pattern: str = "*") -> list[str]:
-    """The keys of one server, but for the map of shards, which is the topology's own."""
-    found: list[bytes] = client.execute_command("KEYS", pattern)  # type: ignore[no-untyped-call]
-    return [key.decode() for key in found if not key.startswith(SHARD_MAP_KEY)]
+    """Return the keys of one server without the shard map, which belongs to the topology."""
+    raw_keys: list[bytes] = client.execute_command("KEYS", pattern)  # type: ignore[no-untyped-call]
+    return [key.decode() for key in raw_keys if not key.startswith(SHARD_MAP_KEY)]
 
 
 def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
@@ -115,7 +115,7 @@ def clients_of(servers: Sequence[RedisServer]) -> list[redis.Redis]:
 
 @contextlib.contextmanager
 def running_servers(servers: list[RedisServer]) -> Iterator[list[RedisServer]]:
-    """These, running; stopped at the end."""
+    """Run these servers until the block ends."""
     with contextlib.ExitStack() as stopping:
         for server in servers:
             stopping.callback(server.stop)
@@ -160,7 +160,7 @@ def shards(partitioner: str) -> Iterator[Deployment]:
 def twemproxy() -> Iterator[Deployment]:
     with plain_servers(SHARDS + 1) as (plain, *servers), running_twemproxy(servers) as proxy:
         urls = StoreUrls(proxy.url, dict.fromkeys(NOT_BEHIND_TWEMPROXY, plain.url))
-        # Twemproxy hangs up on a server that is out of memory and says "Invalid argument" for it.
+        # Twemproxy closes the connection to a server that is out of memory and replies "Invalid argument".
         yield Deployment(urls, partial(clients_of, [plain, *servers]), StoreUnavailable)
 
 
@@ -201,7 +201,7 @@ TOPOLOGIES: dict[str, Callable[[], contextlib.AbstractContextManager[Deployment]
 
 
 def main() -> None:
-    """`python -m tests.support.topologies NAME`: start one, say how to use it, stop it on Ctrl-C."""
+    """Start the topology NAME, print its settings, and stop it on Ctrl-C: `python -m tests.support.topologies NAME`."""
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in TOPOLOGIES:
         sys.exit(f"Name one of {', '.join(TOPOLOGIES)}.")

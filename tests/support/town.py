@@ -1,4 +1,4 @@
-"""A small site with some of everything that is stored, for audits and backups."""
+"""A small site with every kind of stored data, for audits and backups."""
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ PARTITIONS = 16
 
 
 class SampleSite:
-    """A small site with some of everything, and the means to damage it."""
+    """A small site with every kind of stored data, and methods to damage it."""
 
     def __init__(self, world: World, alice: Person, bob: Person, carol: Person) -> None:
         self.world, self.services = world, world.services
@@ -36,7 +36,7 @@ class SampleSite:
             await one.follows(other)
         town.list = await alice.makes_list(bob, title="Friends")
         town.first = await bob.publishes("hello", key="k1")
-        await asyncio.sleep(0.002)  # so that no two posts share a millisecond
+        await asyncio.sleep(0.002)  # two posts must not share a millisecond
         town.second = await carol.publishes("hello back", in_reply_to=town.first)
         await asyncio.sleep(0.002)
         town.third = await alice.publishes("all of you #many")
@@ -58,7 +58,7 @@ class SampleSite:
         return await Audit(self.services.audit_context, second_check_after_s=0.01).run(**options)
 
     async def repair_until_clean(self) -> None:
-        """Repaired in a few rounds: what one mends lets the next see more."""
+        """Audit and repair in up to three rounds: a repair may reveal further discrepancies."""
         for _ in range(3):
             await self.world.deliver_all()
             report = await self.audit(repair=True)

@@ -1,4 +1,4 @@
-"""A real Twemproxy (nutcracker) before servers of ours."""
+"""A real Twemproxy (nutcracker) in front of test servers."""
 
 import contextlib
 import shutil
@@ -16,7 +16,7 @@ from tests.support.redis_server import RedisServer
 
 
 class TwemproxyServer:
-    """Twemproxy before some servers, on a unix socket."""
+    """Twemproxy in front of some servers, on a unix socket."""
 
     def __init__(self, servers: Sequence[RedisServer], **settings: str) -> None:
         self.servers = list(servers)
@@ -42,9 +42,9 @@ class TwemproxyServer:
             [binary, "-c", str(configuration), "-s", str(statistics), "-a", "127.0.0.1", "-o", str(log)],
             stderr=subprocess.DEVNULL,
         )
-        until = time.monotonic() + 10
+        deadline = time.monotonic() + 10
         while not self._answers():
-            assert time.monotonic() < until, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
             time.sleep(0.02)
 
     def stop(self) -> None:

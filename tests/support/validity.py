@@ -1,6 +1,6 @@
-"""The pages of the demo site through the Nu Html Checker, offline: `make validity` (needs java and node).
+"""Check the pages of the demo site with the Nu Html Checker, offline: `make validity` (needs java and node).
 
-The checker is the file that VNU_JAR names, else npm's package vnu-jar, kept under .cache/.
+The checker is the file that VNU_JAR names, else npm's package vnu-jar, stored under .cache/.
 """
 
 import os
@@ -39,7 +39,7 @@ ANONYMOUS_PATHS = ("/accounts/login/", "/accounts/signup/")
 
 
 def find_checker() -> Path:
-    """The jar; fetched once where it is nowhere yet."""
+    """Return the path of the jar, after downloading it if necessary."""
     named = os.environ.get("VNU_JAR")
     jar = Path(named) if named else CACHE_DIR / "node_modules/vnu-jar/build/dist/vnu.jar"
     if not jar.exists():
@@ -83,9 +83,9 @@ def main() -> int:
         finally:
             site.interrupt()
         pages = sorted(folder.iterdir())
-        found = subprocess.run(["java", "-jar", str(jar), "--errors-only", *map(str, pages)], check=False)
-    print(f"{len(pages)} pages, {'all valid' if found.returncode == 0 else 'not all valid'}")
-    return found.returncode
+        result = subprocess.run(["java", "-jar", str(jar), "--errors-only", *map(str, pages)], check=False)
+    print(f"{len(pages)} pages, {'all valid' if result.returncode == 0 else 'not all valid'}")
+    return result.returncode
 
 
 if __name__ == "__main__":

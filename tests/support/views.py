@@ -1,4 +1,4 @@
-"""Views for a handler alone, that note what becomes of them: `ROOT_URLCONF` of tests/web/requests/test_handler.py."""
+"""Views for tests of the handler, which record their events: `ROOT_URLCONF` of tests/web/requests/test_handler.py."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from socialsite.web.requests import SiteRequest
 
 
 class ViewLog:
-    """What happened in the views."""
+    """The events and threads of the views."""
 
     def __init__(self) -> None:
         self.events: list[str] = []

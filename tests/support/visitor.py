@@ -1,6 +1,6 @@
-"""Somebody who uses a running site by its public interface alone: forms with their token, JSON answers.
+"""A user of a running site by its public interface alone: forms with their token, JSON answers.
 
-Blocking, so that it serves beside a real browser and in threads.
+The client blocks, so that it works beside a real browser and in threads.
 """
 
 import itertools
@@ -16,9 +16,9 @@ JsonObject = dict[str, Any]
 
 
 class HttpVisitor:
-    """One person at one device: cookies stay, redirects are not followed.
+    """One person with one device: it stores cookies and follows no redirects.
 
-    `address`: where they come from, for a site that takes this machine for a proxy (TRUSTED_PROXIES).
+    `address`: the client address, for a site that trusts this machine as a proxy (TRUSTED_PROXIES).
     """
 
     def __init__(self, url: str, handle: str = "", *, address: str = "", timeout_s: float = 20.0) -> None:
@@ -33,17 +33,17 @@ class HttpVisitor:
         self.http.close()
 
     def post(self, path: str, **fields: object) -> httpx.Response:
-        """JSON in, JSON out, the token in its header. Repeats nothing."""
+        """Post JSON and request JSON, with the token in its header. Never retries."""
         if not self._token:
             self.http.get("/accounts/login/")
         return self.http.post(path, json=fields, headers={**JSON_HEADERS, "X-CSRFToken": self._token})
 
     def get(self, path: str) -> JsonObject:
-        """The JSON of a page that must be there."""
+        """Return the JSON of a page. Fails unless the status is 200."""
         answer = self.http.get(path, headers=JSON_HEADERS)
         assert answer.status_code == 200, f"{path}: {answer.status_code} {answer.text[:300]}"
-        found: JsonObject = answer.json()
-        return found
+        page: JsonObject = answer.json()
+        return page
 
     def sign_up(self) -> Self:
         answer = self.post("/accounts/signup/", handle=self.handle, password1=PASSWORD, password2=PASSWORD)
@@ -57,7 +57,7 @@ class HttpVisitor:
         return post
 
     def publishes_until_refused(self) -> int:
-        """Fill the site's room with posts; how many were acknowledged."""
+        """Fill the site's memory with posts; return the number of acknowledged posts."""
         for number in range(20_000):
             answer = self.post("/posts/", text=f"{number} {'x' * 450}")
             if answer.status_code != 201:
@@ -75,7 +75,7 @@ class HttpVisitor:
         assert answer.status_code == 200, answer.text
 
     def pages(self, path: str) -> Iterator[tuple[str, JsonObject]]:
-        """The pages of a timeline, newest first, and where each is."""
+        """Yield the path and the content of each page of a timeline, newest first."""
         following: str | None = f"{path}?limit=100"
         while following:
             page = self.get(following)
@@ -83,7 +83,7 @@ class HttpVisitor:
             following = page["next"]
 
     def timeline(self, path: str) -> list[JsonObject]:
-        """Every post of a timeline, newest first."""
+        """Return every post of a timeline, newest first."""
         return [post for _, page in self.pages(path) for post in page["posts"]]
 
     @property
@@ -92,7 +92,7 @@ class HttpVisitor:
 
 
 def sign_up_circle(url: str, prefix: str, size: int) -> list[HttpVisitor]:
-    """People who follow each other; from now on posts are pushed into their homes."""
+    """Sign up accounts that follow each other; from now on posts are pushed into their homes."""
     people = [HttpVisitor(url, f"{prefix}{number}", timeout_s=15).sign_up() for number in range(size)]
     for one, other in itertools.permutations(people, 2):
         one.follows(other.handle)

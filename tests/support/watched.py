@@ -1,4 +1,4 @@
-"""A page in a real browser, watched for whatever shows that somebody else's text was run."""
+"""A page in a real browser that records every sign of executed injected text."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.chromium import BrowserPage
 
 @dataclass
 class InjectionWatch:
-    """`happened`: dialogs, requests elsewhere, windows, downloads."""
+    """`happened` lists dialogs, requests to other hosts, windows and downloads."""
 
     reader: BrowserPage
     host: str
@@ -31,8 +31,8 @@ class InjectionWatch:
         return self.reader.page
 
     def check(self, path: str) -> None:
-        found = self.happened + self.reader.complaints
-        assert not found, (path, found)
+        events = self.happened + self.reader.complaints
+        assert not events, (path, events)
 
     def _dialog(self, dialog: Any) -> None:
         self.happened.append(f"dialog {dialog.message}")

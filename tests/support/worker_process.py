@@ -1,8 +1,7 @@
 """A worker in a process of its own, to be killed: `python -m tests.support.worker_process URL LEDGER`.
 
-LEDGER is a file to which every performed payload is appended. Payloads are words: `chain NAME STEP LAST`
-is followed by the next step, `die` kills this process, `fail` raises, `hang` waits for ever, `slow MS NAME`
-takes its time.
+Every performed payload is appended to the file LEDGER. Payloads are words: `chain NAME STEP LAST` adds the next step,
+`die` kills this process, `fail` raises an error, `hang` never ends, `slow MS NAME` sleeps for MS.
 """
 
 import asyncio
@@ -43,7 +42,7 @@ class WordHandler:
         return ()
 
     def _note(self, payload: bytes) -> None:
-        """One write in append mode: whole, whoever else writes, and kept when the process is killed."""
+        """Append a line in one write: it stays whole beside other writers and is kept if the process is killed."""
         with open(self._ledger, "ab", buffering=0) as ledger:
             ledger.write(b"%d %d %s\n" % (time.time_ns() // 1_000_000, os.getpid(), payload))
 

@@ -1,4 +1,4 @@
-"""Workers on a queue of jobs, until it is empty, and what they performed."""
+"""Run workers on a job queue until it is empty, and record the performed jobs."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from socialsite.recipes.worker import JobHandler, Worker
 
 
 class RecordingHandler:
-    """A handler that notes what it performed."""
+    """A handler that records the performed payloads."""
 
     def __init__(self) -> None:
         self.performed: list[bytes] = []

@@ -1,4 +1,4 @@
-"""People for tests: `world.alice.follows(world.bob)`; each sentence is one call of a service."""
+"""Accounts for tests: `await alice.follows(bob)`. Each method makes one service call."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from timelines.posts.post import Post
 
 
 class Person:
-    """An account and what it does."""
+    """An account and its actions."""
 
     def __init__(self, services: Services, account: Account) -> None:
         self._services = services
@@ -64,12 +64,12 @@ class Person:
         return await self._services.relations.unmute(account_id=self.id, other_id=other.id)
 
     async def makes_list(self, *members: "Person", title: str = "List") -> AccountList:
-        """A list of one's own, with these on it."""
+        """Create a list of this account with these members."""
         lists, now_ms = self._services.lists, self._now_ms
-        made = await lists.create(owner_id=self.id, title=title, now_ms=now_ms)
+        new_list = await lists.create(owner_id=self.id, title=title, now_ms=now_ms)
         for member in members:
-            await lists.add_member(owner_id=self.id, list_id=made.id, account_id=member.id, now_ms=now_ms)
-        return made
+            await lists.add_member(owner_id=self.id, list_id=new_list.id, account_id=member.id, now_ms=now_ms)
+        return new_list
 
     async def home(self, **cut: int) -> TimelinePage:
         return await self._services.reading.home(self.id, **cut)
@@ -78,7 +78,7 @@ class Person:
         return ids_on(await self.home(**cut))
 
     async def locks(self, private: bool = True) -> None:
-        """Let in only followers of one's choice, or everybody again."""
+        """Make the account private, or public again."""
         await self._services.accounts.edit_profile(
             account_id=self.id, display_name=self.account.display_name, bio="", link="", private=private
         )
@@ -89,7 +89,7 @@ class Person:
 
 
 class World:
-    """Services and the people in them; `work()` turns the worker by hand until nothing is owed."""
+    """Services and their accounts; `deliver_all()` runs the worker until the outbox is empty."""
 
     def __init__(self, services: Services) -> None:
         self.services = services
@@ -104,7 +104,7 @@ class World:
         return [await self.person(handle) for handle in handles]
 
     async def deliver_all(self) -> int:
-        """Perform every job and what follows from it; the number of jobs done."""
+        """Perform every job and its follow-up jobs; return the number of jobs."""
         outbox, done = self.services.outbox, 0
         await outbox.create_group()
         while jobs := await outbox.fetch("abad1dea", 100, 1):

@@ -1,4 +1,4 @@
-"""A site whose people write, boost and take back by chance, hour after hour on a clock of their own."""
+"""A site with random activity (posts, boosts, and their removal) on a clock of its own."""
 
 import asyncio
 import random
@@ -14,12 +14,12 @@ from timelines.lists.account_list import AccountList
 from timelines.posts.post import PUBLIC, UNLISTED, Post
 
 MAX_STEP_INTERVAL_MS = 8_000
-"""Between two of what happens, at most: of a replay's minute there is the rest."""
+"""Longest interval between two actions: less than a replay's minute."""
 
 
 @dataclass
 class RandomActivitySite:
-    """Alice reads; Bob, Carol, Dave and Erin write. She follows Bob and Carol, `kept` has Carol and Dave."""
+    """Alice reads; Bob, Carol, Dave and Erin write. She follows Bob and Carol; the list `kept` has Carol and Dave."""
 
     services: Services
     clock: FixedClock
@@ -40,8 +40,8 @@ class RandomActivitySite:
         alice, bob, carol, dave, erin = await world.people("alice", "bob", "carol", "dave", "erin")
         await alice.follows(bob)
         await alice.follows(carol)
-        kept = await alice.makes_list(carol, dave, title="Kept")
-        return cls(services, clock, world, alice, [bob, carol, dave, erin], kept, chance)
+        kept_list = await alice.makes_list(carol, dave, title="Kept")
+        return cls(services, clock, world, alice, [bob, carol, dave, erin], kept_list, chance)
 
     async def act_randomly(self) -> None:
         author, roll = self.chance.choice(self.authors), self.chance.random()
@@ -61,7 +61,7 @@ class RandomActivitySite:
         else:
             booster, post = self._one_of_the_last(self.boosted)
             await self._acts.unboosts(booster, post)
-        if self.chance.random() < 0.7:  # otherwise a later turn delivers it late
+        if self.chance.random() < 0.7:  # otherwise a later turn delivers the posts late
             await self.world.deliver_all()
 
     async def boosts(self, booster: Person, post: Post) -> None:
@@ -71,7 +71,7 @@ class RandomActivitySite:
             self.boosted.append((booster, post))
 
     async def boost_by_all(self) -> Post:
-        """A stranger's post that Bob, Carol and Dave boost: home shows it by Bob, the list by Carol."""
+        """Publish a stranger's post that Bob, Carol and Dave boost: home shows Bob's boost, the list Carol's."""
         *boosters, stranger = self.authors
         post = await stranger.publishes("of a stranger")
         for booster in boosters:
@@ -79,11 +79,11 @@ class RandomActivitySite:
         return post
 
     async def remove_boost(self, number: int, post: Post) -> None:
-        """Bob (0) or Carol (1) does: the boost behind takes over, at home or on the list."""
+        """Remove the boost of Bob (0) or Carol (1): the next boost replaces it, at home or on the list."""
         await self._acts.unboosts(self.authors[number], post)
 
     async def deliver_and_advance_clock(self) -> None:
-        """What stands so far is delivered in time, and out of a replay's reach then."""
+        """Deliver everything, then advance the clock beyond a replay's range."""
         await self.world.deliver_all()
         self.clock.advance(5 * 60_000)
         for author in self.authors:
@@ -91,11 +91,11 @@ class RandomActivitySite:
         await self.world.deliver_all()
 
     def _one_of_the_last(self, acts: list[tuple[Person, Post]]) -> tuple[Person, Post]:
-        """On the newest pages; it is taken out."""
+        """Remove and return one of the last acts, which are on the newest pages."""
         return acts.pop(self.chance.randrange(max(0, len(acts) - 20), len(acts)))
 
     async def break_live_connection(self) -> None:
-        """The pub/sub connection of the web process, or its presence: what is said meanwhile is lost."""
+        """Break the web process's pub/sub connection or delete its presence: messages meanwhile are lost."""
         node = self.services.store.node(processes_key())
         if self.chance.random() < 0.5:
             await node.execute("CLIENT", "KILL", "TYPE", "pubsub")

@@ -1,4 +1,4 @@
-"""The whole site in this process: the real ASGI application over a real, empty Redis; and one in a daphne."""
+"""Fixtures for web tests: the real ASGI application over a real, empty Redis, in this process or in a daphne."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
@@ -21,7 +21,7 @@ OpenBrowser = Callable[..., Awaitable[HttpBrowser]]
 
 @pytest.fixture
 def server() -> Iterator[RedisServer]:
-    """One for a test alone, to be stopped or filled."""
+    """A server for one test, which may stop or fill it."""
     started = RedisServer().start()
     yield started
     started.stop()
@@ -29,28 +29,28 @@ def server() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def site(services: Services) -> Services:
-    """The services that requests of this test get."""
+    """The services that the requests of this test use."""
     loop_services.bind(services)
     return services
 
 
 @pytest_asyncio.fixture
 async def limited_site(redis_url: str) -> AsyncIterator[Services]:
-    """A site that lets through three posts, two follows and forty requests a minute.
+    """A site with limits of three posts, two follows and forty requests per minute.
 
-    It is the middle of a minute for as long as a test takes: a second of the next one gives a fortieth back.
+    Its clock is fixed in the middle of a minute: in the next minute each second gives back a fortieth.
     """
     config = ServiceConfig(rate_limits={"post": 3, "follow": 2, "address": 40})
     async with open_services(redis_url, config) as opened:
         now_ms = opened.clock.now_ms()
-        standing = Services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
-        loop_services.bind(standing)
-        yield standing
+        limited_services = Services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
+        loop_services.bind(limited_services)
+        yield limited_services
 
 
 @pytest_asyncio.fixture
 async def open_browser() -> AsyncIterator[OpenBrowser]:
-    """`await open_browser()` for a visitor, `await open_browser("alice")` for somebody newly signed up."""
+    """Return `open_browser()`, which opens a visitor's browser; `open_browser("alice")` also signs up."""
     opened: list[HttpBrowser] = []
 
     async def start(handle: str | None = None, *, address: str = "203.0.113.9") -> HttpBrowser:
