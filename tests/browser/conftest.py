@@ -75,7 +75,7 @@ def visitor(site: QuickstartSite) -> Iterator[SignUpVisitor]:
 
 @pytest.fixture
 def own(visitor: SignUpVisitor) -> HttpVisitor:
-    """The visitor whose pages the test opens."""
+    """The visitor for the pages of the test."""
     return visitor()
 
 

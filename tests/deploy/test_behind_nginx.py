@@ -47,7 +47,7 @@ async def http(front: Front) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_pages_come_through_with_https_and_its_headers(http, front):
+async def test_nginx_serves_pages_with_https_and_its_headers(http, front):
     page = await http.get("/public/")
     assert page.status_code == 200
     assert page.headers["strict-transport-security"].startswith("max-age=31536000")
@@ -61,27 +61,27 @@ async def test_pages_come_through_with_https_and_its_headers(http, front):
     assert (moved.status_code, moved.headers["location"]) == (301, "https://127.0.0.1/public/")
 
 
-async def test_metrics_stay_inside(http, front):
+async def test_nginx_does_not_serve_metrics(http, front):
     assert (await http.get("/metrics")).status_code == 404
     async with httpx.AsyncClient(trust_env=False) as local:
         assert (await local.get(f"{front.fleet.origin}/metrics")).status_code == 200
 
 
-async def test_static_files_are_nginxs_and_kept_for_ever(http):
+async def test_nginx_serves_static_files_as_immutable(http):
     answer = await http.get("/static/css/site.css")
     assert answer.status_code == 200
     assert "immutable" in answer.headers["cache-control"]
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_body_too_large_ends_at_nginx_and_one_slightly_too_large_gets_the_sites_own_answer(http):
+async def test_nginx_refuses_a_far_too_large_body_and_the_site_a_slightly_too_large_body(http):
     for size, server_words in ((70_000, True), (200_000, False)):
         answer = await http.post("/posts/", content=b"a" * size, headers={"Accept": "application/json"})
         assert answer.status_code == 413
         assert answer.headers["content-type"].startswith("application/json") is server_words
 
 
-async def test_the_address_is_what_nginx_saw_whatever_the_client_says(http):
+async def test_the_client_address_comes_from_nginx_and_not_from_headers(http):
     """All requests count for one address: its limit per minute applies, and no header avoids it."""
     statuses = set()
     for number in range(40):
@@ -102,7 +102,7 @@ async def test_the_address_is_what_nginx_saw_whatever_the_client_says(http):
     assert statuses == {401, 429}
 
 
-async def test_a_websocket_comes_through(front):
+async def test_nginx_forwards_a_websocket(front):
     trusting = ssl.create_default_context(cafile=str(front.certificate))
     url = f"wss://127.0.0.1:{front.tls}/ws/stream/"
     async with connect(url, ssl=trusting, origin=Origin(front.origin), proxy=None) as socket:

@@ -50,7 +50,7 @@ async def test_three_servers_become_a_cluster(members):
     await store.close()
 
 
-def test_too_few_servers_are_told_how_it_is_used():
+def test_the_script_prints_its_usage_for_too_few_servers():
     script = str(DEPLOY / "redis/create-cluster.sh")
     result = subprocess.run([script, "10.0.0.1:1"], capture_output=True, text=True)
     assert result.returncode == 2

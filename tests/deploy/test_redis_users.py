@@ -1,4 +1,4 @@
-"""The site on a real Redis with the redis.conf and users of deploy/: each role has only the rights it needs."""
+"""The site on a real Redis with the redis.conf and users of deploy/: each role has only necessary rights."""
 
 import asyncio
 import os
@@ -88,7 +88,7 @@ def command(server: Server, role: str, *arguments: str) -> subprocess.CompletedP
     )
 
 
-async def test_the_site_lives_with_these_rights_and_nothing_is_denied(server, fleet, tmp_path):
+async def test_the_site_needs_no_further_rights(server, fleet, tmp_path):
     await asyncio.to_thread(a_day, server, fleet.origin, tmp_path)
     assert server.denied() == []
 
@@ -122,7 +122,7 @@ def a_day(server: Server, origin: str, directory: Path) -> None:
         assert result.returncode == 0, f"{arguments}: {result.stdout[-500:]}{result.stderr[-1500:]}"
 
 
-async def test_live_updates_travel_with_these_rights(server, fleet):
+async def test_live_updates_need_no_further_rights(server, fleet):
     class Address:
         origin, url = fleet.origin, f"ws://127.0.0.1:{fleet.port}/ws/stream/"
 
@@ -157,13 +157,13 @@ def test_a_process_touches_the_sites_keys_and_channels_only(server, role):
                 client.execute_command(*refused)
 
 
-def test_nobody_comes_in_without_a_name(server):
+def test_redis_refuses_a_client_without_a_user(server):
     stranger = redis.Redis(unix_socket_path=str(server.socket))
     with stranger, pytest.raises(redis.AuthenticationError):
         stranger.ping()
 
 
-def test_the_conf_keeps_what_it_promises(server):
+def test_the_server_uses_the_settings_of_the_configuration(server):
     with server.client("operator") as client:
         expected = {"maxmemory-policy": "noeviction", "appendonly": "yes", "appendfsync": "everysec"}
         assert {name: client.config_get(name)[name] for name in expected} == expected

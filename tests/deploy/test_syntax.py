@@ -32,7 +32,7 @@ def units(tmp_path):
     return tmp_path
 
 
-def test_systemd_reads_every_unit(units):
+def test_systemd_accepts_every_unit(units):
     names = sorted(str(unit) for unit in units.iterdir())
     result = subprocess.run(
         [program("systemd-analyze", "systemd"), "verify", "--man=no", *names], capture_output=True, text=True
@@ -41,7 +41,7 @@ def test_systemd_reads_every_unit(units):
 
 
 @pytest.mark.parametrize("name", ["socialsite-web@1.service", "socialsite-worker@1.service"])
-def test_a_broken_process_can_do_little_harm(units, name):
+def test_each_process_runs_in_a_systemd_sandbox(units, name):
     result = subprocess.run(
         [program("systemd-analyze", "systemd"), "security", "--offline=true", "--no-pager",
          f"--threshold={EXPOSURE_MAX * 10:.0f}", str(units / name)],
@@ -56,7 +56,7 @@ def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
     assert " ".join(quickstart) in text
 
 
-def test_nginx_reads_its_site(tmp_path):
+def test_nginx_accepts_its_site(tmp_path):
     upstream, plain, tls = free_ports(3)
     conf = nginx_files(tmp_path, upstream=upstream, plain=plain, tls=tls)
     result = subprocess.run(
@@ -65,7 +65,7 @@ def test_nginx_reads_its_site(tmp_path):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_users_of_redis_have_no_default_and_no_known_password(tmp_path):
+def test_redis_has_no_default_user_and_random_passwords(tmp_path):
     text = users_file(tmp_path).read_text()
     assert "user default reset off" in text.splitlines()
     assert "nopass" not in text
@@ -81,12 +81,12 @@ SCRIPTS = ("rolling-restart", "socialsite", "redis/make-users", "redis/create-cl
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_shell_reads_every_script(script):
+def test_a_shell_accepts_every_script(script):
     subprocess.run(["sh", "-n", str(DEPLOY / script)], check=True)
     assert (DEPLOY / script).stat().st_mode & 0o111, "it can be run"
 
 
-def test_the_image_runs_as_nobody_in_particular_from_pinned_parts():
+def test_the_image_runs_as_its_own_user_from_pinned_parts():
     lines = _instructions()
     assert [name for name, _ in lines if name == "FROM"] == ["FROM", "FROM"]
     assert all(re.search(r":[\d.]+-", rest) for name, rest in lines if name == "FROM"), "versions are named"
@@ -108,7 +108,7 @@ def test_the_image_runs_as_nobody_in_particular_from_pinned_parts():
 
 
 @pytest.mark.parametrize("extra", ["", "requirements-postgres.txt"])
-def test_the_image_takes_what_an_archive_in_postgresql_needs_where_it_is_asked_to(tmp_path, extra):
+def test_the_image_installs_the_postgresql_requirements_on_request(tmp_path, extra):
     """A shell runs the install line against a fake pip that prints its arguments."""
     (line,) = (rest for name, rest in _instructions() if name == "RUN" and "--require-hashes" in rest)
     lines = _instructions()
@@ -132,7 +132,7 @@ def _instructions() -> list[tuple[str, str]]:
     return [tuple(row.split(None, 1)) for row in rows if row and not row.startswith("#")]  # type: ignore[misc]
 
 
-def test_compose_names_services_that_are_bounded_and_checked():
+def test_compose_services_are_restricted_and_health_checked():
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     assert set(services) == {"web", "worker", "redis"}
     for name, service in services.items():
@@ -154,7 +154,7 @@ def test_prometheus_and_grafana_name_only_metrics_that_exist():
             assert re.sub("_(total|bucket|count|sum)$", "", name) in metric_names, f"{file.name}: {name}"
 
 
-def test_the_dashboard_has_one_place_and_a_query_for_each_panel():
+def test_each_dashboard_panel_has_its_own_place_and_queries():
     dashboard = json.loads((DEPLOY / "grafana/socialsite.json").read_text())
     panels = dashboard["panels"]
     assert {"title", "uid", "schemaVersion", "panels", "templating", "time"} <= set(dashboard)
@@ -163,7 +163,7 @@ def test_the_dashboard_has_one_place_and_a_query_for_each_panel():
     assert all(target["expr"] for panel in panels for target in panel["targets"])
 
 
-def test_each_alert_says_where_the_manual_goes_on():
+def test_each_alert_links_to_the_manual():
     rules = yaml.safe_load((DEPLOY / "socialsite.rules.yml").read_text())["groups"][0]["rules"]
     manual = "docs/guide/troubleshooting.md"
     headings = re.findall(r"^#+ (.+)$", (BASE_DIR / manual).read_text(), re.MULTILINE)

@@ -36,7 +36,8 @@ ALLOWED = (
             "an engine made anew, where a test changes settings; the site makes its own at the start"),
     Allowed("open", "django/contrib/auth/password_validation.py", "__init__",
             "a list of words, kept; the site reads it at the start"),
-    Allowed("open", "accounts/accounts/validation.py", "_load_reserved_handles", "a list of words beside the code, then kept"),
+    Allowed("open", "accounts/accounts/validation.py", "_load_reserved_handles",
+            "a list of words beside the code, then kept"),
     # in fact in memory
     Allowed("open", "socialsite/web/static_files.py", "__call__", "some kB of our own, held by the system"),
     # the loop serves no other task

@@ -57,9 +57,9 @@ def share(part: int, whole: int) -> str:
 def missing(files: dict[str, Any], prefix: str) -> str:
     """Return the lines and branches that no test runs."""
     return "\n".join(
-        f"{path}: lines {told['missing_lines']}, branches {told['missing_branches']}"
-        for path, told in sorted(files.items())
-        if path.startswith(prefix) and (told["missing_lines"] or told["missing_branches"])
+        f"{path}: lines {report['missing_lines']}, branches {report['missing_branches']}"
+        for path, report in sorted(files.items())
+        if path.startswith(prefix) and (report["missing_lines"] or report["missing_branches"])
     )
 
 

@@ -1,4 +1,4 @@
-"""Look up which tests run a line or a script, and how long they take, in the files of `make coverage`."""
+"""Look up which tests run a line or a script, and their durations, in the files of `make coverage`."""
 
 import json
 from collections import Counter, defaultdict

@@ -47,7 +47,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_setup() -> None:
-    gc.disable()  # debug mode creates garbage of its own, which must not count for a step; it is collected after each test
+    gc.disable()  # debug mode creates garbage, which must not count for a step; collected after each test
     OFFENCES.clear()
     blocking.watch(True)
 

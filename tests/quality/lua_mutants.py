@@ -53,14 +53,14 @@ def _is_whole(text: str) -> bool:
 
 def lua_mutants_of(source: str) -> list[Mutant]:
     mutants: list[Mutant] = []
-    for number, (start, end, other, kind) in enumerate(_places(source)):
+    for number, (start, end, replacement, kind) in enumerate(_places(source)):
         line = source.count("\n", 0, start) + 1
         whole = source.splitlines()[line - 1].strip()
-        description = f"{whole}  ->  {source[start:end].strip()} becomes {other or '(removed)'}"
+        description = f"{whole}  ->  {source[start:end].strip()} becomes {replacement or '(removed)'}"
         mutants.append(Mutant(number, line, line, line, kind, description[:160], True))
     return mutants
 
 
 def lua_mutated(source: str, number: int) -> str:
-    start, end, other, _ = _places(source)[number]
-    return source[:start] + other + source[end:]
+    start, end, replacement, _ = _places(source)[number]
+    return source[:start] + replacement + source[end:]

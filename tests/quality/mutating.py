@@ -60,7 +60,7 @@ def _codes(code: CodeType) -> list[CodeType]:
 def _replace_functions(old: CodeType, new: CodeType) -> None:
     before, after = _by_place(old), _by_place(new)
     changed = {place: after[place] for place, code in before.items() if after.get(place, code) != code}
-    done = 0
+    replaced_count = 0
     for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
         code = function.__code__
         place = _place(code)
@@ -72,8 +72,8 @@ def _replace_functions(old: CodeType, new: CodeType) -> None:
             function.__code__ = changed[place]
         except ValueError as error:
             raise Impossible(str(error)) from error
-        done += 1
-    if not done:
+        replaced_count += 1
+    if not replaced_count:
         raise Impossible("no function runs this code")
 
 
@@ -100,8 +100,8 @@ def _replace_values(path: str, code: CodeType) -> None:
     sys.modules[name] = fresh
     exec(code, fresh.__dict__)
     sys.modules[name] = module
-    done = _give_constants(module, fresh) + _give_defaults(vars(module), vars(fresh), name)
-    if not done:
+    replaced_count = _give_constants(module, fresh) + _give_defaults(vars(module), vars(fresh), name)
+    if not replaced_count:
         raise Impossible("nothing that can be replaced differs")
 
 
@@ -109,7 +109,7 @@ PLAIN = (int, float, str, bytes, tuple, frozenset, type(None))
 
 
 def _give_constants(module: ModuleType, fresh: ModuleType) -> int:
-    done = 0
+    replaced_count = 0
     for key, value in vars(fresh).items():
         old = getattr(module, key, None)
         if key.startswith("__") or not isinstance(value, PLAIN) or value == old:
@@ -117,13 +117,13 @@ def _give_constants(module: ModuleType, fresh: ModuleType) -> int:
         for loaded_module in list(sys.modules.values()):
             if isinstance(loaded_module, ModuleType) and key in vars(loaded_module) and vars(loaded_module)[key] == old:
                 setattr(loaded_module, key, value)
-                done += 1
-    return done
+                replaced_count += 1
+    return replaced_count
 
 
 def _give_defaults(old: object, new: object, module: str) -> int:
     """Replace defaults of functions and methods, and constants of classes."""
-    done = 0
+    replaced_count = 0
     before = old if isinstance(old, dict) else dict(vars(old))
     after = new if isinstance(new, dict) else dict(vars(new))
     for key, value in after.items():
@@ -132,22 +132,22 @@ def _give_defaults(old: object, new: object, module: str) -> int:
         inner = getattr(value, "__wrapped__", None)
         for one, two in ((was, value), (getattr(was, "__wrapped__", None), inner)):
             if isinstance(one, FunctionType) and isinstance(two, FunctionType) and two.__module__ == module:
-                done += _give_default(one, two)
+                replaced_count += _give_default(one, two)
         if isinstance(was, type) and isinstance(value, type) and value.__module__ == module:
-            done += _give_defaults(was, value, module)
+            replaced_count += _give_defaults(was, value, module)
         elif not isinstance(old, dict) and isinstance(value, PLAIN) and value != was and key[:2] != "__":
             setattr(old, key, value)
-            done += 1
-    return done
+            replaced_count += 1
+    return replaced_count
 
 
 def _give_default(one: FunctionType, two: FunctionType) -> int:
-    done = 0
+    replaced_count = 0
     if one.__defaults__ != two.__defaults__ and _plain(two.__defaults__ or ()):
-        one.__defaults__, done = two.__defaults__, 1
+        one.__defaults__, replaced_count = two.__defaults__, 1
     if one.__kwdefaults__ != two.__kwdefaults__ and _plain(tuple((two.__kwdefaults__ or {}).values())):
-        one.__kwdefaults__, done = two.__kwdefaults__, 1
-    return done
+        one.__kwdefaults__, replaced_count = two.__kwdefaults__, 1
+    return replaced_count
 
 
 def _plain(values: tuple[object, ...]) -> bool:

@@ -45,8 +45,10 @@ class Results:
     def _stands(self, row: Row, known: dict[str, set[tuple[int, str, str]]] = {}) -> bool:  # noqa: B006 - a cache
         path = row["path"]
         if path not in known:
-            mutants = (ROOT / path).exists()
-            known[path] = {(each.number, each.told, each.operator) for each in mutants_in(path)} if mutants else set()
+            file_exists = (ROOT / path).exists()
+            known[path] = (
+                {(each.number, each.told, each.operator) for each in mutants_in(path)} if file_exists else set()
+            )
         return (row["number"], row["told"], row["operator"]) in known[path]
 
     def forget(self, files: Iterable[str], states: Iterable[str]) -> None:

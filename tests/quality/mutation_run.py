@@ -92,15 +92,15 @@ def _wanted(results: Any) -> Iterator[tuple[str, Mutant]]:
 
 def _try(session: pytest.Session, items: dict[str, Any], covering: Covering, path: str, mutant: Mutant) -> Verdict:
     names = [name for name in covering.tests_of(path, mutant) if name in items]
-    chosen, spent = [], 0.0
+    chosen_items, spent = [], 0.0
     for name in names:
-        if chosen and spent + covering.seconds(name) > BUDGET_S:
+        if chosen_items and spent + covering.seconds(name) > BUDGET_S:
             continue
-        chosen.append(items[name])
+        chosen_items.append(items[name])
         spent += covering.seconds(name)
-    if not chosen:
+    if not chosen_items:
         return Verdict("uncovered")
-    return _verdict(session, chosen, path, mutant, spent, len(names) - len(chosen))
+    return _verdict(session, chosen_items, path, mutant, spent, len(names) - len(chosen_items))
 
 
 def _verdict(

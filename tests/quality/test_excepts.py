@@ -57,15 +57,15 @@ def raises_on(last: ast.stmt) -> bool:
     return isinstance(last, ast.Raise) and last.exc is None
 
 
-def test_who_catches_everything_raises_it_on() -> None:
+def test_a_handler_of_all_errors_raises_them_again() -> None:
     assert sorted(swallowing()) == sorted(ALLOWED)
 
 
-def test_nobody_suppresses_everything() -> None:
+def test_no_code_suppresses_all_errors() -> None:
     assert [(path, line) for path, tree in sources() for line in suppressing(tree)] == []
 
 
-def test_a_swallowed_error_is_found() -> None:
+def test_the_check_detects_swallowed_errors() -> None:
     for caught in ("(OSError, Exception)", "builtins.Exception", ""):
         tree = ast.parse(f"try: pass\nexcept {caught}: clean()")
         (handler,) = handlers(tree, "module")

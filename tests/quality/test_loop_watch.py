@@ -83,7 +83,7 @@ def run_watched(*arguments: str, timeout_s: float) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
-def test_every_fault_fails_its_test_and_nothing_else_does(tmp_path: Path) -> None:
+def test_the_loop_watch_fails_exactly_the_faulty_tests(tmp_path: Path) -> None:
     file = tmp_path / "test_faulty.py"
     file.write_text(HARNESS)
     run = run_watched(str(file), "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), timeout_s=120)
@@ -94,7 +94,7 @@ def test_every_fault_fails_its_test_and_nothing_else_does(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", REPRESENTATIVE)
-def test_a_part_of_the_suite_keeps_no_loop_waiting(folder: str) -> None:
+def test_a_part_of_the_suite_never_blocks_the_loop(folder: str) -> None:
     files = [f"tests/{folder}/{name}.py" for name in REPRESENTATIVE[folder]]
     run = run_watched(*files, timeout_s=170)
     assert run.returncode == 0, run.stdout[-20_000:]

@@ -29,7 +29,7 @@ def changed(source: str) -> set[str]:
     return {f"{mutant.operator}: {mutant.told}" for mutant in mutants_of(source)}
 
 
-def test_each_place_is_changed_by_itself() -> None:
+def test_a_python_source_has_these_mutants() -> None:
     assert changed(PYTHON) == {
         "figure: 100  ->  200",
         "figure: 5  ->  6",
@@ -53,7 +53,7 @@ def test_a_mutant_differs_in_one_place_and_keeps_its_lines() -> None:
         assert sum(one != two for one, two in zip(plain.split("\n"), text.split("\n"), strict=True)) == 1, mutant
 
 
-def test_lua_is_changed_outside_of_texts_and_comments() -> None:
+def test_lua_mutants_change_no_texts_and_comments() -> None:
     source = 'if x >= 1 and "a >= 1" then -- not >= 1\n  redis.call("SET", KEYS[1], y, "NX")\nend\nreturn f(x)\n'
     texts = {lua_mutated(source, mutant.number) for mutant in lua_mutants_of(source)}
     assert texts == {
@@ -77,7 +77,7 @@ def test_mutants_compile(path: str) -> None:
             assert lua_mutated(source, mutant.number) != source
 
 
-def test_what_is_called_equivalent_is_a_mutant_of_the_source_as_it_stands() -> None:
+def test_equivalent_mutants_exist_in_the_current_source() -> None:
     for path, reasons in json.loads(EQUIVALENT.read_text()).items():
         names = {name_of(path, mutant.line, mutant.told) for mutant in mutants_in(path)}
         assert set(reasons) <= names, path

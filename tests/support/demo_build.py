@@ -1,4 +1,4 @@
-"""Make the files of the demo: `python -m tests.support.demo_build DATA`. DATA holds the sources that NOTICE names.
+"""Make the files of the demo: `python -m tests.support.demo_build DATA`. DATA contains the sources listed in NOTICE.
 
 The texts are real. A seeded draw makes up who writes them and when: it replaces the pseudonyms of the sources, keeps
 threads together, and spreads the posts over twelve days, more of them towards the end. The same sources give the same
@@ -164,7 +164,7 @@ def _reassign_authors(row: Row, cast: dict[str, str]) -> Row:
 
 
 def draw_single_posts(rows: list[Row], draw: Random, people: list[Person], count: int) -> Iterator[Conversation]:
-    """Draw single posts by people of whom a few write much and most write little."""
+    """Draw single posts: a few people write many of them, most people write few."""
     weights = [1 / (place + 2) for place in range(len(people))]
     for row in draw.sample(rows, count):
         (person,) = draw.choices(people, weights)
@@ -253,12 +253,14 @@ def _sample_edges(data: Path, size: int, draw: Random) -> set[tuple[str, str]]:
             if not line.startswith("#"):
                 followed, follower = line.split()
                 following.setdefault(follower, set()).add(followed)
-    followers = Counter(followed for some in following.values() for followed in some)
-    chosen = set(sorted(followers, key=lambda node: (-followers[node], node))[:SEED_NODES])
-    ties = {node: len(some & chosen) for node, some in sorted(following.items()) if node not in chosen}
+    followers = Counter(followed for followed_nodes in following.values() for followed in followed_nodes)
+    nodes = set(sorted(followers, key=lambda node: (-followers[node], node))[:SEED_NODES])
+    ties = {
+        node: len(followed_nodes & nodes) for node, followed_nodes in sorted(following.items()) if node not in nodes
+    }
     likely = sorted(ties, key=lambda node: (-ties[node], node))[: 6 * size]
-    chosen |= set(draw.sample(likely, size - len(chosen)))
-    return {(node, other) for node in chosen for other in following.get(node, set()) & chosen}
+    nodes |= set(draw.sample(likely, size - len(nodes)))
+    return {(node, other) for node in nodes for other in following.get(node, set()) & nodes}
 
 
 def _assign_handles(edges: set[tuple[str, str]], handles: list[str]) -> set[Follow]:

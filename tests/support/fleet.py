@@ -19,7 +19,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 
 
 class DaphneFleet:
-    """A fleet of `size` daphnes; `async with` starts and stops them. `notes` are their messages to systemd, in order."""
+    """A fleet of `size` daphnes; `async with` starts and stops them. `notes` are their systemd messages in order."""
 
     def __init__(self, redis_url: str, size: int, **environment: str) -> None:
         self.listening_socket = socket.create_server(("127.0.0.1", 0), backlog=1024)

@@ -49,9 +49,7 @@ RAW_BODIES = st.one_of(
 
 
 def encode_json(value: object) -> bytes:
-    return json.dumps(
-        value
-    ).encode()  # half surrogates become \udXXX; NaN and Infinity are written as Python writes them
+    return json.dumps(value).encode()  # half surrogates become \udXXX; NaN and Infinity stay as they are
 
 
 def encode_form(pairs: list[tuple[str, str]]) -> bytes:
@@ -104,10 +102,10 @@ STAFF_ROUTES = [route for route in ROUTES if route.path.startswith("/ops/")]
 @st.composite
 def fuzz_requests(draw: st.DrawFn, among: Sequence[Route] = ROUTES) -> FuzzRequest:
     route = draw(st.sampled_from(among))
-    written = route.pattern if draw(st.booleans()) else route.path
+    route_path = route.pattern if draw(st.booleans()) else route.path
     pieces = [
         quote(draw(TEXTS), safe="", errors="surrogatepass") if piece.startswith("<") else piece
-        for piece in written.replace("<", "\0<").replace(">", ">\0").split("\0")
+        for piece in route_path.replace("<", "\0<").replace(">", ">\0").split("\0")
     ]
     path = "".join(pieces)[:3_000]
     method = draw(st.sampled_from(sorted(route.methods) or ["GET"]))

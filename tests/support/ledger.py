@@ -232,8 +232,8 @@ def _compare(found: LedgerAudit, where: str, posts: Sequence[JsonObject], wanted
     ids = Counter(str(post["id"]) for post in posts)
     texts = Counter(post["text"] for post in posts)
     intended = {entry.text for entry in wanted if not entry.is_deleted}
-    promised = [entry for entry in wanted if entry.post_id and not entry.delete_asked]
-    found.lost += [f"{where}: {entry.post_id} {entry.text}" for entry in promised if str(entry.post_id) not in ids]
+    acknowledged = [entry for entry in wanted if entry.post_id and not entry.delete_asked]
+    found.lost += [f"{where}: {entry.post_id} {entry.text}" for entry in acknowledged if str(entry.post_id) not in ids]
     found.doubled += [f"{where}: {text} {count} times" for text, count in texts.items() if count > 1]
     found.ghosts += [f"{where}: {text}" for text in texts if text not in intended]
     if [post["id"] for post in posts] != sorted(ids, key=int, reverse=True):

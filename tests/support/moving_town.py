@@ -31,7 +31,7 @@ class ActiveSite:
     stopping: bool = False
 
     async def generate_activity(self) -> None:
-        """Publish, delete, read and deliver until `stopping`; record what was acknowledged."""
+        """Publish, delete, read and deliver until `stopping`; record acknowledged posts."""
         await asyncio.gather(self._publish(), self._deliver())
 
     async def _publish(self) -> None:

@@ -105,11 +105,11 @@ class _Tags(HTMLParser):
 
 def markup_errors(page: Page, html: str) -> list[str]:
     """Return where a browser's parser has to guess: tags out of order, or elements that the source does not contain."""
-    written = _Tags(html)
+    tags = _Tags(html)
     parsed: dict[str, int] = page.evaluate(PARSED_TAGS_JS, html)
     differing = {
-        tag: (written.started[tag], parsed.get(tag, 0))
-        for tag in {*written.started, *parsed} - IMPLIED_ELEMENTS
-        if written.started[tag] != parsed.get(tag, 0)
+        tag: (tags.started[tag], parsed.get(tag, 0))
+        for tag in {*tags.started, *parsed} - IMPLIED_ELEMENTS
+        if tags.started[tag] != parsed.get(tag, 0)
     }
-    return [*written.problems, *([f"written and parsed: {differing}"] if differing else [])]
+    return [*tags.problems, *([f"written and parsed: {differing}"] if differing else [])]

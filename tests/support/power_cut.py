@@ -54,19 +54,19 @@ class FsyncTracer:
 def parse_fsyncs(lines: list[str], size: int) -> list[FsyncRecord]:
     """Return every finished fsync in order. `size` is the file's size before the first line."""
     records: list[FsyncRecord] = []
-    begun: dict[str, tuple[float, int]] = {}
+    running_fsyncs: dict[str, tuple[float, int]] = {}
     for line in lines:
         if not (call := SYSCALL_PATTERN.match(line)):
             continue
         name, thread, at = call["name"] or call["back"], call["thread"], float(call["at"])
         if name == "fdatasync" and call["name"]:
-            begun[thread] = at, size
+            running_fsyncs[thread] = at, size
         if call["result"] is None:
             continue
         if name == "write":
             size += max(0, int(call["result"]))
         elif int(call["result"]) == 0:
-            began, reached = begun.pop(thread)
+            began, reached = running_fsyncs.pop(thread)
             records.append(FsyncRecord(began, at, reached))
     return records
 

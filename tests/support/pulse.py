@@ -1,6 +1,6 @@
 """A small steady load with timed requests: accounts publish and read, and repeat refused requests.
 
-The ledger (tests/support/ledger.py) records what was acknowledged; a beat records how long a request took.
+The ledger (tests/support/ledger.py) records the acknowledged posts; a beat records how long a request took.
 """
 
 import contextlib
@@ -130,9 +130,9 @@ class TimedLoad:
             number += 1
             entry = self.ledger.record_attempt(one.handle, f"{one.handle} says {number}", uuid.uuid4().hex)
             while True:
-                with self._timed(one, "post") as seen:
-                    seen += [one.post("/posts/", text=entry.text, idempotency_key=entry.key)]
-                answer = seen[0] if seen else None
+                with self._timed(one, "post") as answers:
+                    answers += [one.post("/posts/", text=entry.text, idempotency_key=entry.key)]
+                answer = answers[0] if answers else None
                 is_there = answer is not None and answer.status_code == 201
                 post_id = str(answer.json()["id"]) if is_there and answer is not None else None
                 self.ledger.record_outcome(entry, outcome_of(answer) if answer is not None else "no answer", post_id)
@@ -146,8 +146,8 @@ class TimedLoad:
         with HttpVisitor(str(one.http.base_url), timeout_s=self._timeout_s) as device:
             device.http.cookies.update(one.http.cookies)
             while not self._stopping.is_set():
-                with self._timed(one, "read") as seen:
-                    seen += [device.http.get("/", headers=JSON_HEADERS)]
+                with self._timed(one, "read") as answers:
+                    answers += [device.http.get("/", headers=JSON_HEADERS)]
                 time.sleep(self._pace_s)
 
     @contextlib.contextmanager

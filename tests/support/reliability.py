@@ -29,11 +29,11 @@ def row(name: str, results: Sequence[OutageResult]) -> str:
     outcomes = [result.outcome for result in results]
     audits = [outcome.audit for outcome in outcomes]
     succeeded = (
-        sum(found.acknowledged for found in audits),
+        sum(audit.acknowledged for audit in audits),
         sum(outcome.deletions for outcome in outcomes),
         sum(outcome.follows for outcome in outcomes),
     )
-    wrong = [sum(len(getattr(found, what)) for found in audits) for what in ("lost", "doubled", "ghosts")]
+    wrong = [sum(len(getattr(audit, what)) for audit in audits) for what in ("lost", "doubled", "ghosts")]
     refused: Counter[str] = Counter()
     for outcome in outcomes:
         for answer, count in outcome.refusals.items():

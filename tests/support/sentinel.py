@@ -70,7 +70,7 @@ class SentinelDeployment:
         wait_until(lambda: self.other(before) is self._agreed_master(), "the failover")
 
     def _is_failing_over(self) -> bool:
-        """Start a failover. Returns False while Sentinel's information about the replica is outdated, as after a stall."""
+        """Start a failover. Returns False while Sentinel's view of the replica is outdated, as after a stall."""
         with redis.Redis(port=self.ports[0]) as client, contextlib.suppress(redis.ResponseError):
             client.execute_command("SENTINEL", "FAILOVER", MASTER_NAME)
             return True

@@ -100,7 +100,9 @@ class SiteMachine(RuleBasedStateMachine):
     def visible(self, viewer: int, which: int, *, boostable: bool = False) -> PostId | None:
         """Return a post (no boost) that the viewer sees on its own page, or None."""
         model = self.model
-        seen = [id for id, post in model.posts.items() if not post.boost_of and model.may_see(viewer, id, "post")]
+        post_ids = [id for id, post in model.posts.items() if not post.boost_of and model.may_see(viewer, id, "post")]
         if boostable:
-            seen = [id for id in seen if model.posts[id].audience < 2 and model.posts[id].author not in model.private]
-        return PostId(sorted(seen)[which % len(seen)]) if seen else None
+            post_ids = [
+                id for id in post_ids if model.posts[id].audience < 2 and model.posts[id].author not in model.private
+            ]
+        return PostId(sorted(post_ids)[which % len(post_ids)]) if post_ids else None

@@ -120,7 +120,7 @@ class SiteModel:
         return where not in ("home", "list") or not self.is_hidden_boost(viewer, post_id, where, among)
 
     def is_hidden_boost(self, viewer: int, boost: int, where: PageKind, among: set[int]) -> bool:
-        """Return whether the post was shown less than a day before, by itself or in a boost, from authors read here."""
+        """Return whether the post was shown at most a day before, by itself or boosted by these authors."""
         original = self.posts[boost].boost_of
         assert original is not None
         before = sorted((b for (_, what), b in self.boosts.items() if what == original and b < boost), reverse=True)

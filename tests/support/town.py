@@ -67,7 +67,7 @@ class SampleSite:
         assert [str(finding) for finding in report.discrepancies] == []
 
     async def all_keys(self) -> list[Key]:
-        return [key async for some in scan_store(self.services.store) for key in some]
+        return [key async for batch in scan_store(self.services.store) for key in batch]
 
     def edge(self, side: Callable[[str, int], Key], owner: Person | int, other: Person | int) -> Key:
         own = owner if isinstance(owner, int) else owner.id

@@ -40,8 +40,8 @@ ANONYMOUS_PATHS = ("/accounts/login/", "/accounts/signup/")
 
 def find_checker() -> Path:
     """Return the path of the jar, after downloading it if necessary."""
-    named = os.environ.get("VNU_JAR")
-    jar = Path(named) if named else CACHE_DIR / "node_modules/vnu-jar/build/dist/vnu.jar"
+    jar_variable = os.environ.get("VNU_JAR")
+    jar = Path(jar_variable) if jar_variable else CACHE_DIR / "node_modules/vnu-jar/build/dist/vnu.jar"
     if not jar.exists():
         subprocess.run(
             [

@@ -105,13 +105,13 @@ class World:
 
     async def deliver_all(self) -> int:
         """Perform every job and its follow-up jobs; return the number of jobs."""
-        outbox, done = self.services.outbox, 0
+        outbox, job_count = self.services.outbox, 0
         await outbox.create_group()
         while jobs := await outbox.fetch("abad1dea", 100, 1):
             for job in jobs:
                 await outbox.finish(job, await self.services.syndication.handle(job.payload))
-                done += 1
-        return done
+                job_count += 1
+        return job_count
 
     async def public_ids(self, **cut: int) -> list[PostId]:
         return ids_on(await self.services.reading.public(viewer_id=None, may_lag=False, **cut))
