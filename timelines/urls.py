@@ -1,4 +1,4 @@
-"""The addresses of posts, timelines, follows and lists (docs/reference/interface.md)."""
+"""URLs of posts, timelines, follows and lists (docs/reference/interface.md)."""
 
 from django.urls import path, register_converter
 
@@ -6,30 +6,30 @@ from socialsite.ids import MAX_ID
 from socialsite.web.requests import dispatch_by_method
 from timelines.feeds import views as feeds
 from timelines.filters import views as filters
-from timelines.following import views as relations
-from timelines.hashtags import views as tags
+from timelines.following import views as following
+from timelines.hashtags import views as hashtags
 from timelines.home import views as home
 from timelines.lists import views as lists
-from timelines.markers import views as places
+from timelines.markers import views as markers
 from timelines.notifications import views as notifications
 from timelines.pages.dates import redirect_date_queries
 from timelines.profiles import views as profiles
 from timelines.publishing import views as posts
 from timelines.reactions import views as reactions
-from timelines.reading import view_counts as visits
+from timelines.reading import view_counts
 from timelines.search import views as search
 from timelines.threads import views as threads
 
 
 class IdConverter:
-    """An id as it is written in addresses: no leading zero, so each has one address."""
+    """Converts ids. An id has no leading zero, so that each page has one URL."""
 
     regex = "[1-9][0-9]{0,15}"
 
     def to_python(self, value: str) -> int:
         number = int(value)
         if number > MAX_ID:
-            raise ValueError  # Django goes on: 404
+            raise ValueError  # no match: Django responds with 404
         return number
 
     def to_url(self, value: int) -> str:
@@ -37,7 +37,7 @@ class IdConverter:
 
 
 class HandleConverter:
-    """A handle in any case; the views send pages on to lower case."""
+    """Converts handles in any case; the views redirect pages to lower case."""
 
     regex = "[A-Za-z0-9_]{1,20}"
 
@@ -55,9 +55,9 @@ app_name = "timelines"
 urlpatterns = [
     path("", dispatch_by_method(GET=redirect_date_queries(home.home)), name="home"),
     path("public/", dispatch_by_method(GET=redirect_date_queries(home.public)), name="public"),
-    path("positions/", dispatch_by_method(POST=places.save_marker), name="positions"),
-    path("preferences/", dispatch_by_method(POST=places.save_reading_preference), name="preferences"),
-    path("accounts/suggestions/", dispatch_by_method(GET=relations.suggestions), name="suggestions"),
+    path("positions/", dispatch_by_method(POST=markers.save_marker), name="positions"),
+    path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
+    path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
     path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
     path("posts/<id:post_id>/delete/", dispatch_by_method(POST=posts.delete), name="delete"),
     path("posts/<id:post_id>/like/", dispatch_by_method(POST=reactions.like), name="like"),
@@ -67,28 +67,28 @@ urlpatterns = [
     path("posts/<id:post_id>/bookmark/", dispatch_by_method(POST=reactions.bookmark), name="bookmark"),
     path("posts/<id:post_id>/unbookmark/", dispatch_by_method(POST=reactions.unbookmark), name="unbookmark"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
-    path("clicks/", dispatch_by_method(POST=visits.count_click), name="clicks"),
+    path("clicks/", dispatch_by_method(POST=view_counts.count_click), name="clicks"),
     path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),
     path("@<handle:handle>/followers/", dispatch_by_method(GET=profiles.followers), name="followers"),
     path("@<handle:handle>/following/", dispatch_by_method(GET=profiles.following), name="following"),
-    path("@<handle:handle>/follow/", dispatch_by_method(POST=relations.follow), name="follow"),
-    path("@<handle:handle>/unfollow/", dispatch_by_method(POST=relations.unfollow), name="unfollow"),
-    path("@<handle:handle>/block/", dispatch_by_method(POST=relations.block), name="block"),
-    path("@<handle:handle>/unblock/", dispatch_by_method(POST=relations.unblock), name="unblock"),
-    path("@<handle:handle>/mute/", dispatch_by_method(POST=relations.mute), name="mute"),
-    path("@<handle:handle>/unmute/", dispatch_by_method(POST=relations.unmute), name="unmute"),
-    path("@<handle:handle>/hide-boosts/", dispatch_by_method(POST=relations.hide_boosts), name="hide-boosts"),
-    path("@<handle:handle>/show-boosts/", dispatch_by_method(POST=relations.show_boosts), name="show-boosts"),
+    path("@<handle:handle>/follow/", dispatch_by_method(POST=following.follow), name="follow"),
+    path("@<handle:handle>/unfollow/", dispatch_by_method(POST=following.unfollow), name="unfollow"),
+    path("@<handle:handle>/block/", dispatch_by_method(POST=following.block), name="block"),
+    path("@<handle:handle>/unblock/", dispatch_by_method(POST=following.unblock), name="unblock"),
+    path("@<handle:handle>/mute/", dispatch_by_method(POST=following.mute), name="mute"),
+    path("@<handle:handle>/unmute/", dispatch_by_method(POST=following.unmute), name="unmute"),
+    path("@<handle:handle>/hide-boosts/", dispatch_by_method(POST=following.hide_boosts), name="hide-boosts"),
+    path("@<handle:handle>/show-boosts/", dispatch_by_method(POST=following.show_boosts), name="show-boosts"),
     path(
         "@<handle:handle>/remove-follower/",
-        dispatch_by_method(POST=relations.remove_follower),
+        dispatch_by_method(POST=following.remove_follower),
         name="remove-follower",
     ),
-    path("@<handle:handle>/accept/", dispatch_by_method(POST=relations.accept_follow_request), name="accept"),
-    path("@<handle:handle>/refuse/", dispatch_by_method(POST=relations.refuse_follow_request), name="refuse"),
-    path("accounts/requests/", dispatch_by_method(GET=relations.list_follow_requests), name="requests"),
-    path("accounts/blocked/", dispatch_by_method(GET=relations.list_blocked), name="blocked"),
-    path("accounts/muted/", dispatch_by_method(GET=relations.list_muted), name="muted"),
+    path("@<handle:handle>/accept/", dispatch_by_method(POST=following.accept_follow_request), name="accept"),
+    path("@<handle:handle>/refuse/", dispatch_by_method(POST=following.refuse_follow_request), name="refuse"),
+    path("accounts/requests/", dispatch_by_method(GET=following.list_follow_requests), name="requests"),
+    path("accounts/blocked/", dispatch_by_method(GET=following.list_blocked), name="blocked"),
+    path("accounts/muted/", dispatch_by_method(GET=following.list_muted), name="muted"),
     path("accounts/filters/", dispatch_by_method(GET=filters.index, POST=filters.add), name="filters"),
     path("accounts/filters/<id:number>/edit/", dispatch_by_method(POST=filters.edit), name="filter-edit"),
     path("accounts/filters/<id:number>/delete/", dispatch_by_method(POST=filters.delete), name="filter-delete"),
@@ -108,11 +108,11 @@ urlpatterns = [
         dispatch_by_method(GET=notifications.show_settings, POST=notifications.edit_settings),
         name="notification-settings",
     ),
-    path("tags/", dispatch_by_method(GET=redirect_date_queries(tags.followed_hashtags)), name="tags"),
-    path("tags/trending/", dispatch_by_method(GET=tags.trending_hashtags), name="trending"),
-    path("tags/<str:tag>/follow/", dispatch_by_method(POST=tags.follow), name="tag-follow"),
-    path("tags/<str:tag>/unfollow/", dispatch_by_method(POST=tags.unfollow), name="tag-unfollow"),
-    path("tags/<str:tag>/", dispatch_by_method(GET=redirect_date_queries(tags.show)), name="tag"),
+    path("tags/", dispatch_by_method(GET=redirect_date_queries(hashtags.followed_hashtags)), name="tags"),
+    path("tags/trending/", dispatch_by_method(GET=hashtags.trending_hashtags), name="trending"),
+    path("tags/<str:tag>/follow/", dispatch_by_method(POST=hashtags.follow), name="tag-follow"),
+    path("tags/<str:tag>/unfollow/", dispatch_by_method(POST=hashtags.unfollow), name="tag-unfollow"),
+    path("tags/<str:tag>/", dispatch_by_method(GET=redirect_date_queries(hashtags.show)), name="tag"),
     path("tags/<str:tag>/feed.atom", dispatch_by_method(GET=feeds.hashtag_atom), name="tag-feed"),
     path("search/", dispatch_by_method(GET=search.search), name="search"),
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
