@@ -1,4 +1,4 @@
-"""Pages of timelines: cursors in, entries out. Cursors are post ids and exclusive by definition."""
+"""Pages of timelines: requests with cursors, and pages of entries. Cursors are post ids, exclusive."""
 
 import msgspec
 
@@ -10,11 +10,11 @@ DEFAULT_LIMIT = 30
 MAX_LIMIT = 100
 ABOVE_ALL_IDS = MAX_ID + 1
 MIN_FETCH, MAX_FETCH = 10, 200
-"""Ids read at once for a page, at least and at most."""
+"""Fewest and most ids of one read for a page."""
 
 
 class PageRequest(msgspec.Struct, frozen=True, gc=False):
-    """Part of a timeline: `limit` entries directly older than `before`, or directly newer than `after`."""
+    """A part of a timeline: `limit` entries directly older than `before` or directly newer than `after`."""
 
     before: int | None = None
     after: int | None = None
@@ -34,19 +34,19 @@ class PageRequest(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reversed(self) -> int:
-        """The cursor the other way whose page begins with the post at this one: an empty page leads back."""
+        """The cursor in the opposite direction. Its page begins with the post at this cursor."""
         return min(self.bound + 1, MAX_ID) if self.upward else max(self.bound - 1, 0)
 
     @property
     def bound(self) -> int:
-        """Where reading begins, exclusive: downward below it, or upward above it."""
+        """Where reading begins (exclusive): below it, or above it if `upward`."""
         if self.after is not None:
             return self.after
         return ABOVE_ALL_IDS if self.before is None else self.before
 
 
 class ViewerState(msgspec.Struct, frozen=True, gc=False):
-    """What the reader has to do with a post."""
+    """The viewer's own actions on a post."""
 
     own: bool
     liked: bool = False
@@ -55,10 +55,10 @@ class ViewerState(msgspec.Struct, frozen=True, gc=False):
 
 
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
-    """A post with everything that a page or a JSON answer shows of it.
+    """A post with everything that pages and JSON show.
 
-    Of a boost `post` and `author` are the boost and the booster, `original` is what it shows, `counts` and
-    `viewer` are the original's. `filtered`: the phrase of a filter that asks the reader first.
+    For a boost, `post` and `author` are the boost and the booster, and `counts` and `viewer` belong to `original`.
+    `filter_phrase`: the phrase of a keyword filter; the text is shown after a click.
     """
 
     post: Post
@@ -74,12 +74,12 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def shown(self) -> "HydratedPost":
-        """The entry whose text is shown: the original of a boost."""
+        """The entry with the text: the original of a boost."""
         return self if self.original is None else self.original
 
 
 class TimelinePage(msgspec.Struct, frozen=True):
-    """Entries newest first; the cursors are None where the timeline ends."""
+    """Entries, newest first. A cursor is None at that end of the timeline."""
 
     entries: tuple[HydratedPost, ...]
     next_before: PostId | None

@@ -1,7 +1,7 @@
-"""The links of threads, both ways: what answers a post, and what a post answers.
+"""The links of threads in both directions: the replies of a post, and the parent of a post.
 
-A deleted reply leaves `replies`, so that its number stays right; while something answers it, its id stands in
-`gone`, or nobody would find what stands below it.
+A deleted reply leaves `replies`, so that the count is correct. If it has replies itself, its id is added to `gone`,
+so that a thread continues below it.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from timelines.posts.stored_values import stored_parent
 
 
 class ReplyRange(NamedTuple):
-    """Replies to `parent` with ids above `above` that were not read yet: at most `limit` are needed."""
+    """Replies to `parent` with ids above `after_id`, not read yet. At most `limit` of them are needed."""
 
     parent: PostId
     after_id: int
@@ -26,28 +26,28 @@ class ReplyRange(NamedTuple):
 
 
 class ReplyRepository:
-    """`posts:{<id>}:replies` and `:gone`, read together."""
+    """`posts:{<id>}:replies` and `posts:{<id>}:gone`."""
 
     def __init__(self, store: Store, posts: PostRepository) -> None:
         self._component = store.component("posts")
         self._posts = posts
 
     async def read_replies(self, ranges: Sequence[ReplyRange]) -> list[list[PostId]]:
-        """For each range the replies directly above its bound, oldest first; one round trip a node."""
+        """Return the replies of each range, oldest first, deleted ones included; one round trip per node."""
         commands: list[Command] = [
             ("ZRANGEBYSCORE", key, f"({row.after_id}", "+inf", "LIMIT", 0, row.limit)
             for row in ranges
             for key in (keys.replies(row.parent), keys.deleted_replies(row.parent))
         ]
         replies = await self._component.gather(commands)
-        found: list[list[PostId]] = []
-        for row, standing, gone in zip(ranges, replies[::2], replies[1::2], strict=True):
-            ids = sorted({PostId(int(member)) for member in (*standing, *gone)})
-            found.append(ids[: row.limit])
-        return found
+        results: list[list[PostId]] = []
+        for row, existing, deleted in zip(ranges, replies[::2], replies[1::2], strict=True):
+            ids = sorted({PostId(int(member)) for member in (*existing, *deleted)})
+            results.append(ids[: row.limit])
+        return results
 
     async def find_parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:
-        """What each post answers or, deleted, did answer; None: nothing. Unknown ones are left out."""
+        """Return the parent of each post, also of deleted posts. None: not a reply. Unknown parents are left out."""
         values = await self._component.gather([PostRepository.get_post_command(post_id) for post_id in post_ids])
         known: dict[PostId, PostId | None] = {}
         old: list[PostId] = []
@@ -64,20 +64,20 @@ class ReplyRepository:
         return known
 
     async def add_reply(self, parent_id: PostId, post_id: PostId) -> None:
-        """Where the parent is deleted meanwhile, it is kept as gone: whoever comes second sees the other."""
+        """Add a reply. If the parent was deleted meanwhile, keep the parent in its own parent's `gone` set."""
         key = keys.post(parent_id)
         joined = add_member_command(keys.replies, parent_id, post_id, post_id)
         _, value = await self._component.write(key, joined, ("GET", key))
-        above = stored_parent(value)
-        if above is not None and not isinstance(above, Post):
-            await self.add_deleted_reply(above, parent_id)
+        grandparent = stored_parent(value)
+        if grandparent is not None and not isinstance(grandparent, Post):
+            await self.add_deleted_reply(grandparent, parent_id)
 
     async def add_deleted_reply(self, parent_id: PostId, post_id: PostId) -> None:
-        """A deleted reply that is answered itself: threads go on through it."""
+        """Keep a deleted reply that has replies, so that threads continue below it."""
         key = keys.deleted_replies(parent_id)
         await self._component.write(key, ("ZADD", key, post_id, post_id))
 
     async def has_replies(self, post_id: PostId) -> bool:
-        """Whether anything answers it, or did and is answered itself."""
+        """Whether the post has replies, or deleted replies that have replies."""
         both = keys.replies(post_id), keys.deleted_replies(post_id)
         return any(await self._component.gather([("EXISTS", key) for key in both]))

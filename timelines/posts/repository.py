@@ -1,4 +1,4 @@
-"""Posts and what keeps publishing exact: claimed ids, idempotency keys, tombstones (docs/reference/architecture.md)."""
+"""Posts, reserved ids, tombstones and idempotency keys (docs/reference/architecture.md)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ WAS_ARCHIVED = 2
 
 
 class WriteResult(Enum):
-    """What a post's key said to a write."""
+    """The result of writing a post."""
 
     NEW = 1
     EXISTS = 2
@@ -45,7 +45,7 @@ class WriteResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """What an idempotency key stands for: the post of the first request, and what that request said."""
+    """The value of an idempotency key: the post id of the first request, and the digest of that request."""
 
     post_id: PostId
     request_digest: str
@@ -55,7 +55,7 @@ class IdempotencyRecord:
 
 
 class PostRepository:
-    """`posts:{<id>}:post` and the idempotency keys of accounts; archived posts read like any other."""
+    """`posts:{<id>}:post` and the idempotency keys of accounts. Archived posts are read from the archive."""
 
     def __init__(self, store: Store, archive: Archive | None = None) -> None:
         self._archive = archive or NoArchive()
@@ -63,18 +63,21 @@ class PostRepository:
         self._cache = PostCache()
 
     async def reserve_id(self, post_id: PostId) -> bool:
-        """Reserve an id for an hour; False where somebody else holds it."""
+        """Reserve an id for an hour. Returns False if it is in use."""
         key = keys.post(post_id)
         return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", RESERVATION_TTL_S))
 
     async def write(self, post: Post, value: bytes | None = None) -> WriteResult:
-        """`value`: the post as another release may have encoded it."""
+        """Store the post. `value`: its bytes, if another release encoded it."""
         key = keys.post(post.id)
         (answer,) = await self._posts.write(key, WRITE_POST_SCRIPT.command([key], [value or encode_post(post)]))
         return WriteResult(answer)
 
     async def delete(self, post_id: PostId, author_id: AccountId, *, include_reserved: bool = False) -> bool:
-        """Lay the tombstone; False where no post stands. `include_reserved`: over a claim never written, too."""
+        """Replace the post by a tombstone. Returns False if there is no post.
+
+        `include_reserved`: also replace an id that was reserved and never written.
+        """
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
         counted = keys.post_counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
@@ -85,7 +88,7 @@ class PostRepository:
         return bool(answer)
 
     async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
-        """What a tombstone of one of the account's own posts still tells, confirmed as when it was laid."""
+        """Return what the tombstone of one of the account's posts says: its author and parent. Waits for replicas."""
         key = keys.post(post_id)
         (held,) = await self._posts.write(key, ("GET", key))
         if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
@@ -105,14 +108,14 @@ class PostRepository:
         return found if isinstance(found, Post) else None
 
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
-        """The posts that stand, in one round trip a node."""
+        """Return the posts that exist, in one round trip per node."""
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in post_ids])
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
     async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
-        """Those with a tombstone, and of each that was a boost what it showed.
+        """Return the ids that have a tombstone, boosts with their originals.
 
-        What never was, or was given up before it stood, is not among them.
+        Ids that never had a post are not among them.
         """
         asked = list(post_ids)
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in asked])
@@ -120,7 +123,7 @@ class PostRepository:
         return {id: tombstone_original(reply) for id, reply in found if decode_stored(reply) is PostState.DELETED}
 
     async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
-        """The posts among what was found, with one read of the archive for all that lie there."""
+        """Return the posts among the stored values; archived posts are read from the archive in one read."""
         posts = {post_id: post for post_id, post in found.items() if type(post) is Post}
         if len(posts) == len(found):
             return posts
@@ -128,11 +131,11 @@ class PostRepository:
         return posts | await self.load_archived(old) if old else posts
 
     async def load_archived(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
-        """Posts whose keys hold the archive's marker. Raises ArchiveUnavailable."""
+        """Read posts that are archived. Raises ArchiveUnavailable."""
         bodies = await self._archive.get(post_ids)
         posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
         missing = [post_id for post_id in post_ids if post_id not in posts]
-        # Deleted, or brought back into the store, between the two reads: the store knows which.
+        # Deleted, or moved back into the store, between the two reads: read the store again.
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in missing])
         again = (decode_stored(reply) for reply in replies)
         return posts | {post.id: post for post in again if isinstance(post, Post)}
@@ -143,7 +146,7 @@ class PostRepository:
         return get_post_command(post_id)
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
-        """What stands at each id, for a round trip that asks other things too; then `standing`."""
+        """Read the post or the state at each id. Pass the result to `load_existing`."""
         return self._cache.read_many(post_ids)
 
     # Idempotency keys
@@ -151,28 +154,28 @@ class PostRepository:
     async def claim_idempotency_key(
         self, account_id: AccountId, key_digest: str, offered: IdempotencyRecord
     ) -> IdempotencyRecord:
-        """The agreement of the first request with this key: `offered` itself when it came first."""
+        """Return the record of the first request with this key; `offered` if this request is the first."""
         key = keys.idempotency_record(account_id, key_digest)
         claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
         (held,) = await self._posts.write(key, claim)
         return offered if held is None else parse_idempotency_record(held)
 
     async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
-        """Whether a request with this key has come before."""
+        """Whether an earlier request used this key."""
         key = keys.idempotency_record(account_id, key_digest)
         return bool(await self._posts[key].execute("EXISTS", key))
 
     async def replace_idempotency_record(
         self, account_id: AccountId, key_digest: str, current: IdempotencyRecord, offered: IdempotencyRecord
     ) -> IdempotencyRecord:
-        """Replace an agreement whose id was given up; whoever comes first wins, the others take theirs."""
+        """Replace the record of an abandoned id. Of concurrent requests the first wins; all return its record."""
         key = keys.idempotency_record(account_id, key_digest)
         args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
         (held,) = await self._posts.write(key, REPLACE_VALUE_SCRIPT.command([key], args))
         return parse_idempotency_record(held)
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:
-        """Turn a claim that was never written into a tombstone. HELD: a post stands there after all."""
+        """Replace a reservation that was never written by a tombstone. EXISTS: the post was written after all."""
         key = keys.post(post_id)
         (answer,) = await self._posts.write(key, SUPERSEDE_POST_SCRIPT.command([key]))
         return {1: WriteResult.SUPERSEDED, 0: WriteResult.EXISTS, -1: WriteResult.DELETED}[int(answer)]

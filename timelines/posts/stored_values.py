@@ -1,4 +1,4 @@
-"""What stands at a post's key: the post, or a mark in its place."""
+"""The value of a post's key: the post, or a state in its place."""
 
 from enum import Enum
 from functools import lru_cache
@@ -9,19 +9,19 @@ from timelines.posts.post import POST_CACHE_SIZE, Post, decode_post
 
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_PREFIX = b"deleted:"
-"""And the author's id, so that repeating a deletion is known from another's try; of a reply with ":" and what
-it answered, so that threads lead on; of a boost with "::" and what it showed, so that the next takes over."""
+"""Followed by the author's id, so that only the author may repeat a deletion. A reply adds ":" and its parent, so
+that threads continue; a boost adds "::" and its original, so that the next boost appears."""
 
 
 class PostState(Enum):
-    """What stands at a post's key, where it is not a post."""
+    """The state of a post's key that has no post."""
 
     ABSENT = "absent"
     PENDING = "pending"
     DELETED = "deleted"
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
-    """Stands, its body is in the archive; only readers that ask the store itself meet this state."""
+    """The post exists and its body is in the archive. Only code that reads the key itself sees this state."""
 
 
 STATE_BY_VALUE = {
@@ -29,19 +29,19 @@ STATE_BY_VALUE = {
     SUPERSEDED: PostState.SUPERSEDED,
 }  # fmt: skip
 POST_FIRST_BYTES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
-"""How a post begins: a MessagePack array, short or long. No mark, of now or later, may begin so."""
+"""The first byte of a post: a short or long MessagePack array. No state may begin with one of these."""
 STATE_BY_FIRST_BYTE = {
     b"": PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
     SUPERSEDED[:1]: PostState.SUPERSEDED,
 }  # fmt: skip
-"""How a mark begins; the archive's, the author's id in digits, is what is none of all these."""
+"""State by first byte. All other first bytes are digits: an archived post."""
 
 StoredPost = Post | PostState
 
 
 @lru_cache(maxsize=POST_CACHE_SIZE)
 def decode_stored(reply: Reply) -> StoredPost:
-    """A post's value as it stands in the store; the same bytes are the same post, whenever they are read."""
+    """Decode the value of a post's key. Cached by its bytes."""
     state = STATE_BY_VALUE.get(reply)
     if state is not None:
         return state
@@ -51,7 +51,7 @@ def decode_stored(reply: Reply) -> StoredPost:
 
 
 def stored_parent(reply: Reply) -> Post | PostId | None:
-    """The post itself where it stands; of a deleted reply what it answered; None: it is not known."""
+    """Return the post if the value is one; the parent of a deleted reply; None if the parent is unknown."""
     found = decode_stored(reply)
     if isinstance(found, Post):
         return found
@@ -60,6 +60,6 @@ def stored_parent(reply: Reply) -> Post | PostId | None:
 
 
 def tombstone_original(tombstone: bytes) -> PostId | None:
-    """What a deleted boost showed; None: it was none, or its body lay in the archive."""
+    """Return the original of a deleted boost; None if it was no boost, or was archived."""
     parts = tombstone.split(b":")
     return PostId(int(parts[3])) if len(parts) == 4 else None

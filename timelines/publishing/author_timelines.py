@@ -1,6 +1,6 @@
-"""Where a post stands besides its own key: its author's profile and home, public, tags, parent's replies.
+"""Adds a post to its author's feed and home, the public and hashtag timelines and the replies of its parent.
 
-Publish does it before it answers, the worker repeats it: every step may run any number of times.
+Publishing does this before it answers, and the worker repeats it: each step may be repeated.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from timelines.search.indexing import SearchIndexer
 
 @dataclass(kw_only=True, slots=True)
 class AuthorTimelines:
-    """Puts a stored post into its author's own timelines, or takes a deleted one out."""
+    """Adds a stored post to the timelines, or removes a deleted post from them."""
 
     posts: PostRepository
     author_feeds: AuthorFeedRepository
@@ -30,29 +30,29 @@ class AuthorTimelines:
     replies: ReplyRepository
 
     async def add(self, post: Post, *, is_repeat: bool = False) -> None:
-        """`still_exists` has to follow: a delete on the way would have found nothing to take out.
+        """Add the post. Call `still_exists` afterwards: a deletion meanwhile may have found nothing to remove.
 
-        `is_repeat`: somebody may have placed it before, so the author's home is looked through first.
+        `is_repeat`: the post may have been added before, so the author's home is searched for it first.
         """
-        into_home = self.homes.insert if is_repeat else self.homes.push
-        places: list[Awaitable[object]] = [
+        add_to_home = self.homes.insert if is_repeat else self.homes.push
+        additions: list[Awaitable[object]] = [
             self.author_feeds.add(post.author_id, post.id),
-            into_home([post.author_id], post.id),
+            add_to_home([post.author_id], post.id),
         ]
         if post.is_discoverable:
-            places.append(self.public_timeline.add(post.id))
-            places.append(self.hashtag_timelines.add([post]))
-        await asyncio.gather(*places, self._add_to_parent(post))
+            additions.append(self.public_timeline.add(post.id))
+            additions.append(self.hashtag_timelines.add([post]))
+        await asyncio.gather(*additions, self._add_to_parent(post))
 
     async def still_exists(self, post: Post) -> bool:
-        """False where the post was deleted meanwhile; then nothing of it is left in a source."""
+        """Return False if the post was deleted meanwhile; then it is removed from all timelines."""
         if await self.posts.find_state(post.id) is PostState.DELETED:
             await self.remove(post)
             return False
         return True
 
     async def remove(self, post: Post) -> None:
-        """After the tombstone stands. Homes keep the id: readers meet the tombstone."""
+        """Remove a post whose tombstone is stored. Homes keep its id; it is left out when they are read."""
         await asyncio.gather(
             self.author_feeds.remove(post.author_id, post.id),
             self.public_timeline.remove(post.id),

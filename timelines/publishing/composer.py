@@ -1,4 +1,4 @@
-"""The box a post is written in, empty or with a refused post in it."""
+"""Template context of the form for a new post, empty or with a rejected post."""
 
 import secrets
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
 def composer_context(
     *, in_reply_to: int | None = None, next_url: str | None = None, audience: int | None = None
 ) -> dict[str, Any]:
-    """An empty box. Its key makes sending it twice publish once."""
+    """Return an empty form. Its idempotency key makes sending it twice publish once."""
     return {
         "text": "",
         "error": "",
@@ -31,14 +31,14 @@ def composer_context(
 
 @cache
 def _publish_url(prefix: str) -> str:
-    """`prefix`: below which the site stands; Django's own answer takes as long as reading the home does."""
+    """`prefix`: the URL prefix of the site. Cached, since `reverse` takes as long as reading a home."""
     return reverse("timelines:publish")
 
 
 def refused_composer_context(fields: Mapping[str, str], error: str, *, keep_key: bool = True) -> dict[str, Any]:
-    """The box as it was sent, the reason beside it.
+    """Return the form as it was sent, with the reason why it was rejected.
 
-    Its key stays, unless it is spent: a lost answer is then found, not repeated.
+    It keeps its idempotency key unless `keep_key` is false, so that a post whose response was lost is not repeated.
     """
     return {
         **composer_context(in_reply_to=parse_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),

@@ -1,7 +1,4 @@
-"""A post that was refused, by whatever: its text must not be lost (limits, a full store, an old page).
-
-The publishing view may not even have run, so this hangs on the table of errors and not on the view.
-"""
+"""Keeps the text of a rejected post for the error page (limits, a full store, an expired token)."""
 
 from collections.abc import Mapping
 
@@ -11,9 +8,9 @@ from timelines.publishing.composer import refused_composer_context
 
 COMPOSE_TEMPLATE = "timelines/compose.html"
 KEY_USED_STATUSES = (404, 409)
-"""The key stands for another text, or for a deleted post: sent with it again, this is refused for ever."""
+"""The key belongs to another text or a deleted post: sending the form again with it cannot succeed."""
 RETRYABLE_STATUSES = (403, *KEY_USED_STATUSES, 422, 429, 503)
-"""Where the text may be sent again, changed or later. 403: an old token; the page's new one is good."""
+"""The text may be sent again, changed or later. 403: the token had expired, and the page has a new one."""
 
 
 def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str | None, dict[str, object]]:

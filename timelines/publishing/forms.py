@@ -1,4 +1,4 @@
-"""TODO."""
+"""The form of a new post."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from timelines.posts.post import AUDIENCE_BY_NAME
 
 
 def parse_audience(fields: Mapping[str, str]) -> int | None:
-    """`audience` of a post; None where it is left to the site. Raises PostInvalid."""
+    """Return the audience that was chosen, or None. Raises PostInvalid."""
     name = fields.get("audience", "")
     if not name:
         return None
@@ -25,7 +25,7 @@ MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 
 @dataclass(frozen=True, slots=True)
 class PostForm:
-    """A post as it was sent: `text` is checked by PublishingService."""
+    """A post as it was sent. PublishingService checks `text`."""
 
     text: str
     in_reply_to: PostId | None
@@ -35,11 +35,11 @@ class PostForm:
     @classmethod
     def parse(cls, fields: Mapping[str, str]) -> "PostForm":
         """Raises PostInvalid."""
-        answered, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
-        post_id = parse_id(answered)
-        if answered and post_id is None:
+        parent, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
+        post_id = parse_id(parent)
+        if parent and post_id is None:
             raise PostInvalid({"in_reply_to": _("This is not the id of a post.")})
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
-        parent = PostId(post_id) if post_id is not None else None
-        return cls(fields.get("text", ""), parent, key or None, parse_audience(fields))
+        parent_id = PostId(post_id) if post_id is not None else None
+        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields))

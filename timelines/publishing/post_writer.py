@@ -1,7 +1,6 @@
-"""Intent first, for every kind of post: claim an id, tell the outbox, write the post, place it.
+"""Writes posts and boosts. The intent is stored first: reserve an id, add a job to the outbox, write the post.
 
-Publishing and boosting agree on the id of a request each in their own way; what comes before and after that
-is the same, and stands here. Every step may run any number of times.
+Publishing and boosting have different idempotency keys; all other steps are the same. Each step may be repeated.
 """
 
 import asyncio
@@ -17,12 +16,12 @@ from timelines.posts.repository import PostRepository, WriteResult
 from timelines.posts.stored_values import PostState
 from timelines.publishing.author_timelines import AuthorTimelines
 
-RESERVATION_TIMEOUT_MS = 60_000  # an id claimed this long ago and never written would appear too deep in timelines
+RESERVATION_TIMEOUT_MS = 60_000  # a post with an older id would appear too far down on timelines
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The id a request publishes under. `standing`: the post that is there, so it has its job, too."""
+    """The id of the post of a request. `existing`: the post, if it is already stored; then it has its job."""
 
     post_id: PostId
     existing: Post | None = None
@@ -44,7 +43,7 @@ class PostAnnouncer(Protocol):
 
 @dataclass(kw_only=True, slots=True)
 class PostWriter:
-    """Claims ids; writes posts, places them and tells of them."""
+    """Reserves ids, writes posts, adds them to the author's timelines and announces them."""
 
     id_generator: PostIdGenerator
     posts: PostRepository
@@ -60,9 +59,9 @@ class PostWriter:
         return post_id
 
     async def resolve_reservation(self, post_id: PostId, now_ms: int) -> Reservation | None:
-        """What became of the id of an earlier request; None where it was given up, by us now or before.
+        """Return the reservation of an earlier request; None if its id was abandoned, now or before.
 
-        Raises PostNotFound where its post was deleted.
+        Raises PostNotFound if the post was deleted.
         """
         state = await self.posts.find_state(post_id)
         if state is PostState.DELETED:
@@ -71,28 +70,28 @@ class PostWriter:
             return Reservation(post_id, state)
         if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= RESERVATION_TIMEOUT_MS:
             return Reservation(post_id)
-        answer = await self.posts.abandon_id(post_id)
-        if answer is WriteResult.DELETED:
+        result = await self.posts.abandon_id(post_id)
+        if result is WriteResult.DELETED:
             raise PostNotFound
-        return None if answer is WriteResult.SUPERSEDED else Reservation(post_id, await self.posts.find(post_id))
+        return None if result is WriteResult.SUPERSEDED else Reservation(post_id, await self.posts.find(post_id))
 
     async def write(self, post: Post, *, exists: bool) -> WriteResult:
-        """`exists`: it was there; it is written again all the same, which has replicas confirm it."""
+        """Write the post. `exists`: it is already stored; writing it again makes replicas confirm it."""
         if exists:
             return await self.posts.write(post)
-        # The intent goes first: the job carries the post, a worker can finish it.
+        # The intent is stored first: the job has the post, so that a worker can finish the work.
         await self.outbox.add(encode_job(SyndicatePost.from_post(post)))
-        written = await self.posts.write(post)
-        if written is WriteResult.NEW:
+        result = await self.posts.write(post)
+        if result is WriteResult.NEW:
             self.meter.count_post(post.author_id)
-        return written
+        return result
 
     async def add_to_timelines(self, post: Post) -> None:
-        """Into its author's own timelines. Raises PostNotFound where it was deleted meanwhile."""
+        """Add the post to the author's own timelines. Raises PostNotFound if it was deleted meanwhile."""
         await self.author_timelines.add(post)
-        # A word is a hint: whoever hears it reads the post, or its tombstone.
-        stands, _told = await asyncio.gather(self.author_timelines.still_exists(post), self._announce(post))
-        if not stands:
+        # The announcement is a hint: receivers read the post, or its tombstone.
+        exists, _ = await asyncio.gather(self.author_timelines.still_exists(post), self._announce(post))
+        if not exists:
             raise PostNotFound
 
     async def _announce(self, post: Post) -> None:

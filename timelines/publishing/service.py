@@ -1,6 +1,7 @@
-"""Publishing: intent first, so that an acknowledged post survives the death of any process.
+"""Publishing and deleting posts. The intent is stored first, so that an acknowledged post survives any crash.
 
-claim an id -> agree on the idempotency key -> outbox -> the post -> the author's own timelines -> answer.
+Steps: reserve an id, claim the idempotency key, add the job to the outbox, write the post, add it to the author's
+own timelines, answer.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ UNASSIGNED_ID = PostId(0)
 
 
 class BoostRemover(Protocol):
-    """Takes back what deleting a boost means, or deleting what was boosted."""
+    """BoostService."""
 
     async def remove(self, boost: Post) -> None: ...
 
@@ -81,7 +82,7 @@ class PublishingService:
                 raise PostUnconfirmed from error
 
     async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
-        """`draft` has everything but its id; `digest` is of what the request said."""
+        """Write `draft`, which lacks its id only. `digest` is the digest of the request."""
         for _attempt in range(MAX_ATTEMPTS):
             agreed = await self._reserve_id(draft.author_id, key, digest, now_ms)
             post = agreed.existing or replace(draft, id=agreed.post_id)
@@ -94,16 +95,16 @@ class PublishingService:
         raise IdempotencyConflict
 
     async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
-        """Nobody sees it again from the answer on; a second time changes nothing that was done.
+        """Delete a post of the account; it is hidden from all viewers when this returns. May be repeated.
 
-        Raises PostNotFound where it never was, or is another's.
+        Raises PostNotFound if the post never existed or belongs to another account.
         """
         post = await self.posts.find(post_id)
         if post is not None and post.author_id == account_id and post.boost_of is not None:
             await self.boosts.remove(post)
             return
         if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
-            post = await self.posts.find_tombstone(account_id, post_id)  # a stop may have left the rest undone
+            post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:
                 raise PostNotFound
         await self.author_timelines.remove(post)
@@ -120,7 +121,7 @@ class PublishingService:
         audience: int | None,
         key: str | None,
     ) -> Post:
-        """The post without its id; what answers a boost answers the original."""
+        """Return the post without its id. A reply to a boost becomes a reply to its original."""
         parent = await self._find_parent(author_id, in_reply_to, key)
         if parent is None:
             return Post(UNASSIGNED_ID, author_id, text, in_reply_to, audience=audience or PUBLIC)
@@ -138,7 +139,7 @@ class PublishingService:
         )
 
     async def _find_parent(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
-        """The post that is answered: it stands, or stood when a request with this key came first."""
+        """Return the parent. None if it was deleted after the first request with this idempotency key."""
         if in_reply_to is None:
             return None
         found = await self.posts.find(in_reply_to)
@@ -159,7 +160,7 @@ class PublishingService:
             raise PostInvalid({"text": text_refusal(refused, self.max_graphemes)}) from refused
 
     async def _reserve_id(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Reservation:
-        """The id of this request: a fresh one, or that of the first request with the same key."""
+        """Return a new id, or the id of the first request with the same key. Raises IdempotencyConflict."""
         offered = IdempotencyRecord(await self.post_writer.reserve_id(), digest)
         if key is None:
             return Reservation(offered.post_id)
@@ -183,12 +184,12 @@ def default_audience(is_private: bool) -> int | None:
 
 
 def idempotency_key_digest(key: str) -> str:
-    """What stands for an idempotency key in the store: user text never enters a key there."""
+    """Return the digest of an idempotency key for its Redis key, which contains no user text."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def hash_request(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
-    """What makes two requests the same one."""
+    """Return the digest by which a repeated request is recognized."""
     said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
