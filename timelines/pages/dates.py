@@ -20,7 +20,7 @@ View = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
 
 
 def redirect_date_queries(view: View[P]) -> View[P]:
-    """`?date=YYYY-MM-DD` on a timeline: 303 to the entries of that day (UTC) and before."""
+    """Redirect `?date=YYYY-MM-DD` on a timeline (303) to the entries of that day (UTC) and before."""
 
     async def by_day(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         text = request.GET.get("date")
@@ -32,7 +32,7 @@ def redirect_date_queries(view: View[P]) -> View[P]:
 
 
 def parse_day_cursor(text: str) -> PostId:
-    """The exclusive cursor at the end of a day. Raises Malformed."""
+    """Return the exclusive cursor at the end of a day. Raises MalformedRequest."""
     try:
         end = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=1)
     except (ValueError, OverflowError):

@@ -1,7 +1,6 @@
-"""The buttons below a post: the only part of an entry that differs between readers and moments.
+"""The buttons below a post: the only part of an entry that differs between viewers and over time.
 
-Cheap, because every entry of every page goes through it: the words and icons are rendered once a language and
-cut into pieces, an entry joins the pieces of its state with its id and its numbers.
+They are rendered once per language and split into fragments; an entry joins the fragments with its id and counts.
 """
 
 from functools import lru_cache
@@ -15,14 +14,14 @@ from timelines.pages.page import HydratedPost
 from timelines.visibility.rights import may_boost
 
 PLACEHOLDER_CHAR = "\x00"
-"""Stands in the template for what differs; no translation holds it."""
+"""Marks the variable parts in the template. No translation contains it."""
 PLACEHOLDER_CONTEXT = dict.fromkeys(("url", "id", "replies", "boosts", "likes"), PLACEHOLDER_CHAR)
 COUNT_CACHE_SIZE = 20_000
 Fragments = tuple[str, ...]
 
 
 class ActionFragments(NamedTuple):
-    """The buttons in one language, each cut at its marks."""
+    """The buttons in one language, each split at its placeholders."""
 
     reply: Fragments
     boost: tuple[Fragments, Fragments]
@@ -51,7 +50,7 @@ def render_action_fragments(language: str) -> ActionFragments:
 
 @lru_cache(maxsize=COUNT_CACHE_SIZE)
 def format_count(count: int, language: str) -> str:
-    """A count as the reader's language groups it; nothing where there is none."""
+    """Format a count in the viewer's language; "" for 0."""
     if not count:
         return ""
     with override(language or None):
@@ -59,7 +58,7 @@ def format_count(count: int, language: str) -> str:
 
 
 def actions_html(entry: HydratedPost, url: str, language: str) -> str:
-    """Reply, boost, like and bookmark of the original that an entry shows. `url`: of its page."""
+    """Return the buttons of an entry that is no boost: reply, boost, like and bookmark. `url` is the post's page."""
     post, counts, viewer = entry.post, entry.counts, entry.viewer
     have, post_id = render_action_fragments(language), post.id
     is_boosted = is_liked = is_bookmarked = False

@@ -1,4 +1,4 @@
-"""Views of an account by its handle."""
+"""Views of an account take its handle from the URL."""
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -13,7 +13,7 @@ HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def with_canonical_handle(view: HandleView) -> HandleView:
-    """A page's handle in other case answers 301 to lower case; an action takes any case."""
+    """Redirect a page with an upper case handle (301) to lower case. Actions accept any case."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:

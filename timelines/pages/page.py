@@ -87,22 +87,21 @@ class TimelinePage(msgspec.Struct, frozen=True):
 
 
 def fetch_size(request: PageRequest, entries: int = 0, round_number: int = 0) -> int:
-    """How many ids are read for a page of which so many entries were found, after so many reads."""
+    """Return how many ids to read next, with `entries` on the page already. It doubles with each round."""
     return min(MAX_FETCH, max(MIN_FETCH, request.limit + 1 - entries) << round_number)
 
 
 def build_page(request: PageRequest, entries: list[HydratedPost], *, bound: int, ended: bool) -> TimelinePage:
-    """Cursors of a page: outward where more was found or may be, backward where the reader came from."""
-    more = len(entries) > request.limit
-    shown = entries[: request.limit]
-    outward: PostId | None = None
-    if more:
-        outward = shown[-1].post.id
+    """Return the page with its cursors. `ended`: no entries are left beyond those given."""
+    page_entries = entries[: request.limit]
+    onward: PostId | None = None
+    if len(entries) > request.limit:
+        onward = page_entries[-1].post.id
     elif not ended:
-        outward = PostId(bound)
+        onward = PostId(bound)
     back: PostId | None = None
     if not request.is_first:
-        back = shown[0].post.id if shown else PostId(request.reversed)
+        back = page_entries[0].post.id if page_entries else PostId(request.reversed)
     if request.upward:
-        return TimelinePage(tuple(reversed(shown)), next_before=back, previous_after=outward)
-    return TimelinePage(tuple(shown), next_before=outward, previous_after=back)
+        return TimelinePage(tuple(reversed(page_entries)), next_before=back, previous_after=onward)
+    return TimelinePage(tuple(page_entries), next_before=onward, previous_after=back)

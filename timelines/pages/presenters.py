@@ -1,8 +1,8 @@
-"""What clients see of the domain: JSON dicts, and the HTML of entries (docs/reference/interface.md).
+"""JSON and HTML of posts and accounts (docs/reference/interface.md).
 
-An entry's HTML is rendered once a language and kept: it holds no viewer state, no token and no relative time.
-What differs between readers or moments stands in slots (comments in timelines/_post.html) and is joined in at
-each use. Ids are texts everywhere: browsers read numbers as doubles, clients in other languages as 32 bits.
+The HTML of an entry is rendered once per language and cached: it has no viewer state, token or relative time. Variable
+parts have placeholders (comments in timelines/_post.html) and are filled in at each use. Ids are strings in JSON:
+browsers read numbers as doubles, other clients as 32-bit integers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 Json = dict[str, Any]
 
 FRAGMENT_CACHE_SIZE = 8_192
-"""Rendered entries in memory, a few kB each; the newest posts are what everybody reads."""
+"""Rendered entries in memory, a few kB each."""
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 
 
@@ -64,7 +64,7 @@ def author_json(author: Author | Account) -> Json:
 
 
 def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
-    """An account as its own page shows it."""
+    """Return an account as its profile shows it."""
     return {
         **author_json(account),
         "bio": account.bio,
@@ -78,7 +78,7 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
 
 
 def relation_json(relation: Relationship) -> Json:
-    """What the viewer has to do with the account whose page it is."""
+    """Return the viewer's relationship to the account."""
     until_ms = relation.muted_until_ms
     return {
         "follows": relation.follows,
@@ -93,7 +93,7 @@ def relation_json(relation: Relationship) -> Json:
 
 
 def post_json(entry: HydratedPost) -> Json:
-    """A boost has its own id, author, address and time; all else is its original's."""
+    """Return a post as JSON. A boost has its own id, author, URL and time; all else is from its original."""
     shown = entry.shown
     return {
         **(_viewer_independent_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
@@ -106,13 +106,13 @@ def post_json(entry: HydratedPost) -> Json:
 
 def _boost_json(entry: HydratedPost) -> Json:
     original = post_json(entry.shown)
-    said = {name: original[name] for name in ("text", "html")}
-    return {**_viewer_independent_json(entry.post, entry.author), **said, "boost_of": original}
+    content = {name: original[name] for name in ("text", "html")}
+    return {**_viewer_independent_json(entry.post, entry.author), **content, "boost_of": original}
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _viewer_independent_json(post: Post, author: Author) -> Json:
-    """What is the same for every reader until the author edits their profile. Never changed by its users."""
+    """Return the part that is the same for all viewers. Callers must not change it, since it is cached."""
     return {
         "id": str(post.id),
         "url": post_url(post.id, author),
@@ -139,13 +139,13 @@ def _viewer_json(viewer: ViewerState) -> Json:
 
 
 def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
-    """Each as `post_json`, encoded."""
+    """Return `post_json` of each entry, encoded."""
     return [_encoded_json(entry) for entry in entries]
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
-    """The key holds all that it says, of its reader and of the moment, too."""
+    """Cached by the entry, which contains the viewer's state and the counts."""
     return msgspec.Raw(msgspec.json.encode(post_json(entry)))
 
 
@@ -154,12 +154,12 @@ def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def post_html(text: str) -> str:
-    """The linkified text. The same text is the same HTML, whoever wrote it."""
+    """Return the text with links. Cached by the text, since its HTML does not depend on the author."""
     return linkify(text)
 
 
 def entry_html(entry: HydratedPost, language: str | None = None) -> str:
-    """One entry with its slots filled, in the active language if no other is said."""
+    """Return the HTML of one entry. `language` None: the active language."""
     language = language or get_language() or ""
     shown = entry.original
     if shown is None:
@@ -178,14 +178,14 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
 
 
 def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
-    """The `<li>` items of a timeline: nothing but joined template output."""
-    language = get_language() or ""  # asking costs as much as joining an entry
+    """Return the `<li>` items of a timeline, joined from rendered templates."""
+    language = get_language() or ""  # costs as much as joining an entry
     return RenderedBytes(b"".join([_list_item_bytes(entry, language) for entry in entries]))
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
-    """An entry as it is sent. The key holds all that it shows, of its reader and of the moment, too."""
+    """Return an encoded list item. Cached by the entry, which contains the viewer's state and the counts."""
     return f"<li>{entry_html(entry, language)}</li>".encode()
 
 
@@ -193,9 +193,9 @@ def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
 def _entry_html_around_actions(
     post: Post, author: Author, boost: Post | None, booster: Author | None, language: str
 ) -> tuple[str, str, str]:
-    """An entry before and behind its actions, and the address of its post between.
+    """Return (HTML before the buttons, URL of the post, HTML after the buttons).
 
-    The key holds all that it shows: a profile edit makes another `author`.
+    Cached by everything that it shows: after a profile edit `author` is another value.
     """
     url = post_url(post.id, author)
     html = render_to_string(
@@ -218,7 +218,7 @@ def _entry_html_around_actions(
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _filtered_html(phrase: str, language: str) -> str:
-    """What a filter puts around an entry."""
+    """Return the warning of a keyword filter around an entry."""
     return render_to_string("timelines/_filtered.html", {"phrase": phrase})
 
 

@@ -1,7 +1,4 @@
-"""What actions bring, read from the fields of their body and from the query.
-
-Rules of the domain are checked below.
-"""
+"""Parses cursors and limits from query strings."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +24,7 @@ class PageQuery:
 
     @classmethod
     def parse(cls, query: QueryDict) -> "PageQuery":
-        """Raises Malformed where a cursor is no id, or both are given."""
+        """Raises MalformedRequest if a cursor is not an id, or if both cursors are given."""
         before, after = _parse_id_cursor(query, "before"), _parse_id_cursor(query, "after")
         if before is not None and after is not None:
             raise MalformedRequest(_("A page has one cursor: before or after."))
@@ -39,17 +36,17 @@ class PageQuery:
 
 
 def parse_limit(query: QueryDict) -> int:
-    """`?limit=`, clamped to 1..100. Raises Malformed for what is no integer."""
+    """Return `?limit=`, clamped to 1..100. Raises MalformedRequest if it is not an integer."""
     text = query.get("limit")
     if text is None:
         return DEFAULT_LIMIT
     if not _INTEGER_PATTERN.fullmatch(text):
         raise MalformedRequest(fields={"limit": _("This is not a number.")})
-    return int(min(max(float(text), 1), MAX_LIMIT))  # a float, whose reading takes no longer for many digits
+    return int(min(max(float(text), 1), MAX_LIMIT))  # parsing a float takes no longer for many digits
 
 
 def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:
-    """`?cursor=` of a page of accounts. Raises Malformed."""
+    """Return `?cursor=` of a page of accounts. Raises MalformedRequest."""
     text = query.get("cursor")
     if text is None:
         return None

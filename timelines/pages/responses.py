@@ -1,4 +1,4 @@
-"""What the views of timelines share: a page's links, and its two shapes."""
+"""Shared by the views of timelines: the links of a page, its template context and its JSON."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -24,7 +24,7 @@ NO_MARKER = Marker()
 
 
 def url_with_query(request: SiteRequest, **query: object) -> str | None:
-    """This page's path with another cursor, and its limit where it has one; None without a cursor."""
+    """Return the path of this page with another cursor and the same limit; None if the cursor is None."""
     if None in query.values():
         return None
     limit = {"limit": request.GET["limit"]} if "limit" in request.GET else {}
@@ -33,24 +33,24 @@ def url_with_query(request: SiteRequest, **query: object) -> str | None:
 
 @lru_cache(maxsize=1_024)
 def quote_path(path: str) -> str:
-    """As it stands in addresses."""
+    """Return a path quoted for URLs."""
     return quote(path, safe="/@")
 
 
 def encode_query_pair(name: str, value: object) -> str:
-    """Of a query; numbers, as nearly all are, need no escaping."""
+    """Return `name=value`, quoted. Numbers, the usual case, need no quoting."""
     text = str(value)
     return f"{name}={text}" if text.isascii() and text.isdigit() else urlencode({name: text})
 
 
 def canonical_url(request: SiteRequest, query: PageQuery) -> Placeholder:
-    """The page's absolute address, with its cursor and without whatever else a link to it may carry."""
+    """Return the absolute URL of the page with its cursor, without other parameters."""
     before, after = url_with_query(request, before=query.before), url_with_query(request, after=query.after)
     return Placeholder(f"{request.scheme}://{request.get_host()}{before or after or quote_path(request.path)}")
 
 
 def optional_placeholder(text: str | None) -> Placeholder | None:
-    """A slot where there is a text: whether there is one shapes the page."""
+    """Return a placeholder if there is a text, so that pages with and without it are cached separately."""
     return None if text is None else Placeholder(text)
 
 
@@ -69,7 +69,7 @@ def timeline_context(
     name: str,
     marker: Marker = NO_MARKER,
 ) -> TemplateContext:
-    """What timelines/_timeline.html takes. New entries arrive on the first page only."""
+    """Return the context of timelines/_timeline.html. Only the first page is live."""
     return {
         "name": name,
         "entries_html": Placeholder(_entries_with_marker_line(page.entries, marker)),
@@ -86,7 +86,7 @@ def timeline_context(
 
 
 def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -> RenderedBytes:
-    """The items, with a line between what is new and what was read; none where all is one or the other."""
+    """Return the items, with a line between new and read entries if there are both."""
     new = sum(1 for entry in entries if entry.post.id > marker.last_read_id) if marker.last_read_id else 0
     if not 0 < new < len(entries):
         return entries_html(entries)
@@ -95,7 +95,7 @@ def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -
 
 
 def _marker_page_url(request: SiteRequest, query: PageQuery, page: TimelinePage, marker: Marker) -> str | None:
-    """The page that begins with what was read last, where this first one does not reach so far."""
+    """Return the URL of the page that begins with the marker, if this first page ends before it."""
     if not (query.is_first and marker.last_read_id and page.entries and marker.last_read_id < page.entries[-1].post.id):
         return None
     return url_with_query(request, before=marker.last_read_id + 1)
@@ -111,7 +111,7 @@ def accounts_response(
 
 
 def profile_context(account: Account) -> TemplateContext:
-    """The account as timelines/profile.html takes it."""
+    """Return the account for timelines/profile.html."""
     return {
         "id": account.id,
         "handle": account.handle,

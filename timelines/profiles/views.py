@@ -1,4 +1,4 @@
-"""Accounts as others see them: profile, followers, following; following them and no longer."""
+"""Pages of an account: profile, followers, following."""
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -14,7 +14,7 @@ from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService
 from timelines.graph.follow import FollowPage
 from timelines.pages.handles import with_canonical_handle
-from timelines.pages.page import PageRequest, TimelinePage
+from timelines.pages.page import PageRequest
 from timelines.pages.presenters import profile_json, relation_json
 from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
 from timelines.pages.responses import (
@@ -27,9 +27,6 @@ from timelines.pages.responses import (
 )
 from timelines.profiles.service import ProfileService
 from timelines.reading.view_counts import count_view
-
-KNOWN = 3  # followers one knows, shown by name
-NOTHING = TimelinePage((), None, None)
 
 
 @with_canonical_handle
@@ -93,7 +90,7 @@ async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
 
 
 async def _load_visible_account(request: SiteRequest, handle: str) -> tuple[Account, AccountId | None]:
-    """The account, and who looks. Raises AccountNotFound where a block stands between them."""
+    """Return the account and the viewer's id. Raises AccountNotFound if one blocks the other."""
     account, me = await request.services[AccountService].get_by_handle(handle), get_viewer_id(request)
     if me is not None:
         await request.services[BlocksAndMutesService].require_no_block(me, AccountId(account.id))

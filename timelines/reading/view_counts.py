@@ -1,4 +1,4 @@
-"""Looks at posts and profiles, and links followed: counted for everybody else, shown to whom they belong."""
+"""Counts views of posts and profiles, and followed links, for everybody but the owner; the owner sees the counts."""
 
 from http import HTTPStatus
 
@@ -18,7 +18,7 @@ from timelines.text.linkify import has_links
 
 
 async def count_view(request: SiteRequest, entity: Entity, owner_id: AccountId) -> Placeholder | None:
-    """Count a look of somebody else; for the owner, how many there were, those not flushed yet included."""
+    """Count a view by another account. For the owner, return the counts, with those not yet flushed."""
     statistics = request.services.statistics
     if get_viewer_id(request) != owner_id:
         if request.method == "GET":
@@ -40,9 +40,9 @@ def _view_counts_text(visits: ViewCounts) -> str:
 
 
 async def count_click(request: SiteRequest) -> HttpResponse:
-    """The page's script says that somebody follows a link of the post `post`: 204. The link itself leads
-    straight to its target. The post is read, so that nobody makes counters of what is not there; whose
-    address says it too often is refused by the rule of addresses, as for any request.
+    """Count a followed link of the post `post` (204), as reported by the page's script.
+
+    The post is read first, so that only existing posts get counters. The rate limit of addresses applies.
     """
     post_id = parse_id(get_form_data(request).get("post", ""))
     if post_id is None:

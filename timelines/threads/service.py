@@ -1,7 +1,6 @@
-"""Threads: what a post answers and everything that answers it, page by page, in the order of a conversation.
+"""Pages of threads: the ancestors of a post, and all replies below it in the order of a conversation.
 
-A post that is deleted or hidden keeps its place as long as something visible answers it, so that nothing is
-cut off with it; what the reader may see is asked of the pipeline, as everywhere.
+A deleted or hidden post keeps its place while it has visible replies. The read pipeline decides what is visible.
 """
 
 import asyncio
@@ -19,23 +18,23 @@ from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ReplyNode, Thread
 from timelines.visibility.rights import ViewContext
 
 MAX_ROUNDS = 40
-"""Reads for one page where nearly everything is hidden; then it ends early, with a cursor."""
+"""Reads for one page if nearly all replies are hidden. Then the page ends early, with a cursor."""
 PARENTS_CAP = 200_000
 MAX_GUESSED_PARENTS = 200
-"""Parents looked at in one round trip, where this process has met them before."""
+"""Parents read in one round trip, if this process knows their chain."""
 
 
 class ChainEnd(Enum):
-    """Why a way upward ends."""
+    """Why a chain of ancestors ends."""
 
     THREAD_START = "the thread's first post"
-    LIMIT = "as many as were asked for"
-    UNKNOWN = "a post of which nobody knows what it answered"
+    LIMIT = "the limit"
+    UNKNOWN = "a post whose parent is unknown"
 
 
 @dataclass(kw_only=True, slots=True)
 class ThreadService:
-    """Pages of threads, for anybody who may see the post they are asked for."""
+    """Pages of threads, for viewers who may see the post."""
 
     replies: ReplyRepository
     pipeline: ReadPipeline
@@ -45,7 +44,7 @@ class ThreadService:
     async def load_page(
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
     ) -> ThreadPage:
-        """The thread of a post that the viewer may see: its ancestors, and the replies behind `after`."""
+        """Return the thread of a post that the viewer may see: its ancestors, and the replies after `after`."""
         (ancestors, earlier), (replies, following) = await asyncio.gather(
             self._ancestors(post, viewer_id), self._replies(post.id, viewer_id, after, limit)
         )
@@ -56,7 +55,7 @@ class ThreadService:
     async def _ancestors(
         self, post: Post, viewer_id: AccountId | None
     ) -> tuple[tuple[ThreadEntry, ...], HydratedPost | None]:
-        """The nearest ones, the earliest first, and the one whose page shows what is above them."""
+        """Return the nearest ancestors, the earliest first, and the one whose page shows earlier ancestors."""
         chain, is_all = await self._upward(post)
         seen = await self._visible(chain, viewer_id)
         entries = tuple(ThreadEntry(id, -at, seen.get(id)) for at, id in enumerate(chain, start=1))[::-1]
@@ -64,9 +63,9 @@ class ThreadService:
         return entries, None if is_all else first
 
     async def _upward(self, post: Post) -> tuple[list[PostId], bool]:
-        """What the post answers, nearest first, and whether that is all there is.
+        """Return the ids of the ancestors, the nearest first, and whether they are all.
 
-        Where a post in between is not known any more (deleted long ago), the thread's first post is next.
+        If a post between is unknown (deleted long ago), the first post of the thread follows.
         """
         if post.in_reply_to is None:
             return [], True
@@ -76,7 +75,7 @@ class ThreadService:
         return chain, end is not ChainEnd.LIMIT
 
     async def _climb(self, start: PostId, most: int, until: PostId | None = None) -> tuple[list[PostId], ChainEnd]:
-        """From `start` upward, at most so many posts or up to `until`."""
+        """Follow the parents from `start`, for at most `most` posts or up to `until`."""
         chain = [start]
         while chain[-1] != until:
             guessed = self._guessed(chain[-1], most + 1 - len(chain))
@@ -96,7 +95,7 @@ class ThreadService:
         return chain, ChainEnd.LIMIT
 
     def _guessed(self, post_id: PostId, most: int) -> list[PostId]:
-        """The post, and above it those it probably answers."""
+        """Return the post and its probable ancestors, from the cache of parents."""
         guessed = [post_id]
         while len(guessed) < min(most, MAX_GUESSED_PARENTS) and (parent := self._parents.get(guessed[-1])):
             guessed.append(parent)
@@ -112,10 +111,10 @@ class ThreadService:
     async def _replies(
         self, post_id: PostId, viewer_id: AccountId | None, after: int, limit: int
     ) -> tuple[tuple[ThreadEntry, ...], PostId | None]:
-        """Read on until the page is full; one entry more tells whether there is a next one."""
+        """Read until the page is full; one more entry tells whether there is a next page."""
         walk = await self._walk(post_id, after)
         entries: list[ThreadEntry] = []
-        hidden: list[ReplyNode] = []  # above the next one, not shown yet: perhaps nothing below them is visible
+        hidden: list[ReplyNode] = []  # ancestors of the next reply, shown only if something below them is visible
         for _ in range(MAX_ROUNDS):
             wanted = limit + 1 - len(entries)
             nodes = await self._next(walk, wanted)
@@ -137,7 +136,7 @@ class ThreadService:
         return tuple(entries[:limit]), entries[limit - 1].id if more else None
 
     async def _walk(self, post_id: PostId, after: int) -> ThreadWalk:
-        """Behind `after`; where that is nothing below the post, its direct replies with greater ids."""
+        """Start after the reply `after`; if it is not below the post, at its direct replies with greater ids."""
         if not after:
             return ThreadWalk([post_id])
         path, _ = await self._climb(PostId(after), MAX_DEPTH, until=post_id)
@@ -146,7 +145,7 @@ class ThreadService:
         return ThreadWalk(path[::-1])
 
     async def _next(self, walk: ThreadWalk, wanted: int) -> list[ReplyNode]:
-        """The next nodes: fewer than wanted only where the thread ends."""
+        """Return the next replies: fewer than `wanted` only at the end of the thread."""
         while ranges := walk.unread_ranges(wanted):
             answers = await self.replies.read_replies(ranges)
             for row, ids in zip(ranges, answers, strict=True):

@@ -14,15 +14,15 @@ from timelines.pages.page import HydratedPost
 from timelines.posts.replies import ReplyRange
 
 MAX_ANCESTORS = 20
-"""Ancestors shown above a post; the way to earlier ones is a link."""
+"""Ancestors on the page of a post; a link leads to earlier ones."""
 MAX_DEPTH = 500
-"""Levels below a post that its page shows; what is deeper is shown by the page of the deepest one."""
+"""Levels of replies on the page of a post; deeper replies are on the page of the deepest one."""
 MAX_RANGES = 200
 """Sets of replies read in one round trip."""
 
 
 class ReplyNode(NamedTuple):
-    """A reply, `depth` levels below the post whose thread is read (1: a direct reply)."""
+    """A reply, `depth` levels below the post of the page (1: a direct reply)."""
 
     id: PostId
     depth: int
@@ -30,20 +30,20 @@ class ReplyNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ThreadEntry:
-    """`entry` is None where the post is deleted or hidden but something visible answers it."""
+    """A post of a thread. `entry` is None if the post is deleted or hidden but has visible replies."""
 
     id: PostId
     depth: int
     entry: HydratedPost | None
     continues: bool = False
-    """Its own page shows more below it than this one."""
+    """Whether its own page shows more replies below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """`ancestors` from the earliest shown down; `earlier`: the visible one whose page shows what is above.
+    """A page of a thread. `ancestors` are ordered from the earliest; `replies` in conversation order.
 
-    `replies` in conversation order; `next_after` is None where they end.
+    `earlier_ancestor`: the visible ancestor whose page shows earlier ones. `next_after` is None at the end.
     """
 
     ancestors: tuple[ThreadEntry, ...]
@@ -53,15 +53,15 @@ class ThreadPage:
 
     @property
     def parent(self) -> HydratedPost | None:
-        """What the post answers directly, where it may be seen."""
+        """The direct parent of the post, if it is visible."""
         return self.ancestors[-1].entry if self.ancestors else None
 
 
 class ThreadWalk:
-    """Pre-order behind the end of `path`, which leads from the post itself down to the last one read."""
+    """Walks in pre-order after the end of `path`, which leads from the post down to the last reply read."""
 
     def __init__(self, path: Sequence[PostId], above: int = 0) -> None:
-        """`above`: of the replies to the end of the path, only those with greater ids."""
+        """`above`: only replies to the end of the path with greater ids."""
         self._rows: list[ReplyNode | ReplyRange] = []
         below = above
         for depth in range(len(path), 0, -1):
@@ -70,7 +70,7 @@ class ThreadWalk:
             below = path[depth - 1]
 
     def unread_ranges(self, wanted: int) -> list[ReplyRange]:
-        """What has to be read before the next `wanted` nodes are known; empty once they are."""
+        """Return the ranges to read before the next `wanted` replies are known; empty if they are known."""
         found: list[ReplyRange] = []
         nodes = 0
         for row in self._rows:
@@ -83,7 +83,7 @@ class ThreadWalk:
         return found
 
     def insert_children(self, read: Sequence[ReplyRange], answers: Sequence[Sequence[PostId]]) -> None:
-        """Put the children in the place of the ranges that `open` named."""
+        """Replace the ranges that `unread_ranges` returned by their replies."""
         found = {(row.parent, row.after_id): (row, ids) for row, ids in zip(read, answers, strict=True)}
         rows: list[ReplyNode | ReplyRange] = []
         for row in self._rows:
@@ -95,7 +95,7 @@ class ThreadWalk:
         self._rows = rows
 
     def take_nodes(self, wanted: int) -> list[ReplyNode]:
-        """The next nodes, once nothing is open for as many."""
+        """Return the next replies. Call it when `unread_ranges(wanted)` is empty."""
         end = 0
         while end < min(wanted, len(self._rows)) and isinstance(self._rows[end], ReplyNode):
             end += 1
@@ -104,7 +104,7 @@ class ThreadWalk:
 
 
 def _children(row: ReplyRange, ids: Sequence[PostId]) -> list[ReplyNode | ReplyRange]:
-    """The replies, each followed by what answers it; behind them those that were not read."""
+    """Return the replies, each followed by the range of its own replies, then the range of unread replies."""
     rows: list[ReplyNode | ReplyRange] = []
     for post_id in ids:
         rows.append(ReplyNode(post_id, row.depth))

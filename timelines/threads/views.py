@@ -1,4 +1,4 @@
-"""The two shapes of a thread: lists of entries with their depth, and JSON."""
+"""The page of a post with its thread, as HTML and JSON."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from timelines.threads.service import ThreadService
 from timelines.threads.thread import ThreadEntry, ThreadPage
 
 MAX_INDENT_DEPTH = 6
-"""Deeper replies stand no further to the side: static/css/thread.css has one class for each step."""
+"""Levels of indentation. static/css/thread.css has one class for each."""
 
 
 def thread_json(thread: ThreadPage) -> Json:
-    """Posts alone: what cannot be seen is left out, `in_reply_to` and `depth` say where it was."""
+    """Return the visible posts. Invisible ones are left out; `in_reply_to` and `depth` show their position."""
     ancestors = [post_json(each.entry) for each in thread.ancestors if each.entry is not None]
     return {
         "parent": post_json(thread.parent) if thread.parent else None,
@@ -43,7 +43,7 @@ def thread_json(thread: ThreadPage) -> Json:
 
 
 def thread_context(thread: ThreadPage, next_url: str | None) -> TemplateContext:
-    """What timelines/post.html takes of a thread."""
+    """Return the part of the context of timelines/post.html that shows the thread."""
     earlier = thread.earlier_ancestor
     return {
         "ancestors_html": Placeholder(_list_items_html(thread.ancestors)) if thread.ancestors else "",
@@ -54,7 +54,7 @@ def thread_context(thread: ThreadPage, next_url: str | None) -> TemplateContext:
 
 
 def _list_items_html(entries: Sequence[ThreadEntry]) -> SafeString:
-    """Joined `<li>` items; a list item says its level to those who do not see how far in it stands."""
+    """Return the joined `<li>` items. `aria-level` gives the depth to screen readers."""
     return SafeString("".join(map(_list_item_html, entries)))
 
 
@@ -75,11 +75,11 @@ def _item_content_html(found: ThreadEntry) -> str:
     return html + format_html('<p class="gone"><a href="{}">{}</a></p>', url, _("This thread goes on"))
 
 
-MAX_DESCRIPTION_LENGTH = 200  # characters, for search engines and previews
+MAX_DESCRIPTION_LENGTH = 200  # characters
 
 
 async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
-    """The post, what it answers, and what answers it. A wrong handle before the id answers 301."""
+    """Show a post with its thread. Redirects (301) if the handle in the URL is not the author's."""
     query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
     entry = await services[ReadingService].post(post_id, viewer_id=me)
     if entry.author.handle != handle:
@@ -114,7 +114,7 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
 
 
 def _reply_composer_context(request: SiteRequest, entry: HydratedPost, url: str) -> TemplateContext:
-    """An answer to what only followers see is for followers, too, unless its writer says otherwise."""
+    """Return the form of a reply. A reply to a post for followers is for followers by default."""
     audience = (
         FOLLOWERS if entry.shown.post.audience == FOLLOWERS else default_audience(require_viewer(request).is_private)
     )
