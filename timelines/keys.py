@@ -1,7 +1,4 @@
-"""Every key of posts, timelines, follows and lists, built and described here (docs/reference/keys.md has the table).
-
-`status:` of the book is `posts:` here, its `home:`, `profile:` and `list:` timelines keep their names.
-"""
+"""The keys of posts, timelines, follows and lists (docs/reference/keys.md has the table)."""
 
 from socialsite.store.key import Key, cached_key
 from socialsite.store.pair_partitions import partition_of_pair
@@ -11,7 +8,7 @@ from socialsite.store.pair_partitions import partition_of_pair
 
 @cached_key
 def post(post_id: int) -> Key:
-    """STRING: a MessagePack Post | "pending" (1 h) | "deleted:<author>" or "superseded", for ever."""
+    """STRING: a MessagePack Post | "pending" (1 h) | "deleted:<author>" or "superseded", without expiry."""
     return Key("posts", tag=str(post_id), name="post")
 
 
@@ -41,7 +38,7 @@ def boosts(post_id: int) -> Key:
 
 
 def boosts_to_delete(post_id: int) -> Key:
-    """ZSET: what `boosts` held when the post was deleted; each leaves once its boost is gone, too."""
+    """ZSET: the members of `boosts` at the deletion of the post, each until its boost is deleted."""
     return Key("posts", tag=str(post_id), name="fading")
 
 
@@ -90,17 +87,17 @@ def mutes(account_id: int) -> Key:
 
 
 def follow_requests(account_id: int) -> Key:
-    """ZSET: id of an account that asks to follow this private one -> ms. No cap; read in pages."""
+    """ZSET: id of an account that requests to follow this private account -> ms. No cap; read in pages."""
     return Key("timelines", tag=str(account_id), name="requests")
 
 
 def sent_follow_requests(account_id: int) -> Key:
-    """ZSET: id of a private account that this one asks to follow -> ms, the other side of `requests`."""
+    """ZSET: id of a private account that this account requests to follow -> ms, the other side of `requests`."""
     return Key("timelines", tag=str(account_id), name="requested")
 
 
 def boosts_hidden(account_id: int) -> Key:
-    """ZSET: id of an account whose boosts are hidden -> ms."""
+    """ZSET: id of an account, boosts by which are hidden -> ms."""
     return Key("timelines", tag=str(account_id), name="quieted")
 
 
@@ -185,7 +182,7 @@ def author_feed_part(account_id: int, number: int, count: int) -> Key:
 
 
 class AuthorFeedKeys:
-    """Where the posts of a profile stand: whole, or in parts by the pair (account, post) (listing 10.13)."""
+    """The keys of an author feed: one, or several parts (Redis in Action, listing 10.13)."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
@@ -203,7 +200,7 @@ class AuthorFeedKeys:
 
 
 def author_feed_owner(key: Key) -> int:
-    """The account of a profile's key, or of a part's."""
+    """Return the account of the key of a feed or of a part of it."""
     return int(key.rpartition(":")[2] if key.tag.startswith("q") else key.tag)
 
 
@@ -213,7 +210,7 @@ def author_feed_partitions() -> Key:
 
 
 def fan_out_on_read_authors() -> Key:
-    """ZSET: id of an author whose posts are not syndicated to homes -> ms since when. PULLED_CAP."""
+    """ZSET: id of an author, posts by whom are not pushed to homes -> ms of entry. PULLED_CAP."""
     return Key("timelines", tag="pulled", name="authors")
 
 
@@ -250,7 +247,7 @@ def list_members(tag: str, list_id: int) -> Key:
 
 
 def lists_with_account(tag: str, account_id: int) -> Key:
-    """ZSET: id of a list that holds the account -> ms, the other side of `members`. Read by syndication."""
+    """ZSET: id of a list with the account as a member -> ms, the other side of `members`. Read by fan-out."""
     return Key("follows", tag=tag, name=f"listed:{account_id}")
 
 
@@ -273,7 +270,7 @@ def list_id_counter() -> Key:
 
 
 def import_source(digest: str) -> Key:
-    """STRING: id of the post that an imported row became, negative while the import is at it. For ever."""
+    """STRING: id of the post of an imported row, negative during its import. No expiry."""
     return Key("posts", tag=digest, name="source")
 
 
@@ -318,7 +315,7 @@ def search_name_prefixes(partition: int) -> Key:
 
 
 def search_prefixes_of_account(partition: int) -> Key:
-    """HASH: account id -> what stands of it in `search_name_prefixes`."""
+    """HASH: account id -> its members of `search_name_prefixes`."""
     return Key("search", tag=f"s{partition}", name="named")
 
 
@@ -328,14 +325,14 @@ def search_pending() -> Key:
 
 
 def notifications_pending() -> Key:
-    """ZSET "<reader>:<notification>" -> ms since it is owed: whoever does the thing tells, or a worker."""
+    """ZSET "<reader>:<notification>" -> ms since it is pending. Added by the web process, completed by it or a worker."""
     return Key("jobs", tag="notices", name="owed")
 
 
 def search_hashtags(partition: int) -> Key:
     """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports.
 
-    One with accents stands behind what it is without them and a NUL: "cafe\\0café".
+    A hashtag with accents has its form without accents and a NUL before it: "cafe\\0café".
     """
     return Key("search", tag=f"s{partition}", name="tags")
 
@@ -344,7 +341,7 @@ def search_hashtags(partition: int) -> Key:
 
 
 def repair_log() -> Key:
-    """HASH: kind of damage -> how often the workers' background audit found it. For ever."""
+    """HASH: kind of discrepancy -> how often the background audit of the workers found it. No expiry."""
     return Key("jobs", tag="audit", name="drift")
 
 

@@ -1,4 +1,4 @@
-"""Finding accounts and hashtags by how they begin: for the composer, and above the posts a search found."""
+"""Accounts and hashtags by prefix, for the composer and for the search page."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ from timelines.visibility.rights import ViewContext, ViewerRelations, may_see
 from timelines.visibility.viewer_state import read_viewer_relations
 
 CANDIDATES_PER_PARTITION = 20
-"""Names of one partition that begin so; the ones to show are chosen from these."""
+"""Matches read from each partition; the results are chosen from these."""
 FIRST_DEPTH, SECOND_DEPTH = 3, 30
-"""Posts of a hashtag among which one for everybody is looked for: nearly always it is the newest."""
+"""Newest posts of a hashtag among which one must be public: first few, then more if results are missing."""
 
 
 class Authors(Protocol):
@@ -72,7 +72,7 @@ class AutocompleteService:
 
     async def _complete_hashtags(self, prefix: str, limit: int) -> list[str]:
         bare = fold_accents(prefix)
-        if not bare:  # nothing but marks
+        if not bare:  # only combining marks
             return []
         found = await self.names.find_tags(prefix, CANDIDATES_PER_PARTITION)
         sizes = await self.hashtag_timelines.sizes(found)
@@ -84,7 +84,7 @@ class AutocompleteService:
         return [tag for tag in ranked if tag in shown][:limit]
 
     async def _find_public_hashtags(self, tags: Sequence[str], depth: int) -> set[str]:
-        """Those of `tags` of whose newest `depth` posts anybody may see one: three round trips."""
+        """Return the hashtags with a public post among their newest `depth` posts. Takes three round trips."""
         if not tags:
             return set()
         ids = await self.hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
@@ -101,7 +101,7 @@ class AutocompleteService:
     async def _load_accounts(
         self, viewer_id: AccountId | None, ids: Sequence[AccountId]
     ) -> tuple[dict[AccountId, Author], Collection[int], ViewerRelations | None]:
-        """The accounts, which of them the viewer follows, and what else there is between them."""
+        """Return the accounts, the ids that the viewer follows, and the viewer's relations to the accounts."""
         authors = self.authors.read_authors(ids)
         if viewer_id is None:
             (found,) = await self.store.read(authors)

@@ -1,7 +1,7 @@
-"""Keeping the search index: posts under their terms, accounts and hashtags under what they are called.
+"""Writes the search index: posts by their terms, accounts and hashtags by their names.
 
-The index is a cache beside everything else. Where its servers are away nothing waits for it: what could not
-be put in is owed, what could not be taken out is hidden from readers, like all they may not see.
+The index is a cache. If its servers are unavailable, nothing waits for them: posts that could not be added are stored
+as pending, and posts that could not be removed stay hidden by the rules of visibility.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from timelines.text.linkify import find_hashtags
 from timelines.text.tokenizer import name_prefixes
 
 POSTS_PER_BATCH = 1_000
-"""In one round trip, some 60 ms of the index's servers, in scripts of a millisecond."""
+"""One round trip: about 60 ms of the servers of the index, in scripts of 1 ms."""
 PENDING_INTERVAL_S = 5.0
 
 log = structlog.get_logger("timelines.search")
@@ -34,7 +34,7 @@ log = structlog.get_logger("timelines.search")
 
 @dataclass(kw_only=True, slots=True)
 class SearchIndexer:
-    """Every step may run any number of times."""
+    """Every call may be repeated."""
 
     index: PostIndex
     names: NameIndex
@@ -43,9 +43,9 @@ class SearchIndexer:
     accounts: AccountRepository
 
     async def add_posts(self, posts: Iterable[Post]) -> int:
-        """Put those posts in that strangers may find; the number of new postings. Raises StoreUnavailable.
+        """Add the public posts and return the number of new postings. Raises StoreUnavailable.
 
-        Whose account is private or suspended is asked when they are read: that may change any time.
+        Whether an account is private or suspended is checked when posts are read, since it may change.
         """
         added = 0
         for some in batches((post for post in posts if post.is_discoverable), POSTS_PER_BATCH):
@@ -54,7 +54,7 @@ class SearchIndexer:
         return added
 
     async def add_or_defer(self, post: Post) -> None:
-        """For the worker, who must not wait for search."""
+        """Add a post, or store it as pending if the index is unavailable."""
         try:
             await self.add_posts([post])
         except StoreUnavailable as error:
@@ -62,7 +62,7 @@ class SearchIndexer:
             await self.pending.add(post.id)
 
     async def add_pending(self) -> int:
-        """Put in what is owed; the number of posts. Raises StoreUnavailable."""
+        """Add the pending posts and return their number. Raises StoreUnavailable."""
         paid = 0
         while ids := await self.pending.find_oldest(POSTS_PER_BATCH):
             async with wait_for_aof_at_exit():
@@ -74,18 +74,18 @@ class SearchIndexer:
         return paid
 
     async def _remove_deleted(self, found: Mapping[PostId, Post]) -> None:
-        """A delete while they were put in may have found nothing to take out."""
+        """Remove posts that were deleted while they were being added."""
         standing = await self.posts.find_many(list(found))
         for post_id in found.keys() - standing.keys():
             await self.index.remove(found[post_id])
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The regular work of the workers."""
+        """The periodic task of the workers."""
         return (PeriodicTask("search", PENDING_INTERVAL_S, self.add_pending),)
 
     async def remove_post(self, post: Post) -> None:
-        """After the tombstone stands: nobody sees what stays behind."""
+        """Remove a post whose tombstone is stored. If the index is unavailable, the post stays there, invisible."""
         if not post.is_discoverable:
             return
         try:
@@ -94,12 +94,12 @@ class SearchIndexer:
             log.warning("post_not_unindexed", post=post.id, reason=type(error).__name__)
 
     async def update_names(self, account_ids: Sequence[AccountId]) -> int:
-        """Find accounts by what they are called now, hidden ones by nothing. Raises StoreUnavailable."""
+        """Store the current names of the accounts; hidden accounts have none. Raises StoreUnavailable."""
         authors = await self.accounts.find_authors(account_ids)
         return await self.names.set_names({id: searchable_names(authors.get(id)) for id in account_ids})
 
     async def update_names_if_available(self, account_ids: Sequence[AccountId]) -> None:
-        """The same for those who do not wait for it: sign-up, settings, moderation."""
+        """As `update_names`, but only logs if the index is unavailable. For sign-up, settings and moderation."""
         try:
             await self.update_names(account_ids)
         except StoreUnavailable as error:
@@ -107,7 +107,7 @@ class SearchIndexer:
 
 
 def searchable_names(author: Author | None) -> list[str]:
-    """The handle, marked as one, and the beginnings of the display name."""
+    """Return "@handle" and the prefixes of the display name; [] for hidden accounts."""
     if author is None or not author.is_visible:
         return []
     return [f"@{author.handle}", *name_prefixes(author.display_name)]

@@ -1,6 +1,6 @@
-"""What accounts and hashtags are called, found by the beginning: sorted sets read by text (ZRANGEBYLEX).
+"""The index of names: accounts and hashtags by prefix, in sorted sets that are read by text (ZRANGEBYLEX).
 
-Accounts lie in the partition of their id, hashtags in that of their text; every partition is asked at once.
+The partition of an account depends on its id, that of a hashtag on its text. All partitions are read together.
 """
 
 from collections import defaultdict
@@ -14,9 +14,9 @@ from timelines.search.repository import SEARCH_PARTITIONS
 from timelines.text.accents import fold_accents
 
 HASHTAGS_PER_PARTITION_CAP = 50_000
-"""Hashtags that one partition keeps; further ones are not completed until the next rebuild."""
+"""Hashtags of one partition. More are not added before the next rebuild."""
 PREFIX_DELIMITER, PREFIX_RANGE_END = b"\0", b"\xff"
-"""Between a beginning and its account; above everything that UTF-8 has."""
+"""Between a prefix and its account; and a byte above all bytes of UTF-8."""
 
 SET_NAMES_SCRIPT = load_script("search_set_names.lua", __package__)
 ADD_HASHTAGS_SCRIPT = load_script("search_add_tags.lua", __package__)
@@ -29,7 +29,7 @@ class NameIndex:
         self._component = store.component("search")
 
     async def set_names(self, names: Mapping[AccountId, Sequence[str]]) -> int:
-        """What each account is found by from now on (nothing: not at all); how many of them changed."""
+        """Replace the prefixes of each account (none: not searchable). Returns how many accounts changed."""
         commands = []
         for account_id, starts in names.items():
             number = account_id % SEARCH_PARTITIONS
@@ -38,7 +38,7 @@ class NameIndex:
         return sum(await self._component.gather(commands))
 
     async def find_accounts(self, prefixes: Sequence[str], limit: int) -> list[AccountId]:
-        """Accounts with one of these beginnings, at most `limit` a partition and prefix; each once."""
+        """Return accounts with one of the prefixes, each once; at most `limit` per partition and prefix."""
         replies = await self._component.gather(
             prefix_range_command(keys.search_name_prefixes(number), prefix, limit)
             for prefix in prefixes
@@ -61,7 +61,7 @@ class NameIndex:
         )
 
     async def find_tags(self, prefix: str, limit: int) -> list[str]:
-        """Hashtags that begin so, accents aside, at most `limit` a partition. Nobody need use them now."""
+        """Return hashtags with the prefix, ignoring accents; at most `limit` per partition. They may be unused."""
         replies: list[Reply] = await self._component.gather(
             prefix_range_command(keys.search_hashtags(number), fold_accents(prefix), limit)
             for number in range(SEARCH_PARTITIONS)
@@ -70,12 +70,12 @@ class NameIndex:
 
 
 def hashtag_member(tag: str) -> str:
-    """A hashtag behind what it is without accents. One that has none stands alone, as all did once."""
+    """Return the member of a hashtag: if it has accents, the form without accents comes first."""
     bare = fold_accents(tag)
     return tag if bare == tag else f"{bare}\0{tag}"
 
 
 def prefix_range_command(key: Key, prefix: str, most: int) -> Command:
-    """The first members that begin so, in the order of their bytes."""
+    """Read the first members with the prefix, in byte order."""
     start = prefix.encode()
     return ("ZRANGEBYLEX", key, b"[" + start, b"(" + start + PREFIX_RANGE_END, "LIMIT", 0, most)

@@ -1,4 +1,4 @@
-"""One query over all partitions of the index: asked at once, merged newest first."""
+"""Merges the results of one query from all partitions of the index, newest first."""
 
 from socialsite.ids import PostId
 from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, SearchTerms
@@ -7,7 +7,7 @@ MIN_IDS = 4
 
 
 class PartitionMerge:
-    """Ids come out in descending order, each once; none is skipped, however little a partition reads."""
+    """Returns ids in descending order, each once, and skips none even if a partition returns few."""
 
     def __init__(self, index: PostIndex, sought: SearchTerms, highest: int) -> None:
         self._index = index
@@ -23,11 +23,11 @@ class PartitionMerge:
 
     @property
     def lowest_decided_id(self) -> int:
-        """Every post from this id on is decided: the cursor (exclusive) to go on from. 0: all of them are."""
+        """All ids from this one on are decided: the exclusive cursor of the next read. 0: all ids are."""
         return max(self._highest_by_partition.values(), default=-1) + 1
 
     async def next_ids(self, wanted: int) -> list[PostId]:
-        """The next ids, about `wanted`; perhaps none yet. One round trip a node."""
+        """Return about `wanted` next ids, possibly none yet. One round trip per node."""
         most = max(MIN_IDS, -(-2 * wanted // SEARCH_PARTITIONS))
         asked = [
             (number, high)
@@ -45,7 +45,7 @@ class PartitionMerge:
         return self._take_decided()
 
     def _take_decided(self) -> list[PostId]:
-        """What nothing can come before any more. Whoever holds back the others has none left: asked next."""
+        """Take the ids that no unread id can precede. Partitions without ids left are read next."""
         edge, ids = self.lowest_decided_id, list[PostId]()
         for number, found in tuple(self._ids_by_partition.items()):
             ids += [post_id for post_id in found if post_id >= edge]

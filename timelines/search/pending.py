@@ -1,6 +1,6 @@
-"""Posts that the search index lacks, because its servers were away when the worker came to them.
+"""Posts that are not in the search index yet, because its servers were unavailable.
 
-Beside the outbox, so that an outage of search fills a set and stops no worker.
+They are not in the outbox, so that an outage of search does not block the workers.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from socialsite.store import Store
 from timelines import keys
 
 PENDING_CAP = 100_000
-"""The newest are kept: about 10 MB. What is lost comes back by `rebuild_timelines --search`."""
+"""The newest posts are kept, about 10 MB. `rebuild_timelines --search` adds the others."""
 
 
 class PendingSearchPosts:

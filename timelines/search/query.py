@@ -1,7 +1,7 @@
-"""What somebody searches for: words, "phrases", #tags, @mentions, from:handle, since: and until: a day.
+"""Search queries: words, "phrases", #hashtags, @mentions, from:handle, since: and until: a day.
 
-Everything said has to hold of a post. A word that is cut into several tokens (don't, 日本語) is a phrase of
-them. Days are UTC, `until` includes its day.
+A post must match all parts. A word of several tokens (don't, 日本語) is a phrase. Days are UTC; `until` includes its
+day.
 """
 
 import re
@@ -18,7 +18,7 @@ from timelines.text.tokenizer import analyze, join_sequence, join_tokens, requir
 
 QUERY_LENGTH_CAP = 300  # characters of a query
 INDEX_TERMS_CAP = 12
-"""Terms that the index is asked for: the longest of a long query. The text decides about the rest."""
+"""Terms that are looked up in the index: the longest of a long query. The text must match all."""
 DAY_MS = 86_400_000
 
 _QUOTES = str.maketrans("“”„‟＂", '"' * 5)
@@ -39,9 +39,9 @@ class QueryInvalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
-    """`tags` are as written, accents included: the page puts the very one first.
+    """A parsed query. Hashtags keep their accents, so that the exact hashtag is shown first.
 
-    `lowest` and `highest` are ids: the posts of the days asked for, both ends included.
+    `lowest_id` and `highest_id` bound the posts by day, both inclusive.
     """
 
     phrases: tuple[Phrase, ...] = ()
@@ -57,14 +57,14 @@ class SearchQuery:
 
     @property
     def terms(self) -> list[str]:
-        """What to ask the index for; every post that `matches` stands under all of them."""
+        """The terms to look up in the index. Every post that `matches` has all of them."""
         words = chain.from_iterable(required_terms(phrase) for phrase in self.phrases)
         terms = dict.fromkeys([*(f"#{fold_accents(tag)}" for tag in self.hashtags), *self.mentions, *words])
         return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:INDEX_TERMS_CAP]
 
     @property
     def account_prefix(self) -> str:
-        """What accounts could be called by; "" where only posts are meant."""
+        """The prefix of account names to look for; "" if the query is about posts only."""
         if self._is_about_posts or self.hashtags:
             return ""
         if self.mentions:
@@ -73,7 +73,7 @@ class SearchQuery:
 
     @property
     def hashtag_prefix(self) -> str:
-        """What a hashtag could begin with; "" where only posts are meant."""
+        """The prefix of hashtags to look for; "" if the query is about posts only."""
         if self._is_about_posts or self.mentions or len(self.hashtags) + len(self.phrases) > 1:
             return ""
         return self.hashtags[0] if self.hashtags else "".join(self.phrases[0])
@@ -83,7 +83,7 @@ class SearchQuery:
         return self.author is not None or self.lowest_id > 0 or self.highest_id < MAX_ID
 
     def matches(self, text: str) -> bool:
-        """Whether a text has all of it. Author and days are the caller's to compare."""
+        """Whether a text matches. The caller checks the author and the days."""
         found = analyze(text)
         return (
             all(join_sequence(phrase) in found.sequence for phrase in self.phrases)
@@ -107,7 +107,7 @@ def parse_query(raw: str) -> SearchQuery:
 
 
 class _QueryBuilder:
-    """What was said so far."""
+    """Collects the parts of a query."""
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
@@ -170,5 +170,5 @@ def _parse_day_ms(raw: str) -> int:
 
 
 def _lowest_id_at(at_ms: int) -> int:
-    """The lowest id of a moment, within what ids can be."""
+    """Return the lowest id of a time in Unix ms, within the range of ids."""
     return 0 if at_ms < EPOCH_MS else int(id_at(min(at_ms, ms_from_id(MAX_ID) + 1)))

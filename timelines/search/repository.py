@@ -1,9 +1,8 @@
-"""The search index of posts: an inverted index (the book's chapter 7), partitioned by post.
+"""The search index of posts: an inverted index (Redis in Action, chapter 7), partitioned by post.
 
-A term's postings are 7-byte ids (search_add.lua), sought by halving, cut at a floor; those of rare terms
-share hashes, since a key of its own costs more than they: a quarter of what sorted sets take. Each partition
-holds its posts under all of their terms, so it answers the whole query alone; all are asked at once. A
-cache: it narrows, the posts themselves decide.
+The postings of a term are sorted 7-byte ids (search_add.lua) down to a floor, found by binary search. Postings of rare
+terms share hashes. This needs a quarter of the memory of sorted sets. Each partition has its posts under all of their
+terms, so that it can answer a query alone. The index is a cache: results are checked against the posts.
 """
 
 from collections import defaultdict
@@ -20,15 +19,15 @@ from timelines.posts.post import Post
 from timelines.text.tokenizer import index_terms
 
 SEARCH_PARTITIONS = 8
-"""Fixed: another number needs an empty index and `rebuild_timelines --search`."""
+"""To change it, empty the index and run `rebuild_timelines --search`."""
 TERM_CAP = 20_000
-"""Newest posts of a term that one partition keeps: 140 kB; a quarter more before they are cut."""
+"""Newest posts of a term in one partition: 140 kB. They are trimmed at a quarter more."""
 STEPS_PER_ROUND_CAP = 1_000
-"""Of one partition in one round, about two milliseconds; the next round goes on (docs/reference/search.md)."""
+"""Steps of one partition in one read: about 2 ms (docs/reference/search.md)."""
 RARE_TERM_CAP = 8
-"""Posts of a term that is kept with other rare ones: 56 bytes, within what a listpack takes (64)."""
+"""Most posts of a rare term: 56 bytes, within the limit of a listpack value (64)."""
 RARE_TERM_HASHES = 1024
-"""Of one partition. Compact up to 128 terms in each, which is about a million rare terms in all."""
+"""Hashes of rare terms in one partition. Compact up to 128 terms each: about a million terms in all."""
 TERMS_PER_SCRIPT = 400
 ID_BYTES = 7
 
@@ -39,7 +38,7 @@ FIND_POSTINGS_SCRIPT = load_script("search_find.lua", __package__)
 
 @dataclass(frozen=True, slots=True)
 class SearchTerms:
-    """What is asked of every partition: posts under all of the terms, and of an author where one is named."""
+    """A lookup: posts that have all terms and, if given, the author."""
 
     terms: tuple[str, ...]
     author_id: AccountId | None
@@ -53,7 +52,7 @@ class SearchTerms:
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """What a partition answered: ids, newest first; all from `edge` on are decided (0: it is done)."""
+    """The result of a partition: ids, newest first, complete from `lowest_decided_id` on (0: complete)."""
 
     lowest_decided_id: int
     ids: list[PostId]
@@ -71,12 +70,12 @@ class PostIndex:
         self._steps = steps
 
     async def add(self, posts: Iterable[Post]) -> int:
-        """Put posts under their terms; the number of new postings. The caller says which may be found."""
+        """Add posts under their terms and return the number of new postings. The caller selects public posts."""
         replies = await self._component.gather(list(self._build_add_commands(posts)))
         return sum(replies)
 
     async def remove(self, post: Post) -> None:
-        """From under all of its terms."""
+        """Remove a post from all of its terms."""
         number, id = partition_of_post(post.id), pack_ids([post.id])
         parts = split_terms(post_digests(post), TERMS_PER_SCRIPT)
         await self._component.gather(
@@ -86,7 +85,7 @@ class PostIndex:
     async def find(
         self, search_terms: SearchTerms, asked: Sequence[tuple[int, int]], limit: int
     ) -> list[PartitionResult]:
-        """At most `limit` ids of each (partition, highest id), in one round trip a node."""
+        """Return at most `limit` ids of each (partition, highest id), in one round trip per node."""
         terms = search_terms.digests
         replies = await self._component.gather(
             FIND_POSTINGS_SCRIPT.command(
@@ -112,17 +111,17 @@ def partition_of_post(post_id: int) -> int:
 
 
 def post_digests(post: Post) -> list[bytes]:
-    """What a post stands under."""
+    """Return the digests of the author and the terms of a post."""
     return [term_digest(author_term(post.author_id)), *map(term_digest, index_terms(post.text))]
 
 
 def author_term(account_id: AccountId) -> str:
-    """The term of an author's posts; no term of a text has a colon."""
+    """Return the term of an author's posts. Terms of texts have no colon."""
     return f"from:{account_id}"
 
 
 def term_keys(partition: int, terms: Iterable[bytes]) -> list[Key]:
-    """Two keys for each term: where it stands if it has many posts, and where if it has few."""
+    """Return two keys for each term: one for many posts, one for few."""
     return [key for term in terms for key in _keys_of_term(partition, term)]
 
 
@@ -133,7 +132,7 @@ def _keys_of_term(partition: int, term: bytes) -> tuple[Key, Key]:
 
 @lru_cache(maxsize=20_000)
 def term_digest(term: str) -> bytes:
-    """User text never enters a key. 48 bits: two terms that share one only narrow less."""
+    """Return 48 bits for a key, which contains no user text. A collision only makes results less narrow."""
     return blake2b(term.encode(), digest_size=6).digest()
 
 

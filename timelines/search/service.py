@@ -1,7 +1,7 @@
-"""Searching posts: the index narrows, the posts decide, rights are checked as everywhere.
+"""Search: the index returns candidates, the texts must match, and the read pipeline applies the rights.
 
-A page is full unless the posts end. One whose words are rare together may come short, or empty, with a
-cursor: the work of a request is bounded, the next one goes on where it stopped.
+A page is full unless the posts end. If the words rarely occur together, a page may be short or empty and have a cursor,
+because the work of one request is bounded.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from timelines.text.token_scanner import normalize_tag
 from timelines.visibility.rights import ViewContext
 
 SEARCH_DEADLINE_S = 0.5
-"""After this a request asks for no further round."""
+"""After this time a request starts no further read."""
 MAX_ROUNDS = 20
 MAX_ACCOUNTS, MAX_HASHTAGS = 5, 8
 
@@ -87,7 +87,7 @@ class SearchService:
         before: int | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> TimelinePage:
-        """Posts that match, newest first, below `before`."""
+        """Return matching posts below `before`, newest first."""
         author_id = None
         if query.author is not None:
             account = await self.accounts.find_by_handle(query.author)

@@ -1,4 +1,4 @@
-"""Search, and the completion of handles and hashtags while somebody writes."""
+"""The search page, and the autocompletion of handles and hashtags."""
 
 from http import HTTPStatus
 
@@ -37,7 +37,7 @@ QUERY_ERROR_MESSAGES = {
 
 
 async def search(request: SiteRequest) -> HttpResponseBase:
-    """Accounts, hashtags and posts; without a query, the form alone."""
+    """Show matching accounts, hashtags and posts; without a query, the form only."""
     text, cut = request.GET.get("q", ""), PageQuery.parse(request.GET)
     if cut.after is not None:
         raise MalformedRequest(fields={"after": _("Search goes back in time only: before.")})
@@ -62,7 +62,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
 
 
 async def autocomplete(request: SiteRequest) -> HttpResponseBase:
-    """`?q=@al` answers {accounts}, `?q=#re` {tags}."""
+    """Return {accounts} for `?q=@al` and {tags} for `?q=#re`."""
     text = request.GET.get("q", "")
     sign, prefix = text[:1], text[1 : QUERY_LENGTH_CAP + 1]
     completing = request.services[AutocompleteService]
@@ -115,7 +115,7 @@ def _results_response(
 
 
 def _invalid_query_response(request: SiteRequest, text: str, refused: QueryInvalid) -> HttpResponseBase:
-    """400 with the reason beside the field, which keeps what was typed."""
+    """Return 400 with the reason next to the field, which keeps the query."""
     reason = QUERY_ERROR_MESSAGES[refused.code]
     if wants_json(request):
         raise MalformedRequest(fields={"q": reason}) from refused
