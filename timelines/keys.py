@@ -325,7 +325,7 @@ def search_pending() -> Key:
 
 
 def notifications_pending() -> Key:
-    """ZSET "<reader>:<notification>" -> ms since it is pending. Added by the web process, completed by it or a worker."""
+    """ZSET "<reader>:<notification>" -> ms since it is pending. Written by the web process and workers."""
     return Key("jobs", tag="notices", name="owed")
 
 
