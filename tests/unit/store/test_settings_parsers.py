@@ -59,7 +59,7 @@ def test_the_cache_follows_a_single_server_without_our_own_parameters() -> None:
 
 
 def test_the_cache_uses_a_unix_socket() -> None:
-    cache = environment.build_cache_settings("unix:///run/redis.sock?db=2", is_explicit=False)["default"]
+    cache = settings_parsers.build_cache_settings("unix:///run/redis.sock?db=2", is_explicit=False)["default"]
     assert cache["LOCATION"] == "unix:///run/redis.sock?db=2"
 
 
