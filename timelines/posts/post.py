@@ -21,9 +21,9 @@ POST_CACHE_SIZE = 20_000  # decoded posts, by their bytes and by their ids; abou
 
 
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is stored under `posts:{<id>}:post`, as a MessagePack array of these fields, in this order.
+    """The value of `posts:{<id>}:post`: a MessagePack array of these fields, in this order.
 
-    A boost is a post, too: its text is empty, `boost_of` says what it shows (docs/reference/decisions).
+    A boost is a post with an empty text; `boost_of` is the id of its original.
     """
 
     id: PostId

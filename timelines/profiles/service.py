@@ -1,7 +1,7 @@
 """The page of an account: the account, its posts, and what the viewer and the account have in common.
 
 It takes two round trips if the process knows the id of the handle: everything that the id leads to; then the posts,
-and the followers whom the viewer knows. A third reads who these followers are.
+and the known followers. A third reads the accounts of these followers.
 """
 
 from collections.abc import Awaitable, Iterable
@@ -43,7 +43,7 @@ class Accounts(Protocol):
 class ProfilePage:
     """`relationship` is the viewer's; None for visitors and for the account itself.
 
-    `known_followers`: the newest followers whom the viewer follows.
+    `known_followers`: the newest followers that the viewer follows.
     """
 
     account: Account

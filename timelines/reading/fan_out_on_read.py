@@ -36,7 +36,7 @@ class FanOutOnReadAuthors:
         await self._timelines.write(key, ("ZADD", key, "NX", now_ms, account_id))
 
     async def remove(self, account_ids: Sequence[AccountId]) -> None:
-        """Remove accounts that nobody follows any more."""
+        """Remove accounts without followers."""
         key = keys.fan_out_on_read_authors()
         await self._timelines[key].execute("ZREM", key, *account_ids)
 
@@ -66,7 +66,7 @@ class FanOutOnRead:
         return self._since_by_author
 
     async def followed_authors(self, viewer_id: AccountId) -> Collection[AccountId]:
-        """Return the authors whose feeds the viewer's home must be merged with. Reads nothing if the set is empty."""
+        """Return the followed authors in the set. Their feeds are merged into the viewer's home."""
         authors = await self.authors()
         return await self.follows.followed_among(viewer_id, authors) if authors else ()
 

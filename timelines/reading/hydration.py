@@ -1,4 +1,4 @@
-"""Hydration: reads the posts behind ids, with their authors, their counts and what each viewer may see.
+"""Hydration: reads posts by their ids, with authors, counts and the rights of each viewer.
 
 Posts, authors and rights are read at each request; most pages need one round trip. The process keeps only facts
 that never change: who wrote a post, and what a boost shows (`PostFactsCache`).

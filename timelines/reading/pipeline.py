@@ -30,7 +30,7 @@ OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
 class VisiblePost(msgspec.Struct, frozen=True, gc=False):
     """A post that the viewer may see. A boost has its original with its author.
 
-    `filter_phrase`: a keyword filter of the viewer, who is asked before the text is shown.
+    `filter_phrase`: the phrase of a keyword filter; the text is shown after a click.
     """
 
     post: Post
@@ -103,7 +103,7 @@ class ReadPipeline:
     # What live messages ask besides
 
     async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
-        """Return the deleted ones of the posts, whoever could see them; boosts with their originals."""
+        """Return which of the posts are deleted, without regard to rights; boosts with their originals."""
         return await self.sources.posts.find_deleted(post_ids)
 
     async def load_later_boosts(self, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:

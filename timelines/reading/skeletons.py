@@ -74,7 +74,7 @@ class MergedSkeleton:
 class CachedSkeleton:
     """A home or list timeline: the cached head, then the feeds of the authors, without end.
 
-    `read_unpushed_ids`: authors whose posts are not pushed to the cache (fan_out_on_read.py).
+    `read_unpushed_ids`: authors of posts that are not pushed to the cache (fan_out_on_read.py).
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class CachedSkeleton:
         return await self._timelines.read(self._owner, limit + self._timelines.read_ahead)
 
     async def _rebuild_unless_full(self) -> bool:
-        """Rebuild, unless the store is full: then the page comes from the author feeds alone."""
+        """Rebuild, unless the store is full: then the author feeds alone serve the page."""
         try:
             return await self.rebuild()
         except StoreFull:

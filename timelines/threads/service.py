@@ -1,6 +1,6 @@
 """Pages of threads: the ancestors of a post, and all replies below it in the order of a conversation.
 
-A deleted or hidden post keeps its place while it has visible replies. The read pipeline decides what is visible.
+A deleted or hidden post keeps its place while it has visible replies. The read pipeline decides about visibility.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ class ThreadService:
     async def _replies(
         self, post_id: PostId, viewer_id: AccountId | None, after: int, limit: int
     ) -> tuple[tuple[ThreadEntry, ...], PostId | None]:
-        """Read until the page is full; one more entry tells whether there is a next page."""
+        """Read until the page is full; one more entry shows that there is a next page."""
         walk = await self._walk(post_id, after)
         entries: list[ThreadEntry] = []
         hidden: list[ReplyNode] = []  # ancestors of the next reply, shown only if something below them is visible

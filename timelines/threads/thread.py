@@ -1,8 +1,8 @@
-"""A thread: what a post answers, and everything that answers it, in the order of a conversation (pre-order).
+"""A thread: the ancestors of a post and all replies below it in the order of a conversation (pre-order).
 
-Each reply stands directly below what it answers, before later replies to the same; replies to one post are
-in the order of their ids. `PartitionMerge` is the reading of that order from anywhere, in few looks: it asks for the
-children of many posts at once, and only as far as the page needs.
+Each reply follows its parent, before later replies to the same parent; replies to one post are ordered by id.
+`ThreadWalk` reads this order from any position in few reads: the replies to many posts in one read, as far as the
+page needs them.
 """
 
 from collections.abc import Sequence

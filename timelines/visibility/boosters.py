@@ -27,7 +27,7 @@ def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[
 
 
 def read_later_boosts(original: PostId, boost: PostId) -> Read[LaterBoosts]:
-    """Read the boosts directly after a boost, the oldest first: those that the boost may have hidden.
+    """Read the boosts directly after a boost, the oldest first. The boost may have hidden them.
 
     The boost itself may be deleted. It is the inverse of `read_earlier_boosters`.
     """

@@ -112,10 +112,10 @@ def sees_every_followed_post(viewer: ViewerRelations | None, context: ViewContex
 
 
 def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follows: bool, context: ViewContext) -> bool:
-    """Whether a reader (None: nobody signed in) may see a post of an author at a place.
+    """Whether a viewer (None: a visitor) may see a post of an author in a context.
 
-    `follows`: whether the reader follows the author; looked at only where `requires_follow`. Of a boost this
-    judges the booster's side; the original is judged by another call.
+    `follows`: whether the viewer follows the author; used only if `requires_follow`. For a boost this decides about
+    the booster's side; another call decides about the original.
     """
     if not author.is_visible:
         return False
