@@ -127,7 +127,7 @@ async def _work(services: "Services", stop: asyncio.Event) -> None:
     while True:
         jobs = await outbox.fetch("abad1dea", 100, 1)
         for job in jobs:
-            await outbox.finish(job, await services.syndication.handle(job.payload))
+            await outbox.finish(job, await services.fan_out.handle(job.payload))
         if not jobs and is_last:
             return
         is_last = not jobs and stop.is_set()

@@ -38,7 +38,7 @@ class TimedWorker:
         from timelines.jobs import SyndicatePass, SyndicatePost, decode_job
 
         job = decode_job(payload)
-        following = await self._services.syndication.handle(payload)
+        following = await self._services.fan_out.handle(payload)
         if not following and isinstance(job, SyndicatePost | SyndicatePass):
             post_id = job.post.id if isinstance(job, SyndicatePost) else job.post_id
             self._open.pop(post_id).set_result(time.perf_counter())

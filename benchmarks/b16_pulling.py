@@ -80,7 +80,7 @@ async def readers_of(services: "Services") -> "dict[int, AccountId]":
     writers = [people[handle] for handle in handles]
     stars = writers[: max(PULLED_AUTHOR_COUNTS)]
     for star in stars:
-        await services.repositories.pulled.add(star, now_ms - 3_600_000)
+        await services.repositories.fan_out_on_read_authors.add(star, now_ms - 3_600_000)
     readers = {count: people[name] for count, name in names.items()}
     for count, reader in readers.items():
         others = (

@@ -29,7 +29,7 @@ class Deliverer:
         self._last: dict[AccountId, PostId] = {}
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        following = await self._services.syndication.handle(payload)
+        following = await self._services.fan_out.handle(payload)
         if not following:
             self._through.set()
         return following

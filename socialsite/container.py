@@ -109,9 +109,9 @@ class Repositories:
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.threads = ReplyRepository(store, self.posts)
-        self.profiles = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
+        self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
         self.public = PublicTimelineRepository(store, config.public_cap)
-        self.tags = HashtagTimelines(store)
+        self.hashtag_timelines = HashtagTimelines(store)
         self.homes = CachedTimelines(store, clock, homes)
         self.list_timelines = CachedTimelines(store, clock, list_timelines)
         self.follows = Follows(store, partitions=partitions, following_cap=config.following_cap)
@@ -119,19 +119,19 @@ class Repositories:
         self.members = ListMembers(store, partitions=partitions, members_cap=config.list_members_cap)
         self.lag = DeliveryLag(store)
         self.notifications = Notifications(store)
-        self.followed_tags = FollowedHashtags(store)
+        self.followed_hashtags = FollowedHashtags(store)
         self.trends = Trends(store)
         self.reactions = Reactions(store)
         self.bookmarks = Bookmarks(store)
-        self.relations = BlocksAndMutes(store)
-        self.requests = FollowRequests(store)
+        self.blocks_and_mutes = BlocksAndMutes(store)
+        self.follow_requests = FollowRequests(store)
         self.filters = Filters(store)
-        self.positions = Markers(store)
-        self.pulled = FanOutOnReadAuthors(store)
-        self.index = PostIndex(store)
-        self.names = NameIndex(store)
-        self.search_debts = PendingSearchPosts(store)
-        self.notice_debts = PendingNotifications(store)
+        self.markers = Markers(store)
+        self.fan_out_on_read_authors = FanOutOnReadAuthors(store)
+        self.search_index = PostIndex(store)
+        self.search_names = NameIndex(store)
+        self.pending_search_posts = PendingSearchPosts(store)
+        self.pending_notifications = PendingNotifications(store)
         self.graph_ranks = GraphRanks(store)
         self.imported_posts = ImportedPosts(
             store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions
@@ -197,7 +197,7 @@ class Services:
             limits=self.action_limits,
             on_account_deleted=self._purge_account,
             on_account_created=partial(self.statistics.meter.count, SIGNUPS),
-            on_names_changed=self.indexing.update_names_if_available,
+            on_names_changed=self.search_indexer.update_names_if_available,
         )
 
     async def _purge_account(self, account_id: AccountId) -> None:
@@ -235,9 +235,9 @@ class Services:
         return ListRules(self.repositories.lists, self.repositories.members, self.repositories.follows)
 
     @cached_property
-    def pulling(self) -> FanOutOnRead:
+    def fan_out_on_read(self) -> FanOutOnRead:
         return FanOutOnRead(
-            pulled=self.repositories.pulled,
+            pulled=self.repositories.fan_out_on_read_authors,
             follows=self.repositories.follows,
             clock=self.clock,
             threshold=self.config.pull_threshold,
@@ -249,14 +249,14 @@ class Services:
         at = self.repositories
         return ReadingService(
             pipeline=self.pipeline,
-            author_feeds=at.profiles,
+            author_feeds=at.author_feeds,
             public_timeline=at.public,
-            hashtag_timelines=at.tags,
+            hashtag_timelines=at.hashtag_timelines,
             homes=at.homes,
             list_timelines=at.list_timelines,
             follows=at.follows,
             list_rules=self.list_rules,
-            fan_out_on_read=self.pulling,
+            fan_out_on_read=self.fan_out_on_read,
         )
 
     @cached_property
@@ -264,15 +264,15 @@ class Services:
         return ThreadService(replies=self.repositories.threads, pipeline=self.pipeline)
 
     @cached_property
-    def positions(self) -> MarkerService:
-        return MarkerService(self.store, self.repositories.positions)
+    def markers(self) -> MarkerService:
+        return MarkerService(self.store, self.repositories.markers)
 
     @cached_property
-    def tagging(self) -> FollowedHashtagService:
-        return FollowedHashtagService(self.repositories.followed_tags, self.action_limits)
+    def followed_hashtags(self) -> FollowedHashtagService:
+        return FollowedHashtagService(self.repositories.followed_hashtags, self.action_limits)
 
     @cached_property
-    def trending(self) -> TrendService:
+    def trends(self) -> TrendService:
         return TrendService(trends=self.repositories.trends, accounts=self.repositories.accounts, clock=self.clock)
 
     # Search
@@ -280,20 +280,20 @@ class Services:
     @cached_property
     def search(self) -> SearchService:
         return SearchService(
-            index=self.repositories.index,
+            index=self.repositories.search_index,
             pipeline=self.pipeline,
             accounts=self.accounts,
-            autocomplete=self.completing,
+            autocomplete=self.autocomplete,
             limits=self.action_limits,
         )
 
     @cached_property
-    def completing(self) -> AutocompleteService:
+    def autocomplete(self) -> AutocompleteService:
         at = self.repositories
         return AutocompleteService(
             store=self.store,
-            names=at.names,
-            hashtag_timelines=at.tags,
+            names=at.search_names,
+            hashtag_timelines=at.hashtag_timelines,
             posts=at.posts,
             authors=self.accounts,
             follows=at.follows,
@@ -302,10 +302,14 @@ class Services:
         )
 
     @cached_property
-    def indexing(self) -> SearchIndexer:
+    def search_indexer(self) -> SearchIndexer:
         at = self.repositories
         return SearchIndexer(
-            index=at.index, names=at.names, pending=at.search_debts, posts=at.posts, accounts=at.accounts
+            index=at.search_index,
+            names=at.search_names,
+            pending=at.pending_search_posts,
+            posts=at.posts,
+            accounts=at.accounts,
         )
 
     # Notifications
@@ -326,37 +330,37 @@ class Services:
         )
 
     @cached_property
-    def owed_notices(self) -> PendingNotificationService:
+    def pending_notifications(self) -> PendingNotificationService:
         at = self.repositories
         return PendingNotificationService(
-            pending=at.notice_debts,
+            pending=at.pending_notifications,
             notifications=self.notifications,
             follows=at.follows,
-            follow_requests=at.requests,
+            follow_requests=at.follow_requests,
             clock=self.clock,
         )
 
     # Publishing and reactions
 
     @cached_property
-    def placing(self) -> AuthorTimelines:
+    def author_timelines(self) -> AuthorTimelines:
         at = self.repositories
         return AuthorTimelines(
             posts=at.posts,
-            author_feeds=at.profiles,
+            author_feeds=at.author_feeds,
             public_timeline=at.public,
-            hashtag_timelines=at.tags,
+            hashtag_timelines=at.hashtag_timelines,
             homes=at.homes,
-            search_indexer=self.indexing,
+            search_indexer=self.search_indexer,
             replies=at.threads,
         )
 
     @cached_property
-    def storing(self) -> PostWriter:
+    def post_writer(self) -> PostWriter:
         return PostWriter(
             id_generator=self.ids,
             posts=self.repositories.posts,
-            author_timelines=self.placing,
+            author_timelines=self.author_timelines,
             outbox=self.outbox,
             announcer=self.live,
             meter=self.statistics.meter,
@@ -366,10 +370,10 @@ class Services:
     def publishing(self) -> PublishingService:
         return PublishingService(
             posts=self.repositories.posts,
-            post_writer=self.storing,
-            author_timelines=self.placing,
+            post_writer=self.post_writer,
+            author_timelines=self.author_timelines,
             announcer=self.live,
-            boosts=self.boosting,
+            boosts=self.boosts,
             can_see=self.pipeline.can_see,
             check_memory=self.memory.check,
             max_graphemes=self.config.post_max_length,
@@ -377,12 +381,12 @@ class Services:
         )
 
     @cached_property
-    def boosting(self) -> BoostService:
+    def boosts(self) -> BoostService:
         return BoostService(
             reactions=self.repositories.reactions,
             posts=self.repositories.posts,
-            post_writer=self.storing,
-            author_timelines=self.placing,
+            post_writer=self.post_writer,
+            author_timelines=self.author_timelines,
             outbox=self.outbox,
             live=self.live,
             notifications=self.notifications,
@@ -393,13 +397,13 @@ class Services:
         return ReactionsService(
             reactions=self.repositories.reactions,
             bookmark_repository=self.repositories.bookmarks,
-            boosts=self.boosting,
+            boosts=self.boosts,
             pipeline=self.pipeline,
             posts=self.repositories.posts,
             visible_accounts=VisibleAccounts(self.store, self.accounts, self.clock),
             live=self.live,
             notifications=self.notifications,
-            track_pending=self.owed_notices.track,
+            track_pending=self.pending_notifications.track,
             check_room=self.memory.check,
             limits=self.action_limits,
         )
@@ -411,22 +415,22 @@ class Services:
         at = self.repositories
         return FollowingService(
             follows=at.follows,
-            blocks_and_mutes=at.relations,
-            follow_requests=at.requests,
+            blocks_and_mutes=at.blocks_and_mutes,
+            follow_requests=at.follow_requests,
             accounts=self.accounts,
             homes=at.homes,
             following_cap=self.config.following_cap,
             notifications=self.notifications,
-            track_pending=self.owed_notices.track,
+            track_pending=self.pending_notifications.track,
             limits=self.action_limits,
         )
 
     @cached_property
-    def requests(self) -> FollowRequestService:
+    def follow_requests(self) -> FollowRequestService:
         at = self.repositories
         return FollowRequestService(
-            follow_requests=at.requests,
-            blocks_and_mutes=at.relations,
+            follow_requests=at.follow_requests,
+            blocks_and_mutes=at.blocks_and_mutes,
             follows=at.follows,
             accounts=self.accounts,
             homes=at.homes,
@@ -434,11 +438,11 @@ class Services:
         )
 
     @cached_property
-    def relations(self) -> BlocksAndMutesService:
+    def blocks_and_mutes(self) -> BlocksAndMutesService:
         at = self.repositories
         return BlocksAndMutesService(
-            blocks_and_mutes=at.relations,
-            follow_requests=at.requests,
+            blocks_and_mutes=at.blocks_and_mutes,
+            follow_requests=at.follow_requests,
             follows=at.follows,
             accounts=self.accounts,
             homes=at.homes,
@@ -446,26 +450,26 @@ class Services:
         )
 
     @cached_property
-    def visiting(self) -> ProfileService:
+    def profiles(self) -> ProfileService:
         at = self.repositories
         return ProfileService(
             store=self.store,
             accounts=self.accounts,
             reading=self.reading,
-            blocks_and_mutes=self.relations,
-            blocks_and_mutes_repository=at.relations,
+            blocks_and_mutes=self.blocks_and_mutes,
+            blocks_and_mutes_repository=at.blocks_and_mutes,
             follows=at.follows,
-            markers=at.positions,
+            markers=at.markers,
             clock=self.clock,
         )
 
     @cached_property
-    def suggesting(self) -> FollowSuggestionService:
+    def follow_suggestions(self) -> FollowSuggestionService:
         at = self.repositories
         return FollowSuggestionService(
             store=self.store,
             follows=at.follows,
-            follow_requests=at.requests,
+            follow_requests=at.follow_requests,
             authors=self.accounts,
             public=at.public,
             posts=at.posts,
@@ -493,15 +497,15 @@ class Services:
     # The worker
 
     @cached_property
-    def syndication(self) -> FanOutService:
+    def fan_out(self) -> FanOutService:
         at = self.repositories
         return FanOutService(
             posts=at.posts,
-            author_timelines=self.placing,
+            author_timelines=self.author_timelines,
             account_purge=self.purging,
-            boosts=self.boosting,
-            indexing=self.indexing,
-            fan_out_on_read=self.pulling,
+            boosts=self.boosts,
+            indexing=self.search_indexer,
+            fan_out_on_read=self.fan_out_on_read,
             follows=at.follows,
             members=at.members,
             homes=at.homes,
@@ -513,7 +517,7 @@ class Services:
             clock=self.clock,
             posts_per_pass=self.config.posts_per_pass,
             slice_ms=self.config.time_slice_ms,
-            post_listeners=(self.notifications.notify, self.trending.count_post),
+            post_listeners=(self.notifications.notify, self.trends.count_post),
         )
 
     @cached_property
@@ -521,16 +525,16 @@ class Services:
         at = self.repositories
         return AccountPurge(
             reactions=self.reactions,
-            boosts=self.boosting,
-            blocks_and_mutes=at.relations,
-            follow_requests=at.requests,
+            boosts=self.boosts,
+            blocks_and_mutes=at.blocks_and_mutes,
+            follow_requests=at.follow_requests,
             filters=at.filters,
             notifications=at.notifications,
-            followed_hashtags=at.followed_tags,
-            markers=at.positions,
+            followed_hashtags=at.followed_hashtags,
+            markers=at.markers,
             posts=at.posts,
-            profiles=at.profiles,
-            author_timelines=self.placing,
+            profiles=at.author_feeds,
+            author_timelines=self.author_timelines,
             follows=at.follows,
             lists=at.lists,
             members=at.members,
@@ -539,18 +543,18 @@ class Services:
         )
 
     @cached_property
-    def rebuilding(self) -> RebuildService:
+    def rebuilds(self) -> RebuildService:
         at = self.repositories
         return RebuildService(
             reading=self.reading,
             homes=at.homes,
             list_timelines=at.list_timelines,
             lists=at.lists,
-            profiles=at.profiles,
+            profiles=at.author_feeds,
             public=at.public,
-            tags=at.tags,
+            tags=at.hashtag_timelines,
             posts=at.posts,
-            indexing=self.indexing,
+            indexing=self.search_indexer,
             public_cap=self.config.public_cap,
         )
 
@@ -584,7 +588,7 @@ class Services:
             posts=at.imported_posts,
             public=at.public,
             affected=self.affected_timelines,
-            indexing=self.indexing,
+            indexing=self.search_indexer,
             ranks=at.graph_ranks,
             stored_posts=at.posts,
         )
@@ -607,16 +611,16 @@ class Services:
             accounts=at.accounts,
             sessions=at.sessions,
             posts=at.posts,
-            profiles=at.profiles,
+            profiles=at.author_feeds,
             public=at.public,
-            tags=at.tags,
+            tags=at.hashtag_timelines,
             homes=at.homes,
             list_timelines=at.list_timelines,
             follows=at.follows,
             lists=at.lists,
             members=at.members,
             reactions=at.reactions,
-            pulled=at.pulled,
+            pulled=at.fan_out_on_read_authors,
             affected=self.affected_timelines,
             outbox=self.outbox,
             clock=self.clock,
@@ -638,7 +642,7 @@ class Services:
 
     @cached_property
     def rebuild_after_restore(self) -> RebuildAfterRestore:
-        return RebuildAfterRestore(context=self.audit_context, rebuilding=self.rebuilding)
+        return RebuildAfterRestore(context=self.audit_context, rebuilding=self.rebuilds)
 
 
 ATTRIBUTE_BY_CLASS = {

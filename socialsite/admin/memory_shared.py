@@ -145,7 +145,7 @@ def _replace_families(report: MemoryReport, totals: Sequence[SharedKeyTotals], s
 
 
 async def _measure_posts(services: Services, sampled: Sequence[PostId], now_ms: int) -> SharedKeyTotals:
-    totals, profiles = SharedKeyTotals(now_ms, len(sampled)), services.repositories.profiles.keys
+    totals, profiles = SharedKeyTotals(now_ms, len(sampled)), services.repositories.author_feeds.keys
     for start in range(0, len(sampled), POSTS_PER_BATCH):
         posts = await services.repositories.posts.find_many(sampled[start : start + POSTS_PER_BATCH])
         shared_keys = [key for post in posts.values() for key in list_shared_keys(post, profiles)]

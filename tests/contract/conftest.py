@@ -39,7 +39,7 @@ def follows(store: Store) -> Follows:
 
 @pytest.fixture
 def relations(services: Services) -> BlocksAndMutes:
-    return services.repositories.relations
+    return services.repositories.blocks_and_mutes
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ async def worked(services: Services) -> list[bytes]:
     while jobs := await services.outbox.fetch("abad1dea", 100, 1):
         for job in jobs:
             performed.append(job.payload)
-            await services.outbox.finish(job, await services.syndication.handle(job.payload))
+            await services.outbox.finish(job, await services.fan_out.handle(job.payload))
     return performed
 
 
@@ -42,7 +42,7 @@ async def repeated(services: Services, payloads: Sequence[bytes], chance: random
     while owed:
         chance.shuffle(owed)
         together, owed = owed[:AT_ONCE], owed[AT_ONCE:]
-        for more in await asyncio.gather(*(services.syndication.handle(payload) for payload in together)):
+        for more in await asyncio.gather(*(services.fan_out.handle(payload) for payload in together)):
             owed += more
         performed += len(together)
     return performed

@@ -142,7 +142,7 @@ async def perform_all_twice(services: Services, world: World) -> None:
     while owed:
         job = owed.pop(random.randrange(len(owed)))
         for _ in range(2):
-            owed += await services.syndication.handle(job)
+            owed += await services.fan_out.handle(job)
             performed += 1
     assert performed >= 2 * len(posts) * len(readers) // 6
     for reader in readers:

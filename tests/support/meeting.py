@@ -81,7 +81,7 @@ async def on_public(scene: VisibilityScenario) -> bool:
 
 async def in_search(scene: VisibilityScenario) -> bool:
     page = await scene.services.search.search_posts(parse_query("cup tea"), viewer_id=scene.alice.id)
-    by_name = await scene.services.completing.complete_accounts("bob", viewer_id=scene.alice.id, limit=5)
+    by_name = await scene.services.autocomplete.complete_accounts("bob", viewer_id=scene.alice.id, limit=5)
     if not page.entries:
         return False
     assert by_name, "whose posts are found is found"

@@ -60,7 +60,7 @@ class ActiveSite:
 
     async def check(self) -> None:
         """Check that every timeline has every existing post once and in order, after adopting interrupted jobs."""
-        assert await Worker(self.worker.outbox, self.worker.syndication.handle).run_until_empty()
+        assert await Worker(self.worker.outbox, self.worker.fan_out.handle).run_until_empty()
         gone = self.in_doubt.union(ids_of(self.deleted))
         expected = sorted((id for id in ids_of(self.posts) if id not in gone), reverse=True)
         for person in self.people:

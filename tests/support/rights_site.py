@@ -99,7 +99,9 @@ class RightsSite(RightsModel):
     async def do_accept(self, one: Person, other: Person, number: int) -> None:
         pair = other.id, one.id
         try:
-            await self.services.requests.accept(account_id=one.id, requester_id=other.id, now_ms=self.clock.now_ms())
+            await self.services.follow_requests.accept(
+                account_id=one.id, requester_id=other.id, now_ms=self.clock.now_ms()
+            )
         except AccountNotFound:
             assert pair not in self.requests | self.follows or other.id in self.suspended
             return
@@ -137,10 +139,10 @@ class RightsSite(RightsModel):
     async def do_quiet(self, one: Person, other: Person, number: int) -> None:
         if one is not other:
             now_ms = self.clock.now_ms()
-            await self.services.relations.hide_boosts(account_id=one.id, other_id=other.id, now_ms=now_ms)
+            await self.services.blocks_and_mutes.hide_boosts(account_id=one.id, other_id=other.id, now_ms=now_ms)
 
     async def do_unquiet(self, one: Person, other: Person, number: int) -> None:
-        await self.services.relations.show_boosts(account_id=one.id, other_id=other.id)
+        await self.services.blocks_and_mutes.show_boosts(account_id=one.id, other_id=other.id)
 
     async def do_lock(self, one: Person, other: Person, number: int) -> None:
         await one.locks()

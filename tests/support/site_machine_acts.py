@@ -114,10 +114,10 @@ class PeopleActions(PageInvariants):
         one, other = open_requests[which % len(open_requests)]
         ids = {"account_id": AccountId(other), "requester_id": AccountId(one)}
         if let_in:
-            self.run_coroutine(self.services.requests.accept(**ids, now_ms=self.clock.now_ms()))
+            self.run_coroutine(self.services.follow_requests.accept(**ids, now_ms=self.clock.now_ms()))
             self.model.follows.add((one, other))
         else:
-            self.run_coroutine(self.services.requests.refuse(**ids))
+            self.run_coroutine(self.services.follow_requests.refuse(**ids))
         self.model.requests.discard((one, other))
 
     @rule(who=PERSON_INDEXES, other=PERSON_INDEXES)
@@ -134,12 +134,12 @@ class PeopleActions(PageInvariants):
         if one == another:
             return
         if on:
-            work = self.services.relations.block(account_id=one, other_id=another, now_ms=self.clock.now_ms())
+            work = self.services.blocks_and_mutes.block(account_id=one, other_id=another, now_ms=self.clock.now_ms())
             self.run_coroutine(work)
             self.model.block(one, another)
             self.changed = True
         else:
-            self.run_coroutine(self.services.relations.unblock(account_id=one, other_id=another))
+            self.run_coroutine(self.services.blocks_and_mutes.unblock(account_id=one, other_id=another))
             self.model.blocks.discard((one, another))
 
     @rule(who=PERSON_INDEXES, other=PERSON_INDEXES, hours=st.sampled_from([None, 1, 0]))
@@ -150,11 +150,11 @@ class PeopleActions(PageInvariants):
             return
         now_ms = self.clock.now_ms()
         if hours == 0:
-            self.run_coroutine(self.services.relations.unmute(account_id=one, other_id=another))
+            self.run_coroutine(self.services.blocks_and_mutes.unmute(account_id=one, other_id=another))
             self.model.mutes.pop((one, another), None)
             return
         until_ms = None if hours is None else now_ms + hours * 3_600_000
-        work = self.services.relations.mute(account_id=one, other_id=another, now_ms=now_ms, until_ms=until_ms)
+        work = self.services.blocks_and_mutes.mute(account_id=one, other_id=another, now_ms=now_ms, until_ms=until_ms)
         self.run_coroutine(work)
         self.model.mutes[one, another] = NO_EXPIRY_MS if until_ms is None else until_ms
         self.changed = True
@@ -164,7 +164,7 @@ class PeopleActions(PageInvariants):
         one, another = self.active(who), self.active(other)
         if one == another:
             return
-        relations = self.services.relations
+        relations = self.services.blocks_and_mutes
         if on:
             self.run_coroutine(relations.hide_boosts(account_id=one, other_id=another, now_ms=self.clock.now_ms()))
             self.model.quieted.add((one, another))

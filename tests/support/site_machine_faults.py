@@ -34,7 +34,7 @@ class FaultActions(PeopleActions):
         for job in await outbox.fetch(ADOPTING_WORKER, jobs, 1):
             following: tuple[bytes, ...] = ()
             for _ in range(times):
-                following = await self.services.syndication.handle(job.payload)
+                following = await self.services.fan_out.handle(job.payload)
             self.tally["passes"] += len(following)
             if finishes:
                 await outbox.finish(job, following)
@@ -52,7 +52,7 @@ class FaultActions(PeopleActions):
         jobs_taken = await self.services.outbox.fetch(f"dead{self.dead_workers:04x}", jobs, 1)
         if jobs_taken:
             self.tally["jobs cut off"] += 1
-            await self.run_interrupted(self.services.syndication.handle(jobs_taken[0].payload), after)
+            await self.run_interrupted(self.services.fan_out.handle(jobs_taken[0].payload), after)
 
     @rule(said=POST_DRAFTS, after=st.integers(0, 60), dying=st.integers(1, 3))
     def post_while_workers_die(self, said: PostDrafts, after: int, dying: int) -> None:
@@ -85,7 +85,7 @@ class FaultActions(PeopleActions):
 
     async def _rebuild(self) -> None:
         people = [AccountId(id) for id in self.model.people]
-        await self.services.rebuilding.rebuild_public(people)
+        await self.services.rebuilds.rebuild_public(people)
         for account_id in people:
-            await self.services.rebuilding.rebuild_tags(account_id)
-            await self.services.rebuilding.rebuild_search(account_id)
+            await self.services.rebuilds.rebuild_tags(account_id)
+            await self.services.rebuilds.rebuild_search(account_id)

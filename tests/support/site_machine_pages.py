@@ -71,7 +71,7 @@ class PageInvariants(SiteMachine):
         while jobs := await outbox.reclaim(ADOPTING_WORKER):
             for job in jobs:
                 self.tally["jobs adopted"] += 1
-                await outbox.finish(job, await self.services.syndication.handle(job.payload))
+                await outbox.finish(job, await self.services.fan_out.handle(job.payload))
 
     async def _what_strangers_wrote(self, viewer: int) -> None:
         reading, me, model = self.services.reading, AccountId(viewer), self.model

@@ -50,18 +50,18 @@ class Person:
         return await self._services.following.unfollow(follower_id=self.id, followed_id=other.id)
 
     async def blocks(self, other: "Person") -> bool:
-        return await self._services.relations.block(account_id=self.id, other_id=other.id, now_ms=self._now_ms)
+        return await self._services.blocks_and_mutes.block(account_id=self.id, other_id=other.id, now_ms=self._now_ms)
 
     async def unblocks(self, other: "Person") -> bool:
-        return await self._services.relations.unblock(account_id=self.id, other_id=other.id)
+        return await self._services.blocks_and_mutes.unblock(account_id=self.id, other_id=other.id)
 
     async def mutes(self, other: "Person", until_ms: int | None = None) -> bool:
-        return await self._services.relations.mute(
+        return await self._services.blocks_and_mutes.mute(
             account_id=self.id, other_id=other.id, now_ms=self._now_ms, until_ms=until_ms
         )
 
     async def unmutes(self, other: "Person") -> bool:
-        return await self._services.relations.unmute(account_id=self.id, other_id=other.id)
+        return await self._services.blocks_and_mutes.unmute(account_id=self.id, other_id=other.id)
 
     async def makes_list(self, *members: "Person", title: str = "List") -> AccountList:
         """Create a list of this account with these members."""
@@ -109,7 +109,7 @@ class World:
         await outbox.create_group()
         while jobs := await outbox.fetch("abad1dea", 100, 1):
             for job in jobs:
-                await outbox.finish(job, await self.services.syndication.handle(job.payload))
+                await outbox.finish(job, await self.services.fan_out.handle(job.payload))
                 job_count += 1
         return job_count
 

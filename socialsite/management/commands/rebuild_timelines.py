@@ -63,7 +63,7 @@ async def _rebuild_named(services: Services, handles: list[str], *, dry_run: boo
         ids.append(AccountId(account.id))
     if dry_run:
         return f"Would rebuild the timelines of {len(ids)} accounts."
-    timelines = sum([await services.rebuilding.rebuild(account_id) for account_id in ids])
+    timelines = sum([await services.rebuilds.rebuild(account_id) for account_id in ids])
     return f"Rebuilt {timelines} timelines of {len(ids)} accounts."
 
 
@@ -73,8 +73,8 @@ async def _rebuild_all(services: Services, *, dry_run: bool, quiet: bool) -> str
         return (
             f"Would rebuild what is cached of {len(ids)} accounts, the public timeline, all tags and the search index."
         )
-    timelines = await _rebuild_each(ids, services.rebuilding.rebuild_cached, "Timelines", quiet=quiet)
-    entries = await services.rebuilding.rebuild_public(ids)
+    timelines = await _rebuild_each(ids, services.rebuilds.rebuild_cached, "Timelines", quiet=quiet)
+    entries = await services.rebuilds.rebuild_public(ids)
     tags = await _rebuild_hashtags(services, dry_run=False, quiet=quiet)
     search = await _rebuild_search(services, dry_run=False, quiet=quiet)
     return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags} {search}"
@@ -84,7 +84,7 @@ async def _rebuild_hashtags(services: Services, *, dry_run: bool, quiet: bool) -
     ids = await _all_account_ids(services)
     if dry_run:
         return f"Would put the posts of {len(ids)} accounts back under their tags."
-    entries = await _rebuild_each(ids, services.rebuilding.rebuild_tags, "Tags", quiet=quiet)
+    entries = await _rebuild_each(ids, services.rebuilds.rebuild_tags, "Tags", quiet=quiet)
     return f"Put {entries} entries back under their tags."
 
 
@@ -92,7 +92,7 @@ async def _rebuild_search(services: Services, *, dry_run: bool, quiet: bool) -> 
     ids = await _all_account_ids(services)
     if dry_run:
         return f"Would put the names and posts of {len(ids)} accounts back into the search index."
-    posts = await _rebuild_each(ids, services.rebuilding.rebuild_search, "Search", quiet=quiet)
+    posts = await _rebuild_each(ids, services.rebuilds.rebuild_search, "Search", quiet=quiet)
     return f"Put {posts} posts of {len(ids)} accounts back into the search index."
 
 

@@ -50,7 +50,7 @@ class Command(SiteCommand):
             if options["dry_run"]:
                 self._print_line(await _describe_backlog(services))
                 return True
-            worker = Worker(services.outbox, services.syndication.handle, concurrency=options["concurrency"])
+            worker = Worker(services.outbox, services.fan_out.handle, concurrency=options["concurrency"])
             _stop_on_signals(worker)
             freeze_startup_objects()
             return await self._run_worker(services, worker, once=options["once"])
@@ -92,8 +92,8 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
     """Return the periodic tasks of every worker."""
     return (
         *services.statistics.periodic_tasks,
-        *services.indexing.periodic_tasks,
-        *services.owed_notices.periodic_tasks,
+        *services.search_indexer.periodic_tasks,
+        *services.pending_notifications.periodic_tasks,
     )
 
 

@@ -232,7 +232,7 @@ def test_the_command(settings: Any, archive_url: str) -> None:
         bob = await World(services).person("bob")
         old = Post(id_at(services.clock.now_ms() - 100 * DAY_MS), bob.id, "long ago")
         await services.repositories.posts.write(old)
-        await services.repositories.profiles.add(bob.id, old.id)
+        await services.repositories.author_feeds.add(bob.id, old.id)
 
     run = partial(commands.run_command, "archive_posts")
     run_with_services(build)

@@ -96,8 +96,8 @@ async def test_profiles_in_parts_are_held_against_their_places(redis_urls: Store
     async with open_services(redis_urls, ServiceConfig(profile_partitions=3)) as services:
         town = await SampleSite.build(World(services))
         assert not (await town.audit()).discrepancies
-        right = services.repositories.profiles.keys.of_post(town.bob.id, town.first.id)
-        parts = services.repositories.profiles.keys.feed_keys(town.bob.id)
+        right = services.repositories.author_feeds.keys.of_post(town.bob.id, town.first.id)
+        parts = services.repositories.author_feeds.keys.feed_keys(town.bob.id)
         wrong = next(part for part in parts if part != right)
         await town.execute("ZREM", right, town.first.id)
         await town.execute("ZADD", wrong, town.first.id, town.first.id)

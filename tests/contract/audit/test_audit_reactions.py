@@ -30,7 +30,7 @@ class Square:
             await reactions.like(account_id=person.id, post_id=square.post.id, now_ms=now_ms)
         await reactions.boost(account_id=town.alice.id, post_id=square.post.id, now_ms=now_ms)
         await town.carol.blocks(town.bob)
-        await world.services.repositories.requests.add(town.bob.id, town.carol.id, now_ms)
+        await world.services.repositories.follow_requests.add(town.bob.id, town.carol.id, now_ms)
         await world.deliver_all()
         for person in (town.alice, town.bob, town.carol):
             await person.home()

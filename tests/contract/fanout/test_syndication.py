@@ -53,7 +53,7 @@ async def test_jobs_done_twice_and_in_any_order_change_nothing(world: World, ser
     await services.outbox.create_group()
     jobs = await services.outbox.fetch("abad1dea", 100, 1)
     for job in random.Random(5).sample(jobs * 2, 2 * len(jobs)):
-        await services.syndication.handle(job.payload)
+        await services.fan_out.handle(job.payload)
     assert await reader.home_ids() == ids_of(posts[::-1])
     assert await reader.profile_ids() == []
     assert await services.reading.post_count(author.id) == len(posts)
@@ -125,7 +125,7 @@ async def test_losing_every_cache_changes_no_answer(world: World, services: Serv
     before = (await reader.home_ids(limit=100), await world.public_ids(limit=100))
     for key in (keys.home_timeline(reader.id), keys.home_timeline(author.id), keys.public_timeline()):
         await services.store.node(key).execute("DEL", key)
-    await services.rebuilding.rebuild_public([author.id, reader.id])
+    await services.rebuilds.rebuild_public([author.id, reader.id])
     assert (await reader.home_ids(limit=100), await world.public_ids(limit=100)) == before
     assert before[0] == ids_of(posts[::-1])
 
@@ -138,15 +138,15 @@ async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, serv
         await author.publishes(f"post {n}")
     await world.deliver_all()
     before = await reader.home_ids()
-    assert await services.rebuilding.rebuild_cached(reader.id) == 1
+    assert await services.rebuilds.rebuild_cached(reader.id) == 1
     assert await reader.home_ids() == before
-    assert await services.rebuilding.rebuild(author.id) == 1
+    assert await services.rebuilds.rebuild(author.id) == 1
 
 
 async def test_what_is_not_a_job_is_refused_at_once(services: Services) -> None:
     for payload in (b"", b"\xff", b"\x80", b"not a job"):
         with pytest.raises(PermanentFailure):
-            await services.syndication.handle(payload)
+            await services.fan_out.handle(payload)
 
 
 async def test_an_authors_own_home_holds_each_post_once(world: World, services: Services) -> None:

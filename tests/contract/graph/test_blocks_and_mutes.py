@@ -67,7 +67,7 @@ async def test_nobody_blocks_mutes_or_hides_the_boosts_of_themselves(world: Worl
     with pytest.raises(CannotBlockOrMuteSelf):
         await alice.mutes(alice)
     with pytest.raises(CannotBlockOrMuteSelf):
-        await services.relations.hide_boosts(account_id=alice.id, other_id=alice.id, now_ms=now_ms)
+        await services.blocks_and_mutes.hide_boosts(account_id=alice.id, other_id=alice.id, now_ms=now_ms)
     with pytest.raises(CannotFollowSelf):
         await alice.follows(alice)
 
@@ -90,7 +90,7 @@ async def test_a_follow_under_way_does_not_survive_a_block(
 
     at, late = services.repositories, Late(services.store)
     following = FollowingService(
-        follows=at.follows, blocks_and_mutes=late, follow_requests=at.requests, accounts=services.accounts,
+        follows=at.follows, blocks_and_mutes=late, follow_requests=at.follow_requests, accounts=services.accounts,
         homes=at.homes, following_cap=10, limits=services.action_limits,
     )  # fmt: skip
     with pytest.raises(AccountNotFound):
@@ -132,7 +132,7 @@ async def test_blocked_accounts_come_in_pages_also_when_they_share_a_time(
     found: list[AccountId] = []
     cursor: FollowCursor | None = None
     for _ in range(5):
-        page = await services.relations.blocked(alice.id, cursor, 2)
+        page = await services.blocks_and_mutes.blocked(alice.id, cursor, 2)
         found += page.account_ids
         cursor = page.next
     assert cursor is None
@@ -144,9 +144,9 @@ async def test_a_suspended_account_is_on_no_page_and_comes_back(world: World, se
     alice, bob = await world.people("alice", "bob")
     await alice.blocks(bob)
     await services.accounts.suspend(account_id=bob.id)
-    assert (await services.relations.blocked(alice.id)).account_ids == ()
+    assert (await services.blocks_and_mutes.blocked(alice.id)).account_ids == ()
     await services.accounts.reinstate(account_id=bob.id)
-    assert (await services.relations.blocked(alice.id)).account_ids == (bob.id,)
+    assert (await services.blocks_and_mutes.blocked(alice.id)).account_ids == (bob.id,)
 
 
 async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, services: Services) -> None:
@@ -198,7 +198,7 @@ async def test_nobody_answers_likes_or_boosts_across_a_block(world: World, servi
     for act in (services.reactions.like, services.reactions.boost, services.reactions.bookmark):
         with pytest.raises(PostNotFound):
             await act(account_id=alice.id, post_id=post.id, now_ms=now_ms)
-    assert not await services.relations.may_interact(alice.id, bob.id)
+    assert not await services.blocks_and_mutes.may_interact(alice.id, bob.id)
 
 
 async def test_a_post_for_followers_is_answered_by_followers_and_for_followers(world: World) -> None:
@@ -222,7 +222,7 @@ async def test_a_deleted_account_leaves_no_relation_behind(world: World, service
     await bob.locks()
     await alice.unblocks(bob)
     await alice.follows(bob)
-    await services.relations.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=1)
+    await services.blocks_and_mutes.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=1)
     await services.filters.add(account_id=alice.id, phrase="tea")
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()

@@ -24,13 +24,13 @@ async def test_a_private_account_is_asked_and_lets_in(world: World, services: Se
     assert not await alice.follows(bob)
     assert (await read_relation(services, alice, bob)).requested
     assert await alice.home_ids() == []
-    assert (await services.requests.page(bob.id)).account_ids == (alice.id,)
+    assert (await services.follow_requests.page(bob.id)).account_ids == (alice.id,)
     now_ms = services.clock.now_ms()
-    assert await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
-    assert not await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert await services.follow_requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
+    assert not await services.follow_requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
     assert await alice.home_ids() == [post.id]
     assert await follow_request_sides(services, alice, bob) == (False, False)
-    assert await services.requests.count(bob.id) == 0
+    assert await services.follow_requests.count(bob.id) == 0
 
 
 async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: World, services: Services) -> None:
@@ -40,7 +40,7 @@ async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: W
     await alice.follows(carol)
     at, now_ms = services.repositories, services.clock.now_ms()
     requests = FollowRequestService(
-        follow_requests=at.requests, blocks_and_mutes=at.relations, follows=at.follows, accounts=services.accounts,
+        follow_requests=at.follow_requests, blocks_and_mutes=at.blocks_and_mutes, follows=at.follows, accounts=services.accounts,
         homes=at.homes, following_cap=1,
     )  # fmt: skip
     with pytest.raises(RequesterFollowingCapReached):
@@ -55,15 +55,15 @@ async def test_nobody_is_let_in_who_did_not_ask(world: World, services: Services
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     with pytest.raises(AccountNotFound):
-        await services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=1)
+        await services.follow_requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=1)
 
 
 async def test_a_refused_request_may_be_made_again(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     await alice.follows(bob)
-    assert await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
-    assert not await services.requests.refuse(account_id=bob.id, requester_id=alice.id)
+    assert await services.follow_requests.refuse(account_id=bob.id, requester_id=alice.id)
+    assert not await services.follow_requests.refuse(account_id=bob.id, requester_id=alice.id)
     assert await follow_request_sides(services, alice, bob) == (False, False)
     await alice.follows(bob)
     assert await follow_request_sides(services, alice, bob) == (True, True)
@@ -84,7 +84,7 @@ async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(world: W
         await alice.follows(bob)
         now_ms = services.clock.now_ms()
         await asyncio.gather(
-            services.requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms),
+            services.follow_requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms),
             alice.unfollows(bob),
             return_exceptions=True,
         )
@@ -97,7 +97,7 @@ async def test_two_acceptances_at_once_let_in(world: World, services: Services) 
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     await alice.follows(bob)
-    accept = services.requests.accept
+    accept = services.follow_requests.accept
     await asyncio.gather(
         *(accept(account_id=bob.id, requester_id=alice.id, now_ms=1) for _ in range(3)),
         return_exceptions=True,
@@ -149,7 +149,7 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     for other in (bob, carol):
         await other.locks()
     following = FollowingService(
-        follows=at.follows, blocks_and_mutes=at.relations, follow_requests=at.requests, accounts=services.accounts,
+        follows=at.follows, blocks_and_mutes=at.blocks_and_mutes, follow_requests=at.follow_requests, accounts=services.accounts,
         homes=at.homes, following_cap=10, open_requests_cap=1, limits=services.action_limits,
     )  # fmt: skip
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
@@ -164,15 +164,15 @@ async def test_a_follower_sent_off_may_come_again(world: World, services: Servic
     post = await bob.publishes("hello")
     await alice.follows(bob)
     assert await alice.home_ids() == [post.id]
-    assert await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
-    assert not await services.relations.remove_follower(account_id=bob.id, follower_id=alice.id)
+    assert await services.blocks_and_mutes.remove_follower(account_id=bob.id, follower_id=alice.id)
+    assert not await services.blocks_and_mutes.remove_follower(account_id=bob.id, follower_id=alice.id)
     assert await alice.home_ids() == []
     assert await alice.follows(bob)
 
 
 async def test_asking_again_changes_no_time_on_either_side(services: Services) -> None:
     """So nobody gets to the top of the page by asking again."""
-    requests, asker, asked = services.repositories.requests, AccountId(1), AccountId(2)
+    requests, asker, asked = services.repositories.follow_requests, AccountId(1), AccountId(2)
     assert await requests.add(asker, asked, 100)
     assert not await requests.add(asker, asked, 200)
     sides = [("ZSCORE", keys.follow_requests(asked), asker), ("ZSCORE", keys.sent_follow_requests(asker), asked)]
@@ -185,7 +185,7 @@ async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, 
     await carol.locks()
     await alice.follows(bob)
     await bob.follows(carol)
-    requests = services.repositories.requests
+    requests = services.repositories.follow_requests
     assert await requests.purge(bob.id, 10)
     assert not await requests.purge(bob.id, 10)
     assert await follow_request_sides(services, alice, bob) == (False, False)
@@ -195,14 +195,14 @@ async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, 
 async def test_a_request_of_which_one_side_is_left_is_still_taken_back(services: Services) -> None:
     alice, bob, at = AccountId(1), AccountId(2), services.repositories
     for side in (keys.follow_requests(bob), keys.sent_follow_requests(alice)):
-        await at.requests.add(alice, bob, 5)
+        await at.follow_requests.add(alice, bob, 5)
         await services.store.gather([("DEL", side)])
-        assert await at.requests.remove(alice, bob)
-        assert not await at.requests.remove(alice, bob)
+        assert await at.follow_requests.remove(alice, bob)
+        assert not await at.follow_requests.remove(alice, bob)
 
 
 async def test_a_round_of_purging_takes_as_many_as_it_may(services: Services) -> None:
-    requests, bob = services.repositories.requests, AccountId(9)
+    requests, bob = services.repositories.follow_requests, AccountId(9)
     for number in range(1, 4):
         await requests.add(AccountId(number), bob, number)
     left = []
@@ -213,5 +213,5 @@ async def test_a_round_of_purging_takes_as_many_as_it_may(services: Services) ->
 
 async def test_among_nobody_nobody_was_asked_or_muted(services: Services) -> None:
     at = services.repositories
-    assert await at.requests.requested_among(AccountId(1), []) == set()
-    assert await at.relations.muted_until(AccountId(1), []) == {}
+    assert await at.follow_requests.requested_among(AccountId(1), []) == set()
+    assert await at.blocks_and_mutes.muted_until(AccountId(1), []) == {}

@@ -20,11 +20,11 @@ async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services)
     alice, bob = await world.people("alice", "bob")
     now_ms = services.clock.now_ms()
     await alice.mutes(bob, now_ms + HOUR_MS)
-    before = await services.relations.relationship(alice.id, bob.id, now_ms + HOUR_MS - 1)
-    after = await services.relations.relationship(alice.id, bob.id, now_ms + HOUR_MS)
+    before = await services.blocks_and_mutes.relationship(alice.id, bob.id, now_ms + HOUR_MS - 1)
+    after = await services.blocks_and_mutes.relationship(alice.id, bob.id, now_ms + HOUR_MS)
     assert (before.muted_until_ms, after.mutes) == (now_ms + HOUR_MS, False)
-    assert (await services.relations.muted(alice.id, now_ms=now_ms)).account_ids == (bob.id,)
-    assert (await services.relations.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
+    assert (await services.blocks_and_mutes.muted(alice.id, now_ms=now_ms)).account_ids == (bob.id,)
+    assert (await services.blocks_and_mutes.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
 
 
 async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: Services) -> None:
@@ -33,7 +33,7 @@ async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: S
     assert await alice.mutes(bob, now_ms + HOUR_MS)
     assert await alice.mutes(bob)
     assert not await alice.mutes(bob)
-    assert await services.relations.muted_until(alice.id, [bob.id]) == {bob.id: NO_EXPIRY_MS}
+    assert await services.blocks_and_mutes.muted_until(alice.id, [bob.id]) == {bob.id: NO_EXPIRY_MS}
     assert (await read_relation(services, alice, bob)).muted_until_ms == NO_EXPIRY_MS
     assert await alice.unmutes(bob)
     assert not await alice.unmutes(bob)
@@ -48,9 +48,9 @@ async def test_mutes_for_good_come_first_and_in_pages(
     for number, other in enumerate(others):
         until_ms = NO_EXPIRY_MS if number < 3 else now_ms + HOUR_MS * number
         await relations.mute(alice.id, other, until_ms, now_ms)
-    first = await services.relations.muted(alice.id, limit=2, now_ms=now_ms)
-    second = await services.relations.muted(alice.id, first.next, 2, now_ms=now_ms)
-    third = await services.relations.muted(alice.id, second.next, 2, now_ms=now_ms)
+    first = await services.blocks_and_mutes.muted(alice.id, limit=2, now_ms=now_ms)
+    second = await services.blocks_and_mutes.muted(alice.id, first.next, 2, now_ms=now_ms)
+    third = await services.blocks_and_mutes.muted(alice.id, second.next, 2, now_ms=now_ms)
     assert set(first.account_ids) | {second.account_ids[0]} == set(others[:3])
     assert (second.account_ids[1], *third.account_ids) == (others[4], others[3])
     assert third.next is None

@@ -11,7 +11,7 @@ from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 
 async def test_following_is_said_once_and_taken_back(world: World, services: Services) -> None:
     alice = await world.person("alice")
-    tagging, now_ms = services.tagging, services.clock.now_ms()
+    tagging, now_ms = services.followed_hashtags, services.clock.now_ms()
     assert await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms)
     assert not await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms + 5)
     assert await tagging.follow(account_id=alice.id, tag="größe", now_ms=now_ms + 1)
@@ -25,10 +25,10 @@ async def test_following_is_said_once_and_taken_back(world: World, services: Ser
 async def test_there_is_a_cap(world: World, services: Services) -> None:
     alice = await world.person("alice")
     for number in range(FOLLOWED_HASHTAGS_CAP):
-        await services.tagging.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
+        await services.followed_hashtags.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
     with pytest.raises(FollowedHashtagsCapReached):
-        await services.tagging.follow(account_id=alice.id, tag="more", now_ms=1)
-    assert not await services.tagging.follow(account_id=alice.id, tag="t1", now_ms=1)
+        await services.followed_hashtags.follow(account_id=alice.id, tag="more", now_ms=1)
+    assert not await services.followed_hashtags.follow(account_id=alice.id, tag="t1", now_ms=1)
 
 
 async def test_their_posts_are_one_timeline(world: World, services: Services) -> None:
@@ -52,7 +52,7 @@ async def test_their_posts_are_one_timeline(world: World, services: Services) ->
 
 async def test_with_the_account_they_go(world: World, services: Services) -> None:
     alice = await world.person("alice")
-    await services.tagging.follow(account_id=alice.id, tag="one", now_ms=1)
+    await services.followed_hashtags.follow(account_id=alice.id, tag="one", now_ms=1)
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
     assert await services.store.gather([("EXISTS", keys.followed_hashtags(alice.id))]) == [0]

@@ -66,7 +66,7 @@ async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(wor
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await tagged(services, "redis", limit=100)) == 23
     await world.deliver_all()
-    held = await services.repositories.tags.read("redis", ABOVE_ALL_IDS, 100, upward=False)
+    held = await services.repositories.hashtag_timelines.read("redis", ABOVE_ALL_IDS, 100, upward=False)
     assert len(held) == 23, "the sweep took the posts of the deleted account out"
 
 
@@ -98,7 +98,7 @@ async def test_lost_tags_come_back_the_same(world: World, services: Services) ->
     before = [await tagged(services, tag) for tag in ("redis", "even")]
     for tag in ("redis", "even"):
         await services.store.node(hashtag_key(tag)).execute("DEL", hashtag_key(tag))
-    assert [await services.rebuilding.rebuild_tags(person.id) for person in people] == [6, 3]
+    assert [await services.rebuilds.rebuild_tags(person.id) for person in people] == [6, 3]
     assert [await tagged(services, tag) for tag in ("redis", "even")] == before
 
 

@@ -63,8 +63,8 @@ async def test_what_strangers_may_read_makes_trends(world: World, services: Serv
             author_id=person.id, text="#among #us", audience=FOLLOWERS, now_ms=services.clock.now_ms()
         )
     await world.deliver_all()
-    assert await services.trending.top() == (Trend("public", 3),)
+    assert await services.trends.top() == (Trend("public", 3),)
     await people[0].publishes("#public #other")
     await people[1].publishes("#other")
     await world.deliver_all()
-    assert await services.trending.top() == (Trend("public", 3),)  # kept for a moment
+    assert await services.trends.top() == (Trend("public", 3),)  # kept for a moment

@@ -134,7 +134,7 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         affected=AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines),
         ranks=GraphRanks(services.store),
         stored_posts=at.posts,
-        indexing=services.indexing,
+        indexing=services.search_indexer,
         rows_per_segment=20,
     )
 

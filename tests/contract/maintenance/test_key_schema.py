@@ -69,7 +69,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     world = World(site)
     await hub.add_member("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
-    await site.repositories.pulled.add(AccountId(1), site.clock.now_ms())
+    await site.repositories.fan_out_on_read_authors.add(AccountId(1), site.clock.now_ms())
     await DamageCounts(site.store).add({"kind": 1})
     await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):
@@ -102,17 +102,17 @@ async def use_lists(site: Services, world: World) -> None:
     carol, dave = await world.people("carol", "dave")
     made = await carol.makes_list(dave, title="Good people")
     await site.lists.edit(owner_id=carol.id, list_id=made.id, exclusive=True)
-    await site.positions.move(carol.id, "home", PostId(1))
+    await site.markers.move(carol.id, "home", PostId(1))
     await dave.publishes("for the list")
     await site.reading.list_timeline(made.id, viewer_id=carol.id)
 
 
 async def use_search(site: Services) -> None:
     """A term with too many posts to stand among the rare ones, a post and a notification that are owed."""
-    await site.repositories.search_debts.add(PostId(1))
-    await site.repositories.notice_debts.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
+    await site.repositories.pending_search_posts.add(PostId(1))
+    await site.repositories.pending_notifications.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
     ids = [PostId(number) for number in range(1, 1000) if partition_of_post(number) == 0]
-    await site.indexing.add_posts(Post(id, AccountId(1), "often") for id in ids[: RARE_TERM_CAP + 1])
+    await site.search_indexer.add_posts(Post(id, AccountId(1), "often") for id in ids[: RARE_TERM_CAP + 1])
 
 
 async def use_notices(site: Services, world: World) -> None:
@@ -120,7 +120,7 @@ async def use_notices(site: Services, world: World) -> None:
     await erin.follows(frank)
     await site.notifications.mark_read(frank.id, PostId(1 << 52))
     await site.notifications.set_preferences(frank.id, {"like": "none"})
-    await site.tagging.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
+    await site.followed_hashtags.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
     post, now_ms = await frank.publishes("#words"), site.clock.now_ms()
     for act in (site.reactions.like, site.reactions.boost, site.reactions.bookmark):
         await act(account_id=erin.id, post_id=post.id, now_ms=now_ms)
@@ -133,7 +133,7 @@ async def use_relations(site: Services, world: World) -> None:
     grace, heidi, ivan = await world.people("grace", "heidi", "ivan")
     await grace.blocks(heidi)
     await grace.mutes(ivan)
-    await site.relations.hide_boosts(account_id=grace.id, other_id=ivan.id, now_ms=site.clock.now_ms())
+    await site.blocks_and_mutes.hide_boosts(account_id=grace.id, other_id=ivan.id, now_ms=site.clock.now_ms())
     await site.filters.add(account_id=grace.id, phrase="tea")
     await ivan.locks()
     await grace.follows(ivan)
@@ -147,7 +147,7 @@ async def use_queue(site: Services, world: World) -> None:
         if job.payload == b"not a job":
             await site.outbox.move_to_dead_letters(job, "it is none")
         else:
-            await site.outbox.finish(job, await site.syndication.handle(job.payload))
+            await site.outbox.finish(job, await site.fan_out.handle(job.payload))
 
 
 async def use_statistics(site: Services, world: World) -> None:

@@ -62,7 +62,7 @@ class PendingNotificationScenario:
     def worker(self) -> PendingNotificationService:
         """Its turn once what is owed now is overdue."""
         clock = FixedClock(self.now_ms + 2 * OVERDUE_MS)
-        return Services(self.services.store, clock, ServiceConfig()).owed_notices
+        return Services(self.services.store, clock, ServiceConfig()).pending_notifications
 
     async def _done(self, services: Services) -> None:
         if self.kind == "like":
@@ -86,7 +86,7 @@ async def test_what_a_dead_process_did_not_tell_a_worker_tells_once(
     scene: PendingNotificationScenario,
 ) -> None:
     await scene.done_by_one_who_dies()
-    assert await scene.services.owed_notices.deliver_overdue() == 0  # the process may be at it yet
+    assert await scene.services.pending_notifications.deliver_overdue() == 0  # the process may be at it yet
     for _ in range(2):
         await scene.worker.deliver_overdue()
         assert await scene.written() == [scene.kind]

@@ -52,7 +52,7 @@ async def test_fields_of_a_newer_release_survive_a_worker_that_does_not_know_the
     newer = msgspec.msgpack.encode(NewerPost(services.ids.next_id(), alice.id, "hello"))
     post = decode_post(newer)
     assert encode_post(post) != newer
-    await services.syndication.handle(encode_job(SyndicatePost(msgspec.Raw(newer))))
+    await services.fan_out.handle(encode_job(SyndicatePost(msgspec.Raw(newer))))
     key = keys.post(post.id)
     assert await services.store.node(key).execute("GET", key) == newer
     assert await alice.profile_ids() == [post.id]
@@ -131,7 +131,7 @@ async def test_the_worker_finishes_what_a_crash_cut_off(world: World, services: 
     if steps < 3:
         await at.homes.invalidate(alice.id)
     if steps < 2:
-        await at.profiles.remove(alice.id, post.id)
+        await at.author_feeds.remove(alice.id, post.id)
         await at.public.remove(post.id)
     if steps < 1:
         key = keys.post(post.id)

@@ -97,5 +97,5 @@ async def test_the_rebuilt_public_timeline_holds_only_what_is_listed(world: Worl
     for audience in (1, 2):
         await author.publishes("not listed", audience=audience)
     await services.reactions.boost(account_id=fan.id, post_id=listed.id, now_ms=services.clock.now_ms())
-    assert await services.rebuilding.rebuild_public([author.id, fan.id]) == 1
+    assert await services.rebuilds.rebuild_public([author.id, fan.id]) == 1
     assert await world.public_ids() == [listed.id]

@@ -51,7 +51,7 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
     if steps > 0:
         await at.posts.delete(boost_id, bob.id, include_reserved=True)
     if steps > 1:
-        await at.profiles.remove(bob.id, boost_id)
+        await at.author_feeds.remove(bob.id, boost_id)
     if steps > 2:
         await at.reactions.remove(ReactionKind.BOOST, post.id, bob.id, only_at=boost_id)
     if steps > 3:
@@ -147,7 +147,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     if ending == "post":
         await alice.deletes(post)
         assert await counts() == [1, 1, 1, 1, 1, 0, 0]  # the newest first
-        assert await services.syndication.handle(encode_job(DeleteBoostsOfPost(post.id)))
+        assert await services.fan_out.handle(encode_job(DeleteBoostsOfPost(post.id)))
         assert await counts() == [1, 1, 1, 0, 0, 0, 0]
         await alice.deletes(post)  # once more
         assert await counts() == [1, 0, 0, 0, 0, 0, 0]
@@ -171,7 +171,7 @@ async def test_a_round_of_a_purge_takes_few_boosts_along(
     await world.deliver_all()
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     job = encode_job(PurgeAccount(alice.id))
-    assert await services.syndication.handle(job) == (job,)
+    assert await services.fan_out.handle(job) == (job,)
     assert [await services.reading.post_count(booster.id) for booster in others] == [1, 1, 1]
     await world.deliver_all()
     assert [await services.reading.post_count(booster.id) for booster in others] == [0, 0, 0]

@@ -165,7 +165,7 @@ async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(service
     reader, everybody = AccountId(1), [AccountId(number) for number in range(2, 10_002)]
     pipeline, rights = services.pipeline, services.reading.home_rights(reader)
     found = HydrationState(pipeline.sources, [ViewerContext(reader, ViewContext.HOME, rights)], 1)
-    await services.repositories.relations.block(reader, everybody[-1], 1)
+    await services.repositories.blocks_and_mutes.block(reader, everybody[-1], 1)
     await found.load_accounts(everybody)
     assert found.rights[0].allowed_ids == set()
     assert found.rights[0].relations == ViewerRelations(reader, 1, blocks=frozenset({everybody[-1]}))

@@ -118,7 +118,7 @@ class Run:
         self.chance.shuffle(jobs)
         for job in jobs:
             for _ in range(self.chance.choice([1, 1, 2])):  # at least once
-                following = await self.services.syndication.handle(job.payload)
+                following = await self.services.fan_out.handle(job.payload)
             await self.services.outbox.finish(job, following)
 
     async def _follow(self, person: Person, other: Person) -> None:

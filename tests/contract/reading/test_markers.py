@@ -14,7 +14,7 @@ ME = AccountId(7)
 
 
 async def test_a_place_moves_forward_and_back_only_when_told(services: Services) -> None:
-    places = services.positions
+    places = services.markers
     assert await places.find(ME, "home") == Marker(PostId(0), True)
     assert await places.move(ME, "home", PostId(50)) == 50
     assert await places.move(ME, "home", PostId(40)) == 50
@@ -30,37 +30,37 @@ async def test_a_place_moves_forward_and_back_only_when_told(services: Services)
 )
 async def test_places_are_kept_for_known_timelines_alone(services: Services, name: str) -> None:
     with pytest.raises(TimelineNotFound):
-        await services.positions.move(ME, name, PostId(1))
+        await services.markers.move(ME, name, PostId(1))
 
 
 async def test_the_number_of_places_is_bounded(services: Services) -> None:
     for number in range(1, MARKERS_CAP + 1):
-        await services.positions.move(ME, f"list:{number}", PostId(5 + number))
-    assert await services.positions.move(ME, "home", PostId(5)) == 5
-    assert await services.positions.move(ME, f"list:{number + 1}", PostId(900)) == 900
-    kept = [(await services.positions.find(ME, f"list:{each}")).last_read_id for each in range(1, 5)]
+        await services.markers.move(ME, f"list:{number}", PostId(5 + number))
+    assert await services.markers.move(ME, "home", PostId(5)) == 5
+    assert await services.markers.move(ME, f"list:{number + 1}", PostId(900)) == 900
+    kept = [(await services.markers.find(ME, f"list:{each}")).last_read_id for each in range(1, 5)]
     assert kept == [0, 0, 8, 9], "the lists read longest ago made room"
-    assert (await services.positions.find(ME, "home")).last_read_id == 5
+    assert (await services.markers.find(ME, "home")).last_read_id == 5
 
 
 async def test_scrolling_is_a_preference_beside_others(services: Services) -> None:
     await services.notifications.set_preferences(ME, {"like": "none"})
-    await services.positions.set_scroll_preference(ME, scrolls=False)
-    assert not (await services.positions.find(ME, "home")).scrolls
-    await services.positions.set_scroll_preference(ME, scrolls=True)
-    assert (await services.positions.find(ME, "home")).scrolls
+    await services.markers.set_scroll_preference(ME, scrolls=False)
+    assert not (await services.markers.find(ME, "home")).scrolls
+    await services.markers.set_scroll_preference(ME, scrolls=True)
+    assert (await services.markers.find(ME, "home")).scrolls
 
 
 async def test_a_deleted_account_leaves_no_place(world: World, services: Services, deployment: Deployment) -> None:
     alice = await world.person("alice")
-    await services.positions.move(alice.id, "home", PostId(5))
+    await services.markers.move(alice.id, "home", PostId(5))
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
     assert keys.markers(alice.id) not in deployment.all_keys()
 
 
 async def suggested(services: Services, viewer: Person, limit: int = 10) -> list[AccountId]:
-    return [each.account_id for each in await services.suggesting.suggestions(viewer.id, limit)]
+    return [each.account_id for each in await services.follow_suggestions.suggestions(viewer.id, limit)]
 
 
 async def test_friends_of_most_friends_come_first(world: World, services: Services) -> None:
@@ -71,7 +71,7 @@ async def test_friends_of_most_friends_come_first(world: World, services: Servic
         await friend.follows(me)
     await ann.follows(one)
     await ann.follows(ben)
-    found = await services.suggesting.suggestions(me.id, 10)
+    found = await services.follow_suggestions.suggestions(me.id, 10)
     assert [each.account_id for each in found] == [two.id, one.id]
     assert set(found[0].known_follower_ids) == {ann.id, ben.id}
     assert lone.id not in await suggested(services, me)
@@ -84,10 +84,10 @@ async def test_nobody_is_suggested_whom_one_keeps_away_or_has_asked(world: World
     for other in others:
         await ann.follows(other)
     now_ms = services.clock.now_ms()
-    await services.relations.block(account_id=me.id, other_id=blocked.id, now_ms=now_ms)
-    await services.relations.block(account_id=blocker.id, other_id=me.id, now_ms=now_ms)
-    await services.relations.mute(account_id=me.id, other_id=muted.id, now_ms=now_ms, until_ms=None)
-    await services.repositories.requests.add(me.id, asked.id, now_ms)
+    await services.blocks_and_mutes.block(account_id=me.id, other_id=blocked.id, now_ms=now_ms)
+    await services.blocks_and_mutes.block(account_id=blocker.id, other_id=me.id, now_ms=now_ms)
+    await services.blocks_and_mutes.mute(account_id=me.id, other_id=muted.id, now_ms=now_ms, until_ms=None)
+    await services.repositories.follow_requests.add(me.id, asked.id, now_ms)
     await services.accounts.suspend(account_id=gone.id)
     assert await suggested(services, me) == [fine.id]
 

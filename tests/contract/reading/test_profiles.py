@@ -11,7 +11,7 @@ from timelines.profiles.service import ProfilePage
 
 
 async def visited(services: Services, viewer: Person | None, account: Person) -> ProfilePage:
-    return await services.visiting.load_page(account.handle, PageRequest(), viewer_id=viewer.id if viewer else None)
+    return await services.profiles.load_page(account.handle, PageRequest(), viewer_id=viewer.id if viewer else None)
 
 
 async def shown_to(services: Services, viewer: Person | None, account: Person) -> list[int]:

@@ -56,7 +56,7 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     gone = await alice.publishes("word gone")
     ids = services.ids
     for audience in (UNLISTED, FOLLOWERS):
-        await services.indexing.add_posts([Post(ids.next_id(), alice.id, "word", audience=audience)])
+        await services.search_indexer.add_posts([Post(ids.next_id(), alice.id, "word", audience=audience)])
     await world.deliver_all()
     await alice.deletes(gone)
     await services.accounts.suspend(account_id=bob.id)
@@ -67,7 +67,9 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     await world.deliver_all()
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await search_post_ids(services, "word", limit=100)) == 18
-    assert len(await search_index(services.repositories.index, parse_query("word"))) == 18, "the sweep took carol's out"
+    assert len(await search_index(services.repositories.search_index, parse_query("word"))) == 18, (
+        "the sweep took carol's out"
+    )
 
 
 async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(world: World, services: Services) -> None:
@@ -94,7 +96,7 @@ async def test_a_post_deleted_before_the_worker_came_is_not_indexed(world: World
     post = await alice.publishes("never mind")
     await alice.deletes(post)
     await world.deliver_all()
-    assert await search_index(services.repositories.index, parse_query("mind")) == []
+    assert await search_index(services.repositories.search_index, parse_query("mind")) == []
 
 
 async def test_a_rare_combination_comes_in_rounds_that_each_end(world: World, services: Services) -> None:
@@ -131,13 +133,13 @@ async def test_a_word_is_found_with_and_without_its_accents(world: World, servic
     )
     assert await search_post_ids(services, "мои") == await search_post_ids(services, "か") == []
     await alice.deletes(first)
-    assert await search_index(services.repositories.index, parse_query("cafe")) == [second.id]
+    assert await search_index(services.repositories.search_index, parse_query("cafe")) == [second.id]
 
 
 async def test_imported_posts_and_their_authors_are_found(services: Services, tmp_path: Path) -> None:
     await import_old_post(services, tmp_path, author="ann", text="old #News")
     assert len(await search_post_ids(services, "old since:2015-06-01 until:2015-06-01")) == 1
-    assert [each.handle for each in await services.completing.complete_accounts("an", viewer_id=None, limit=5)] == [
+    assert [each.handle for each in await services.autocomplete.complete_accounts("an", viewer_id=None, limit=5)] == [
         "ann"
     ]
-    assert await services.completing.complete_hashtags("ne", limit=5) == ["news"]
+    assert await services.autocomplete.complete_hashtags("ne", limit=5) == ["news"]

@@ -8,7 +8,7 @@ from timelines.posts.post import FOLLOWERS, UNLISTED
 
 async def names(services: Services, prefix: str, viewer: Person | None = None) -> list[str]:
     viewer_id = viewer.id if viewer else None
-    shown = await services.completing.complete_accounts(prefix, viewer_id=viewer_id, limit=8)
+    shown = await services.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=8)
     return [author.handle for author in shown]
 
 
@@ -51,7 +51,7 @@ async def test_suspended_and_deleted_accounts_are_not_completed(world: World, se
     assert await names(services, "al") == []
     await services.accounts.reinstate(account_id=alice.id)
     assert await names(services, "al") == ["alice"]
-    assert await services.repositories.names.find_accounts(["@al"], 9) == [alice.id]
+    assert await services.repositories.search_names.find_accounts(["@al"], 9) == [alice.id]
 
 
 async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, services: Services) -> None:
@@ -59,11 +59,11 @@ async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, s
     for text in ("#red", "#Redis", "#redis too", "#日本"):
         last = await alice.publishes(text)
     await world.deliver_all()
-    assert await services.completing.complete_hashtags("re", limit=5) == ["redis", "red"]
-    assert await services.completing.complete_hashtags("red", limit=5) == ["red", "redis"]
-    assert await services.completing.complete_hashtags("日", limit=5) == ["日本"]
+    assert await services.autocomplete.complete_hashtags("re", limit=5) == ["redis", "red"]
+    assert await services.autocomplete.complete_hashtags("red", limit=5) == ["red", "redis"]
+    assert await services.autocomplete.complete_hashtags("日", limit=5) == ["日本"]
     await alice.deletes(last)
-    assert await services.completing.complete_hashtags("日", limit=5) == []
+    assert await services.autocomplete.complete_hashtags("日", limit=5) == []
 
 
 async def test_hashtags_are_completed_with_and_without_their_accents(world: World, services: Services) -> None:
@@ -71,11 +71,11 @@ async def test_hashtags_are_completed_with_and_without_their_accents(world: Worl
     for text in ("#café", "#cafe", "#cafeteria", "#cafeteria too", "#ã", "#\u0640"):
         await alice.publishes(text)
     await world.deliver_all()
-    assert await services.completing.complete_hashtags("caf", limit=5) == ["cafeteria", "cafe", "café"]
-    assert await services.completing.complete_hashtags("café", limit=5) == ["café", "cafe", "cafeteria"]
-    assert await services.completing.complete_hashtags("cafe", limit=5) == ["cafe", "café", "cafeteria"]
-    assert await services.completing.complete_hashtags("a", limit=5) == ["ã"]
-    assert await services.completing.complete_hashtags("\u0640", limit=5) == [], "nothing but marks"
+    assert await services.autocomplete.complete_hashtags("caf", limit=5) == ["cafeteria", "cafe", "café"]
+    assert await services.autocomplete.complete_hashtags("café", limit=5) == ["café", "cafe", "cafeteria"]
+    assert await services.autocomplete.complete_hashtags("cafe", limit=5) == ["cafe", "café", "cafeteria"]
+    assert await services.autocomplete.complete_hashtags("a", limit=5) == ["ã"]
+    assert await services.autocomplete.complete_hashtags("\u0640", limit=5) == [], "nothing but marks"
 
 
 async def test_hashtags_that_strangers_cannot_read_are_not_completed(world: World, services: Services) -> None:
@@ -89,7 +89,7 @@ async def test_hashtags_that_strangers_cannot_read_are_not_completed(world: Worl
     await bob.publishes("#secretwish", audience=FOLLOWERS)
     await carol.publishes("#secretspam")
     await world.deliver_all()
-    assert await services.completing.complete_hashtags("se", limit=5) == [
+    assert await services.autocomplete.complete_hashtags("se", limit=5) == [
         "seenoften",
         "secretplan",
         "seen",
@@ -97,5 +97,5 @@ async def test_hashtags_that_strangers_cannot_read_are_not_completed(world: Worl
     ]
     await alice.locks()
     await services.accounts.suspend(account_id=carol.id)
-    assert await services.completing.complete_hashtags("secret", limit=5) == []
-    assert await services.completing.complete_hashtags("se", limit=5) == ["seenoften", "seen"]
+    assert await services.autocomplete.complete_hashtags("secret", limit=5) == []
+    assert await services.autocomplete.complete_hashtags("se", limit=5) == ["seenoften", "seen"]

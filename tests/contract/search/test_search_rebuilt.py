@@ -34,17 +34,17 @@ async def test_a_lost_index_comes_back_the_same(world: World, services: Services
     await world.deliver_all()
     queries = ("word1", "both 日本", "#t1", "from:bob word0")
     before = [await search_post_ids(services, query) for query in queries]
-    told = await services.completing.complete_accounts("al", viewer_id=None, limit=5)
+    told = await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5)
     places = [key for post in posts for key in keys_of(post)]
     places += [keys.search_name_prefixes(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_prefixes_of_account(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_hashtags(n) for n in range(SEARCH_PARTITIONS)]
     await services.store.gather([("DEL", key) for key in dict.fromkeys(places)])
     assert await search_post_ids(services, "both") == []
-    assert [await services.rebuilding.rebuild_search(person.id) for person in people] == [4, 4]
+    assert [await services.rebuilds.rebuild_search(person.id) for person in people] == [4, 4]
     assert [await search_post_ids(services, query) for query in queries] == before
-    assert await services.completing.complete_accounts("al", viewer_id=None, limit=5) == told
-    assert await services.completing.complete_hashtags("t", limit=5) == ["t0", "t1"]
+    assert await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5) == told
+    assert await services.autocomplete.complete_hashtags("t", limit=5) == ["t0", "t1"]
 
 
 async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
@@ -57,22 +57,22 @@ async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
     await world.deliver_all()
     await as_an_earlier_release_left_it(services, alice, posts)
     assert await search_post_ids(services, "cafe") == await search_post_ids(services, "#ile") == []
-    assert await services.completing.complete_accounts("jos", viewer_id=None, limit=5), "by its old beginning"
-    assert await services.completing.complete_accounts("jose", viewer_id=None, limit=5) == []
+    assert await services.autocomplete.complete_accounts("jos", viewer_id=None, limit=5), "by its old beginning"
+    assert await services.autocomplete.complete_accounts("jose", viewer_id=None, limit=5) == []
     for _ in range(2):
-        assert await services.rebuilding.rebuild_search(alice.id) == 2
+        assert await services.rebuilds.rebuild_search(alice.id) == 2
         for query in ("cafe", "café", "#ile", "#Île"):
             assert await search_post_ids(services, query) == ids_of(posts[::-1]), query
         for name in ("jose", "josé"):
-            (author,) = await services.completing.complete_accounts(name, viewer_id=None, limit=5)
+            (author,) = await services.autocomplete.complete_accounts(name, viewer_id=None, limit=5)
             assert author.id == alice.id
         for tag in ("i", "il", "île"):
-            assert await services.completing.complete_hashtags(tag, limit=5) == ["île"]
+            assert await services.autocomplete.complete_hashtags(tag, limit=5) == ["île"]
     for post in posts:
         await alice.deletes(post)
     assert (
         await search_post_ids(services, "café")
-        == await search_index(services.repositories.index, parse_query("café"))
+        == await search_index(services.repositories.search_index, parse_query("café"))
         == []
     )
 
@@ -87,7 +87,7 @@ async def as_an_earlier_release_left_it(services: Services, author: Person, post
             term_keys(partition_of_post(post.id), terms), [TERM_CAP, RARE_TERM_CAP, *added]
         )
         await services.store.component("search").gather([add])
-    await services.repositories.names.set_names({author.id: ["@alice", "josé"]})
+    await services.repositories.search_names.set_names({author.id: ["@alice", "josé"]})
     number = crc32("île".encode()) % SEARCH_PARTITIONS
     await services.store.gather(
         [("DEL", keys.search_hashtags(number)), ("ZADD", keys.search_hashtags(number), 0, "île")]
@@ -115,15 +115,15 @@ async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_e
             with pytest.raises(StoreUnavailable):
                 await search_post_ids(services, "worth")
             with pytest.raises(StoreUnavailable):
-                await services.indexing.add_pending()
+                await services.search_indexer.add_pending()
             apart.start()
-            assert await services.indexing.add_pending() == 1
-            assert await services.indexing.add_pending() == 0
+            assert await services.search_indexer.add_pending() == 1
+            assert await services.search_indexer.add_pending() == 0
             assert await search_post_ids(services, "worth") == [post.id]
             await bob.deletes(post)
-            await services.repositories.search_debts.add(post.id)
-            assert await services.indexing.add_pending() == 0
-            assert await search_index(services.repositories.index, parse_query("worth")) == []
+            await services.repositories.pending_search_posts.add(post.id)
+            assert await services.search_indexer.add_pending() == 0
+            assert await search_index(services.repositories.search_index, parse_query("worth")) == []
     finally:
         apart.stop()
 

@@ -52,16 +52,20 @@ async def locked_out(scene: VisibilityScenario) -> None:
 
 async def let_in(scene: VisibilityScenario) -> None:
     await scene.alice.follows(scene.bob)
-    await scene.services.requests.accept(account_id=scene.bob.id, requester_id=scene.alice.id, now_ms=scene.now_ms)
+    await scene.services.follow_requests.accept(
+        account_id=scene.bob.id, requester_id=scene.alice.id, now_ms=scene.now_ms
+    )
     await scene.bob.locks(private=False)
 
 
 async def quiet(scene: VisibilityScenario) -> None:
-    await scene.services.relations.hide_boosts(account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms)
+    await scene.services.blocks_and_mutes.hide_boosts(
+        account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms
+    )
 
 
 async def unquiet(scene: VisibilityScenario) -> None:
-    await scene.services.relations.show_boosts(account_id=scene.alice.id, other_id=scene.carol.id)
+    await scene.services.blocks_and_mutes.show_boosts(account_id=scene.alice.id, other_id=scene.carol.id)
 
 
 async def hide_word(scene: VisibilityScenario) -> None:

@@ -96,7 +96,7 @@ async def test_boosts_of_a_quieted_account_are_not_sent(daphne, world, acts, ser
     await alice.follows(carol)
     post = await dave.publishes("unknown to alice")
     now_ms = services.clock.now_ms()
-    await services.relations.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
+    await services.blocks_and_mutes.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe("home")
         await acts.boosts(carol, post)

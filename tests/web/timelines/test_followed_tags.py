@@ -32,7 +32,7 @@ async def test_what_is_talked_about_is_told(
 ) -> None:
     assert "data-trends" not in (await visitor.get("/")).text
     assert (await visitor.get_json("/tags/trending/")).json() == {"tags": []}
-    services.trending._cache = (0, ())
+    services.trends._cache = (0, ())
     await alice.publish("about #This")
     await bob.publish("about #this, too")
     await world.deliver_all()
@@ -46,7 +46,7 @@ async def test_what_is_talked_about_is_told(
 async def test_their_posts_arrive_once_on_the_socket(daphne: DaphneProcess, world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     for tag in ("one", "two"):
-        await services.tagging.follow(account_id=alice.id, tag=tag, now_ms=1)
+        await services.followed_hashtags.follow(account_id=alice.id, tag=tag, now_ms=1)
     async with open_socket(daphne, await sign_in_cookie(alice)) as own, open_socket(daphne) as visitor:
         await own.subscribe("tags")
         await visitor.send({"type": "subscribe", "timeline": "tags"})

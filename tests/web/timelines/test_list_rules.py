@@ -98,7 +98,7 @@ async def test_a_refused_list_of_lists_keeps_what_was_chosen(alice, lists):
 
 
 async def test_one_list_too_many_keeps_its_title(alice, site, monkeypatch):
-    monkeypatch.setattr(site.lists, "_lists_cap", 0)
+    monkeypatch.setattr(site.lists, "lists_cap", 0)
     answer = await alice.post("/lists/", title="My own title")
     assert answer.status_code == 409
     assert 'value="My own title"' in answer.text
