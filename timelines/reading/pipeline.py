@@ -77,9 +77,10 @@ class ReadPipeline:
         author_ids = () if author_id is None else (author_id,)
         for start in range(0, len(viewers), VIEWERS_PER_BATCH):
             state = await self.hydrate([post_id], viewers[start : start + VIEWERS_PER_BATCH], author_ids)
+            post = state.loaded.posts.get(post_id)
             for rights in state.rights:
-                visible = present(state.loaded, rights, filter_posts(state.loaded, rights, [post_id]))
-                entries.append(visible[0] if visible else None)
+                visible = None if post is None else filter_post(rights, post)
+                entries.append(None if visible is None else present_post(state.loaded, rights, visible))
         return entries
 
     async def can_see(self, viewer_id: AccountId, post_id: PostId) -> bool:
@@ -134,7 +135,7 @@ def filter_posts(loaded: LoadedPosts, rights: ViewerRights, post_ids: Iterable[P
     """Return the posts that exist and that the viewer may see, in the order of `post_ids`."""
     posts = [post for post_id in post_ids if (post := loaded.posts.get(post_id)) is not None]
     if not rights.is_plain or any(post.boost_of for post in posts):
-        return [visible for post in posts if (visible := _visible_post(rights, post)) is not None]
+        return [visible for post in posts if (visible := filter_post(rights, post)) is not None]
     # Most pages: the author alone decides, which saves 1 us for each post.
     if not rights.sees_every_allowed_post:
         author_of = rights.visible_author
@@ -147,7 +148,8 @@ def filter_posts(loaded: LoadedPosts, rights: ViewerRights, post_ids: Iterable[P
     ]
 
 
-def _visible_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
+def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
+    """Return the post if the viewer may see it."""
     author, original = rights.visible_author(post), None
     if author is None:
         return None
@@ -167,18 +169,18 @@ def _visible_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
     """Return the posts with their counts and the viewer's own actions, as pages and JSON show them."""
     if not rights.is_plain:
-        return [_present_post(loaded, rights, visible) for visible in visible_posts]
+        return [present_post(loaded, rights, visible) for visible in visible_posts]
     counts, viewer_id = loaded.counts, rights.viewer_id
     others = None if viewer_id is None else NO_ACTIONS
     return [
         HydratedPost(each.post, each.author, counts[each.post.id], OWN_POST if each.author.id == viewer_id else others)
         if each.original is None
-        else _present_post(loaded, rights, each)
+        else present_post(loaded, rights, each)
         for each in visible_posts
     ]
 
 
-def _present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost) -> HydratedPost:
+def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost) -> HydratedPost:
     post, author, phrase = visible.post, visible.author, visible.filter_phrase
     if visible.original is None:
         return HydratedPost(post, author, loaded.counts[post.id], _viewer_state(rights, post), None, phrase)
