@@ -1,7 +1,7 @@
-"""How many passwords somebody may try, from one address at many accounts and the other way round.
+"""Limits on password guesses, from one address at many accounts and from many addresses at one account.
 
-ATTACK_GUESSES (300 in five minutes, 10000 in an hour in the long form) are sent evenly over the site's clock,
-which is turned by hand: what is counted is what the site looked at, not how fast this machine is.
+ATTACK_GUESSES (300 in five minutes, 10000 in an hour in the long form) are spread evenly over a clock that the
+test advances: the result does not depend on the speed of this machine.
 """
 
 import os
@@ -21,14 +21,14 @@ from tests.web.conftest import OpenBrowser
 GUESSES = int(os.environ.get("ATTACK_GUESSES", "300"))
 MINUTES = 60 if GUESSES >= 10_000 else 5
 LOG_INS = 10
-"""A minute, as RATE_LIMIT_LOGIN is unless set."""
+"""Per minute: the default of RATE_LIMIT_LOGIN."""
 MOST = (MINUTES + 2) * LOG_INS
-"""Of one address, or at one account: the minutes, and what the first and the last give more."""
+"""For one address or one account: all full minutes, and the first and the last in part."""
 
 
 @pytest_asyncio.fixture
 async def timed_site(redis_url: str) -> AsyncIterator[Services]:
-    """Its clock goes on when a test says so."""
+    """Services with a clock that only the test advances."""
     store = await open_store(redis_url)
     limits = {"login": LOG_INS, "address": None}
     services = Services(store, FixedClock(1_900_000_000_000), ServiceConfig(rate_limits=limits))
@@ -42,7 +42,7 @@ async def timed_site(redis_url: str) -> AsyncIterator[Services]:
     [(1, 1), (1, 50), (1_000, 1), (1_000, 3)],
     ids=["from one at one", "from one at fifty", "from a thousand at one", "from a thousand at three"],
 )
-async def test_of_all_guesses_ten_a_minute_are_looked_at(
+async def test_the_site_checks_at_most_ten_guesses_a_minute(
     timed_site: Services, open_browser: OpenBrowser, sources: int, victims: int
 ) -> None:
     names = (f"victim{number}" for number in range(victims))
@@ -62,6 +62,6 @@ async def test_of_all_guesses_ten_a_minute_are_looked_at(
         assert answer.status_code == 401 or int(answer.headers["retry-after"]) >= 1
         tried += answer.status_code == 401
     print(f"{GUESSES} guesses in {MINUTES} min, {sources} addresses, {victims} accounts: {tried} looked at")
-    bounds = 1 if sources == 1 else victims  # whoever has many addresses is bounded at each account
+    bounds = 1 if sources == 1 else victims  # with many addresses, the limit per account applies
     assert MOST * bounds < GUESSES
     assert MINUTES * LOG_INS * 0.8 * bounds <= tried <= MOST * bounds

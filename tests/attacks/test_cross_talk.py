@@ -1,7 +1,8 @@
-"""What is told to somebody else never arrives: on the sockets of those who subscribe to whatever there is.
+"""Private events never reach the sockets of other people, whatever timelines they subscribe to.
 
-Mallory, Dave (blocked) and somebody without a session subscribe to every name there could be, Alice's private
-ones among them. Meanwhile everything private of hers happens. Eve follows her and may hear some of it.
+Mallory, Dave (blocked) and a visitor without a session subscribe to every name that could exist, Alice's private
+timelines among them. Meanwhile Alice creates one private thing of every kind. Eve follows her and may receive
+some of it.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ REFUSALS = {"bad_message", "forbidden", "signed_out"}
 
 
 def names(alice: Person, list_id: int) -> list[str]:
-    """Names that a client might hope for: real ones of others, keys, channels, patterns, other spellings."""
+    """Timeline names that a client might try: other people's names, keys, channels, patterns, other spellings."""
     ids = (alice.id, list_id, 0, -1)
     kinds = ("home", "list", "notifications", "tags", "profile", "bookmarks", "live")
     made = [f"{kind}:{id}" for kind, id in itertools.product(kinds, ids)]
@@ -33,7 +34,7 @@ def names(alice: Person, list_id: int) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def curious(daphne: DaphneProcess, cookie: str | None, wanted: list[str]) -> AsyncIterator[SocketClient]:
-    """A socket that asked for all of them and for what anybody may have; each request had its answer."""
+    """A socket subscribed to all `names` and to public timelines; each request was answered."""
     async with open_socket(daphne, cookie) as reader:
         for name in wanted:
             await reader.send({"type": "subscribe", "timeline": name, "after": "0"})
@@ -45,7 +46,7 @@ async def curious(daphne: DaphneProcess, cookie: str | None, wanted: list[str]) 
 
 
 async def private_life(world: World, alice: Person, bob: Person, list_id: int) -> list[str]:
-    """Everything of Alice's that is not for everybody; the ids of the posts that are for followers."""
+    """Do everything private that Alice can do; return the ids of her posts for followers."""
     acts = PersonReactions(world.services)
     first = await alice.publishes(f"{SECRETS[0]} #tea", audience=FOLLOWERS)
     answer = await alice.publishes(SECRETS[1], in_reply_to=first)
@@ -59,24 +60,24 @@ async def private_life(world: World, alice: Person, bob: Person, list_id: int) -
     return [str(post.id) for post in (first, answer, gone)]
 
 
-async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: DaphneProcess, world: World) -> None:
+async def test_no_private_event_reaches_a_subscriber_without_the_right(daphne: DaphneProcess, world: World) -> None:
     alice, bob, mallory, dave = await world.people("alice", "bob", "mallory", "dave")
     await bob.follows(alice)
     await alice.follows(bob)
     await alice.blocks(dave)
     made = await alice.makes_list()
-    wanted = names(alice, made.id)
+    timeline_names = names(alice, made.id)
     async with (
         open_socket(daphne, await sign_in_cookie(bob)) as friend,
-        curious(daphne, await sign_in_cookie(mallory), wanted) as one,
-        curious(daphne, await sign_in_cookie(dave), wanted) as two,
-        curious(daphne, None, wanted) as three,
+        curious(daphne, await sign_in_cookie(mallory), timeline_names) as one,
+        curious(daphne, await sign_in_cookie(dave), timeline_names) as two,
+        curious(daphne, None, timeline_names) as three,
     ):
         await friend.subscribe("home")
         ids = await private_life(world, alice, bob, made.id)
         await alice.publishes(f"{PLAIN} #tea")
         await world.deliver_all()
-        await friend.receive_entry(int(ids[0]), "home")  # it was sent, to whom it is for
+        await friend.receive_entry(int(ids[0]), "home")  # the follower receives it
         for reader in (one, three):
             while not (reader.entry_ids("public") and reader.entry_ids("tag:tea")):
                 await reader.receive()
@@ -88,20 +89,20 @@ async def test_nothing_private_arrives_at_whoever_asks_for_it(daphne: DaphneProc
         assert PLAIN not in json.dumps(two.got)
 
 
-async def test_whoever_watches_hears_no_counts_of_what_is_hidden(
+async def test_a_watcher_gets_no_counts_of_a_hidden_post(
     daphne: DaphneProcess, world: World, acts: PersonReactions
 ) -> None:
     alice, bob, mallory = await world.people("alice", "bob", "mallory")
     await bob.follows(alice)
     hidden = await alice.publishes("canary-followers", audience=FOLLOWERS)
-    shown = await alice.publishes("for all")
+    public_post = await alice.publishes("for all")
     async with open_socket(daphne, await sign_in_cookie(mallory)) as spy, open_socket(daphne) as nobody:
         for reader in (spy, nobody):
-            await reader.send({"type": "watch", "ids": [str(hidden.id), str(shown.id)]})
+            await reader.send({"type": "watch", "ids": [str(hidden.id), str(public_post.id)]})
             await reader.subscribe("public")
-        for post in (hidden, shown):
+        for post in (hidden, public_post):
             await acts.likes(bob, post)
         for reader in (spy, nobody):
-            await reader.receive_until(lambda m: m["type"] == "counts" and m["id"] == str(shown.id))
+            await reader.receive_until(lambda m: m["type"] == "counts" and m["id"] == str(public_post.id))
             await reader.collect_for(0.5)
             assert str(hidden.id) not in json.dumps(reader.got)

@@ -1,8 +1,7 @@
-"""Who exists, and in which state, is not to be learnt: neither from answers nor from their time.
+"""Neither answers nor their timing reveal which accounts exist or in which state they are.
 
-ATTACK_ROUNDS (20 pairs, 1000 in the long form) says how many log-ins are timed, with the site's real hasher;
-the long form wants a quiet machine and `-o faulthandler_timeout=900`.
-That a handle is taken is public: its page says so.
+ATTACK_ROUNDS (20 pairs, 1000 in the long form) sets how many log-ins are timed, with the site's real hasher; the
+long form needs a quiet machine and `-o faulthandler_timeout=900`. A taken handle is public: its page shows it.
 """
 
 import math
@@ -21,28 +20,28 @@ from tests.support.routes import routes
 
 ROUNDS = int(os.environ.get("ATTACK_ROUNDS", "20"))
 MEDIAN_MS = 2.0
-"""By how much the medians may differ (the long form); one pair differs by more under load."""
+"""Largest difference of the medians (long form); single pairs differ by more under load."""
 TURNING_AWAY = re.compile(r"/(un(follow|block|mute)|block|mute|(hide|show)-boosts|remove-follower|accept|refuse)/$")
-"""What anybody may do to a suspended account, so that nobody is tied to one: those who sign in learn from it
-that the account is suspended, as they learn from the sign-up page that its handle is taken."""
+"""Actions that stay possible towards a suspended account, so that a follower can leave it. Signed-in people
+therefore see that it is suspended, as the sign-up page shows that its handle is taken."""
 OF_HANDLES = [route for route in routes() if "<handle:handle>" in route.pattern]
 GONE = ("was_suspended", "was_deleted")
 
 
 @pytest.fixture
 async def gone(site: Services, open_browser) -> None:
-    """Two accounts that are hidden, and wrote something."""
+    """A suspended and a deleted account, each with a post."""
     for handle in GONE:
         browser = await open_browser(handle)
         await browser.publish("from before")
-    found = [await site.accounts.get_by_handle(handle) for handle in GONE]
-    await site.accounts.suspend(account_id=AccountId(found[0].id))
-    await site.accounts.delete(account_id=AccountId(found[1].id), now_ms=site.clock.now_ms())
+    accounts = [await site.accounts.get_by_handle(handle) for handle in GONE]
+    await site.accounts.suspend(account_id=AccountId(accounts[0].id))
+    await site.accounts.delete(account_id=AccountId(accounts[1].id), now_ms=site.clock.now_ms())
 
 
 @pytest.mark.parametrize("who", ["signed in", "anonymous"])
 @pytest.mark.parametrize("headers", [{}, JSON_HEADERS], ids=["page", "json"])
-async def test_suspended_deleted_and_never_there_are_answered_alike(gone, alice, visitor, who, headers) -> None:
+async def test_suspended_deleted_and_unknown_accounts_get_the_same_answer(gone, alice, visitor, who, headers) -> None:
     browser = alice if who == "signed in" else visitor
     await browser.fetch_csrf_token()
     for route in OF_HANDLES:
@@ -65,24 +64,24 @@ async def answer_of(
     path = path.replace("alice", handle).replace("/7/", "/3475551503377237/")
     sent = {**headers, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.request(method, path, headers=sent, json={} if method == "POST" else None)
-    text = re.sub(r'value="\w{64}"', "", answer.text.replace(handle, ""))  # tokens, masked anew each time
+    text = re.sub(r'value="\w{64}"', "", answer.text.replace(handle, ""))  # tokens, masked differently each time
     return answer.status_code, answer.headers.get("location", ""), text
 
 
-async def test_naming_somebody_in_a_field_says_no_more(gone, alice) -> None:
-    """In lists, mentions, searches: absent, suspended and deleted people are the same nobody."""
+async def test_a_handle_in_a_field_gets_the_same_answer_for_every_hidden_account(gone, alice) -> None:
+    """Lists, mentions and searches answer alike for unknown, suspended and deleted accounts."""
     made = (await alice.post_json("/lists/", title="t")).json()["id"]
     answers = []
     for handle in (*GONE, "never_there"):
         path = f"/lists/{made}/members/"
         added = await alice.post_json(path, handle=handle)
-        found = (await alice.get_json(f"/search/?q=@{handle}")).json()["accounts"]
+        accounts = (await alice.get_json(f"/search/?q=@{handle}")).json()["accounts"]
         completed = (await alice.get_json(f"/search/complete/?q=@{handle[:8]}")).json()["accounts"]
-        answers.append((added.status_code, added.text.replace(handle, ""), found, completed))
+        answers.append((added.status_code, added.text.replace(handle, ""), accounts, completed))
     assert answers[0] == answers[1] == answers[2]
 
 
-async def test_a_log_in_takes_as_long_whoever_is_named(site: Services, open_browser, settings) -> None:
+async def test_a_log_in_takes_the_same_time_for_every_handle(site: Services, open_browser, settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     await open_browser("alice")
     guesser = await open_browser()
@@ -106,13 +105,13 @@ async def test_a_log_in_takes_as_long_whoever_is_named(site: Services, open_brow
     if ROUNDS >= 1000:
         assert p > 0.01
         assert abs(took) <= MEDIAN_MS
-    if ROUNDS >= 100:  # a busy machine does not lengthen what a processor does
+    if ROUNDS >= 100:  # a busy machine does not increase the processor time
         assert abs(work) <= MEDIAN_MS
-    assert p > 0.0001  # the quick form tells a hash that is left out, which is a difference of tens of ms
+    assert p > 0.0001  # the quick form detects a missing hash: a difference of tens of ms
 
 
 def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
-    """The two-sided p that both come from one distribution, by the normal approximation."""
+    """Return the two-sided p of equal distributions, by the normal approximation."""
     ranked = sorted([(value, 0) for value in one] + [(value, 1) for value in other])
     ranks = sum(rank for rank, (_, group) in enumerate(ranked, 1) if group == 0)
     n, m = len(one), len(other)
@@ -121,7 +120,7 @@ def mann_whitney(one: Sequence[float], other: Sequence[float]) -> float:
     return math.erfc(abs(z) / math.sqrt(2))
 
 
-def test_the_comparison_sees_what_is_left_out() -> None:
+def test_the_comparison_detects_a_missing_hash() -> None:
     even = [50 + n for n in range(20)]
     assert mann_whitney(even, [n + 0.5 for n in even[::-1]]) > 0.5
     assert mann_whitney(even, [n - 30 for n in even]) < 0.0001

@@ -1,4 +1,4 @@
-"""Floods at a socket: messages, frames, fragments, pings. The loud one pays, the others hear as before.
+"""Floods at a socket (messages, frames, fragments, pings) cost only the socket that sends them.
 
 The long form of idle sockets is a command: `python -m benchmarks.idle_sockets` (10,000 for ten minutes).
 """
@@ -18,7 +18,7 @@ from tests.support.world import Person, World
 
 GROWTH_KB = 20 * 1024
 HEARD_WITHIN_S = 3.0
-"""Some 10 ms on a quiet machine; a flood that is worked off first would be tens of seconds."""
+"""About 10 ms on a quiet machine; tens of seconds if the flood were processed first."""
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
 
 
 class Raw:
-    """A websocket whose frames are written by hand, whatever the protocol says."""
+    """A websocket that sends frames built by the test, valid or not."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -37,7 +37,7 @@ class Raw:
         self._writer.write(encode_frame(payload, code, length=length))
 
     async def drain(self) -> bool:
-        """Whether the other side takes more."""
+        """Return whether the server still accepts bytes."""
         with contextlib.suppress(ConnectionError, TimeoutError):
             async with asyncio.timeout(1):
                 await self._writer.drain()
@@ -67,7 +67,7 @@ async def raw_socket(daphne: DaphneProcess) -> AsyncIterator[Raw]:
 
 @contextlib.asynccontextmanager
 async def others_unmoved(daphne: DaphneProcess, world: World) -> AsyncIterator[SocketClient]:
-    """Meanwhile somebody listens: what is published after the flood begins is heard in time; memory stays."""
+    """Check that another reader receives posts in time during the flood and that memory stays."""
     bob = await world.person("bob")
     async with open_socket(daphne) as listener:
         await listener.subscribe("public")
@@ -101,8 +101,8 @@ async def test_a_thousand_messages_a_second_end_the_socket(daphne: DaphneProcess
         assert await flood.is_closed()
 
 
-async def test_a_frame_of_two_megabytes_is_not_waited_for(daphne: DaphneProcess, world: World) -> None:
-    """Its head says how long it is: the socket ends before the bytes have come."""
+async def test_a_frame_of_two_megabytes_ends_the_socket_at_its_head(daphne: DaphneProcess, world: World) -> None:
+    """The frame's head states its length: the server closes the socket before the bytes arrive."""
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 8_000, FINAL | TEXT, length=2 * 1024 * 1024)
         await flood.drain()
@@ -110,14 +110,16 @@ async def test_a_frame_of_two_megabytes_is_not_waited_for(daphne: DaphneProcess,
 
 
 @pytest.mark.parametrize("length", [2**40, 2**63 - 1, 2**63])
-async def test_a_frame_that_claims_the_world_costs_nothing(daphne: DaphneProcess, world: World, length: int) -> None:
+async def test_a_frame_with_a_huge_stated_length_costs_nothing(
+    daphne: DaphneProcess, world: World, length: int
+) -> None:
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 100, FINAL | TEXT, length=length)
         await flood.drain()
         assert await flood.is_closed()
 
 
-async def test_a_message_in_endless_pieces_is_cut_off(daphne: DaphneProcess, world: World) -> None:
+async def test_a_message_in_endless_fragments_is_cut_off(daphne: DaphneProcess, world: World) -> None:
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         flood.frame(b"x" * 1_000, TEXT)
         for _ in range(2_000):
@@ -126,8 +128,8 @@ async def test_a_message_in_endless_pieces_is_cut_off(daphne: DaphneProcess, wor
         assert await flood.is_closed()
 
 
-async def test_pings_without_end_disturb_nobody(daphne: DaphneProcess, world: World) -> None:
-    """Nobody reads the answers, so they must not pile up: who does not read is soon not heard either."""
+async def test_endless_pings_do_not_disturb_other_readers(daphne: DaphneProcess, world: World) -> None:
+    """The client does not read the pongs: the server stops reading from it, so they do not pile up."""
     async with others_unmoved(daphne, world), raw_socket(daphne) as flood:
         for _ in range(500 * 1_000):
             for _ in range(500):

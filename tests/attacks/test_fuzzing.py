@@ -1,6 +1,6 @@
-"""Anything at all, sent to every address and over the socket of a real daphne: never 5xx, and memory stays.
+"""Generated input to every address and to the socket of a real daphne: no 5xx, and memory stays.
 
-ATTACK_INPUTS (500 a test, 5000 in the long form) says how many; what is tried is tests/support/fuzz.py's.
+ATTACK_INPUTS (500 a test, 5000 in the long form) sets the number of inputs; tests/support/fuzz.py generates them.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 INPUTS = int(os.environ.get("ATTACK_INPUTS", "500"))
 GROWTH_KB = 20 * 1024
-"""By how much the process may grow, after a warm-up of a fifth of the inputs."""
+"""Largest growth of the process after a warm-up with a fifth of the inputs."""
 AT_A_TIME = 25
-"""Inputs to one example of hypothesis: a failing one is cut down to those that matter."""
+"""Inputs per example of hypothesis, which shrinks a failing example to the inputs that matter."""
 THOROUGH = settings(
     max_examples=max(INPUTS // AT_A_TIME, 4),
     deadline=None,
@@ -49,7 +49,7 @@ def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
 
 @pytest.fixture(scope="module")
 def fuzzer(daphne: DaphneProcess) -> Iterator[HttpVisitor]:
-    """Somebody with a list, a filter, a post and a follower, so that there is something to break."""
+    """A signed-in account with a list, a filter, a post and a follower."""
     with HttpVisitor(daphne.origin, "alice") as alice, HttpVisitor(daphne.origin, "fuzzer") as visitor:
         alice.sign_up()
         visitor.sign_up()
@@ -63,7 +63,7 @@ def fuzzer(daphne: DaphneProcess) -> Iterator[HttpVisitor]:
 
 @dataclass
 class Memory:
-    """The process's size, from when a fifth of the inputs has been read."""
+    """The size of the process, measured after a fifth of the inputs."""
 
     daphne: DaphneProcess
     inputs: int = 0
@@ -81,7 +81,7 @@ class Memory:
 
 @pytest.fixture(scope="module")
 def staff(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[HttpVisitor]:
-    """Somebody of the staff, whose id no input names: suspended, they would find nothing any more."""
+    """An account of the staff with an id that no input contains, so that no input suspends it."""
     with redis_server.client() as store:
         store.incrby("accounts:{ids}:accounts", 10**12)
     asyncio.run(hired(redis_server.url, "sam"))
@@ -99,7 +99,7 @@ async def hired(redis_url: str, handle: str) -> None:
 
 def test_no_request_is_answered_5xx_and_memory_stays(daphne: DaphneProcess, fuzzer: HttpVisitor) -> None:
     withstands(daphne, fuzzer, fuzz_requests())
-    assert fuzzer.http.get("/lists/", headers=JSON_HEADERS).status_code == 200  # still signed in: not all were 401
+    assert fuzzer.http.get("/lists/", headers=JSON_HEADERS).status_code == 200  # still signed in
 
 
 def test_no_request_of_staff_is_answered_5xx_either(
@@ -128,9 +128,9 @@ def withstands(daphne: DaphneProcess, visitor: HttpVisitor, drawn: st.SearchStra
     print(f"{memory.inputs} requests: {dict(statuses)}; memory grew by {memory.growth_kb} kB")
 
 
-def test_none_of_what_was_sent_stands_in_a_key(redis_server: RedisServer, fuzzer: HttpVisitor) -> None:
-    """After the attack above, and a name, a tag, a title, a phrase, a key that would all like to be one."""
-    plain = "canarynokey"  # of letters that the grammar allows, so that it alone would say nothing
+def test_no_input_becomes_part_of_a_key(redis_server: RedisServer, fuzzer: HttpVisitor) -> None:
+    """Send the attack above, and the word as a name, tag, title, phrase and idempotency key."""
+    plain = "canarynokey"  # every field accepts these letters
     for text in ("a:b", "{x}", "}", "*", "\r\n", "x" * 400, "#{p1}:y", "#käse", "..", "followers:1", plain):
         for path in ("/posts/", "/lists/", "/accounts/filters/", "/accounts/signup/", "/accounts/login/"):
             names = ("text", "title", "phrase", "idempotency_key", "handle", "username", "password")
@@ -144,7 +144,7 @@ def test_none_of_what_was_sent_stands_in_a_key(redis_server: RedisServer, fuzzer
 
 
 def send(visitor: HttpVisitor, one: FuzzRequest) -> int:
-    """The status; a body goes with a right token, so that it is read."""
+    """Return the status; a body is sent with a valid token, so that the site reads it."""
     headers = {
         "X-CSRFToken": visitor.http.cookies.get("csrftoken") or "",
         **(JSON_HEADERS if one.wants_json else {}),
@@ -153,7 +153,7 @@ def send(visitor: HttpVisitor, one: FuzzRequest) -> int:
         headers["Content-Type"] = one.content_type
     try:
         url = httpx.URL(str(visitor.http.base_url)).copy_with(raw_path=one.path.encode())
-    except httpx.InvalidURL:  # longer than the client writes
+    except httpx.InvalidURL:  # longer than httpx accepts
         return 400
     return visitor.http.request(one.method, url, content=one.body, headers=headers).status_code
 
@@ -181,7 +181,7 @@ def test_no_message_ends_a_socket_or_stops_its_answers(daphne: DaphneProcess, fu
 
 
 async def still_answers(reader: SocketClient) -> None:
-    """Room is made first: a socket has a cap on its timelines."""
+    """Unsubscribe first: a socket has a cap on its timelines."""
     for name in [m["timeline"] for m in reader.got if m["type"] == "subscribed"]:
         await reader.send({"type": "unsubscribe", "timeline": name})
     await reader.send({"type": "watch", "ids": []})

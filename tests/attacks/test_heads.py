@@ -1,4 +1,4 @@
-"""An answer to HEAD has no body: on a kept connection, bytes that nobody expects would be the next answer."""
+"""An answer to HEAD has no body: the client would read the bytes as the next answer of the connection."""
 
 import asyncio
 
@@ -12,14 +12,14 @@ PATHS = [*(route.path for route in routes()), "/static/css/site.css", "/nothing/
 
 
 async def test_no_answer_to_head_has_a_body(daphne: DaphneProcess, world: World) -> None:
-    """The page is asked for by HEAD, then a probe on the same connection: what comes in between is a body."""
+    """Send HEAD, then a probe on the same connection: any bytes before the probe's answer are a body."""
     alice = await world.person("alice")
     for number in range(40):
         await alice.publishes(f"{number} {'x' * 480}")
     async with httpx.AsyncClient(base_url=daphne.origin) as reader:
         pages = [f"/{path}/?limit=100" for path in ("public", "@alice")]
         sizes = [len((await reader.get(path)).content) for path in pages]
-    assert min(sizes) > 65_536  # what is sent in pieces
+    assert min(sizes) > 65_536  # large enough to be sent in chunks
     wrong = [path for path in (*PATHS, *pages) if await behind_the_head(daphne, path)]
     assert wrong == []
 

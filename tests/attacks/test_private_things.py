@@ -1,7 +1,7 @@
-"""What is one's own is nobody else's: every address with somebody's own ids in it, asked by all the others.
+"""Only the owner reads or changes a private thing: every address is requested with Alice's ids.
 
-The addresses are those of the URLconf, so that a new one is asked without anybody's doing. Alice owns one of
-each thing, marked by a word that stands in it. Bob follows her, Carol is nobody to her, Dave is blocked.
+The addresses come from the URLconf, so that a new address is tested automatically. Alice owns one of each thing,
+marked by a word in its text. Bob follows her, Carol has no relation to her, Dave is blocked.
 """
 
 import re
@@ -20,7 +20,7 @@ from tests.web.conftest import OpenBrowser
 
 OTHERS = ("bob", "carol", "dave", "anonymous")
 NOBODYS = "8888888888888888"
-"""An id of each kind that nothing has."""
+"""An id that no post, list, filter or session has."""
 OWN = {
     "list": "canarylist",
     "virtual list": "canaryvirtual",
@@ -31,7 +31,7 @@ OWN = {
 OF_FOLLOWERS = {OWN["post"], OWN["answer"]}
 CHANGING = re.compile(r"/(accounts/(logout|signup|login)|ops/accounts/\d+/sessions/end)/")
 FIELDS = {"title": "taken over", "phrase": "taken", "handle": "carol", "text": "taken"}
-"""What every form takes, so that nothing but the owner is in the way."""
+"""The fields of every form, so that only the missing right makes a request fail."""
 OBJECTS = ("<id:list_id>", "<id:number>", "<id:post_id>", "<id:account_id>")
 
 
@@ -45,9 +45,9 @@ class PrivateDataScenario:
         return re.sub(r"<(?:\w+:)?(\w+)>", lambda found: (ids or self.ids)[found[1]], pattern)
 
     async def what_alice_has(self) -> list[object]:
-        """Everything of her own, as she sees it; not what time and others do to it."""
+        """Everything that Alice owns, as she sees it, without fields that time or others change."""
         alice = self.people["alice"]
-        found: list[object] = []
+        answers: list[object] = []
         for path in (
             "/lists/", f"/lists/{self.ids['list_id']}/", "/accounts/filters/", "/bookmarks/", "/tags/",
             "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/requests/",
@@ -55,9 +55,9 @@ class PrivateDataScenario:
         ):  # fmt: skip
             answer = await alice.get_json(path)
             assert answer.status_code == 200, path
-            found.append(answer.json())
+            answers.append(answer.json())
         sessions = (await alice.get_json("/accounts/sessions/")).json()
-        return [*found, re.findall(r"[0-9a-f]{32,}", str(sessions))]
+        return [*answers, re.findall(r"[0-9a-f]{32,}", str(sessions))]
 
 
 @pytest_asyncio.fixture
@@ -69,8 +69,8 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
         assert (await people[who].post_json(path)).status_code == 200
     made = await alice.post_json("/lists/", title=OWN["list"])
     await alice.post_json(f"/lists/{made.json()['id']}/members/", handle="bob")
-    other = await alice.post_json("/lists/", title="Others")
-    parts = f"{made.json()['id']} {other.json()['id']}"
+    other_list = await alice.post_json("/lists/", title="Others")
+    parts = f"{made.json()['id']} {other_list.json()['id']}"
     virtual = await alice.post_json("/lists/", title=OWN["virtual list"], operation="union", parts=parts)
     phrase = await alice.post_json("/accounts/filters/", phrase=OWN["filter"])
     post = await alice.publish(f"{OWN['post']} #tea", audience="followers")
@@ -88,7 +88,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
 
 
 def patterns() -> Iterator[tuple[str, Route]]:
-    """Each route's address as it stands in the URLconf, and the route."""
+    """Each route's pattern in the URLconf, and the route."""
     for route in routes():
         if not CHANGING.search(route.path):
             yield route.pattern, route
@@ -105,8 +105,8 @@ async def ask(browser: HttpBrowser, method: str, path: str, headers: dict[str, s
     return await browser.http.request(method, path, json=fields, headers=sent)
 
 
-async def test_no_page_of_others_holds_what_is_alices_own(scene: PrivateDataScenario) -> None:
-    """Every page, in both shapes; and Alice herself sees each of her things on one of them at least."""
+async def test_no_page_of_others_contains_alices_private_things(scene: PrivateDataScenario) -> None:
+    """Check every page in HTML and JSON; Alice herself sees each of her things on at least one page."""
     seen: dict[str, set[str]] = {name: set() for name in scene.people}
     both_lists = [scene.ids, {**scene.ids, "list_id": scene.ids["virtual_id"]}]
     paths = {scene.address(pattern, ids) for pattern in READABLE for ids in both_lists}
@@ -123,15 +123,15 @@ async def test_no_page_of_others_holds_what_is_alices_own(scene: PrivateDataScen
 
 
 @pytest.mark.parametrize("who", OTHERS)
-async def test_an_id_of_anothers_thing_answers_as_one_of_nothing_does(scene: PrivateDataScenario, who: str) -> None:
-    """Same status, same words, for every method: nobody learns what there is; and nothing of it changes.
+async def test_the_id_of_anothers_thing_is_answered_like_an_unknown_id(scene: PrivateDataScenario, who: str) -> None:
+    """Every method gets the same status and text for both ids, and nothing of Alice's changes.
 
-    Deleting what is not there is a success of some (filters, which count up by account).
+    A filter deletion is excepted: filters are numbered per account, and deleting a missing filter succeeds.
     """
     browser, before = scene.people[who], await scene.what_alice_has()
-    strangers = who != "bob"  # whom she lets see the post
+    strangers = who != "bob"  # Alice lets Bob see the post
     kinds = [kind for kind in OBJECTS if strangers or kind != "<id:post_id>"]
-    asked = 0
+    requests = 0
     for pattern, route in PATTERNS:
         if not any(kind in pattern for kind in kinds):
             continue
@@ -141,13 +141,13 @@ async def test_an_id_of_anothers_thing_answers_as_one_of_nothing_does(scene: Pri
             none = await ask(browser, method, scene.address(pattern, {**scene.ids, **absent}))
             assert (real.status_code, real.content) == (none.status_code, none.content), (method, pattern)
             assert real.status_code in (401, 404) or "delete" in pattern, (method, pattern, real.text)
-            asked += 1
-    assert asked >= 10
+            requests += 1
+    assert requests >= 10
     assert await scene.what_alice_has() == before
 
 
 @pytest.mark.parametrize("who", OTHERS)
-async def test_ids_in_fields_open_nothing_either(scene: PrivateDataScenario, who: str) -> None:
+async def test_the_ids_of_anothers_things_in_fields_give_no_access(scene: PrivateDataScenario, who: str) -> None:
     browser, alice, before = scene.people[who], scene.people["alice"], await scene.what_alice_has()
     sessions = (await alice.get_json("/accounts/sessions/")).json()
     session = re.findall(r"[0-9a-f]{32,}", str(sessions))[0]
@@ -173,22 +173,22 @@ async def test_ids_in_fields_open_nothing_either(scene: PrivateDataScenario, who
 
 
 @pytest.mark.parametrize("who", OTHERS)
-async def test_no_act_towards_alice_acts_as_alice(scene: PrivateDataScenario, who: str) -> None:
-    """Bob may act towards her, never for her: whom she blocks, mutes, follows, lets in stays hers to say."""
+async def test_an_action_on_alice_never_acts_as_alice(scene: PrivateDataScenario, who: str) -> None:
+    """Bob may follow or block Alice, but her own blocks, mutes, follows and acceptances stay as they are."""
     browser = scene.people[who]
-    kept = slice(0, 8)  # all but who asks and who follows, which others may change
-    before = (await scene.what_alice_has())[kept]
+    unchanged_part = slice(0, 8)  # without follow requests and followers, which others may change
+    before = (await scene.what_alice_has())[unchanged_part]
     for pattern, route in PATTERNS:
         if "<handle:handle>" in pattern and "POST" in route.methods:
             for handle in ("alice", "dave", "carol", "bob"):
                 answer = await ask(browser, "POST", scene.address(pattern, {**scene.ids, "handle": handle}))
                 assert answer.status_code < 500
     await scene.world.deliver_all()
-    assert (await scene.what_alice_has())[kept] == before
+    assert (await scene.what_alice_has())[unchanged_part] == before
 
 
 @pytest.mark.parametrize("who", [*OTHERS, "alice"])
-async def test_the_rooms_of_staff_are_not_there_for_anybody_else(scene: PrivateDataScenario, who: str) -> None:
+async def test_pages_of_staff_are_404_for_everybody_else(scene: PrivateDataScenario, who: str) -> None:
     browser = scene.people[who]
     for pattern, route in PATTERNS:
         if pattern.startswith("/ops/"):
@@ -197,10 +197,10 @@ async def test_the_rooms_of_staff_are_not_there_for_anybody_else(scene: PrivateD
                 assert answer.status_code == 404, (method, pattern)
 
 
-async def test_a_stranger_without_a_session_is_asked_to_sign_in_before_any_act(
+async def test_a_visitor_is_sent_to_log_in_before_any_action(
     scene: PrivateDataScenario,
 ) -> None:
-    """Whether what they name exists or not: the answer is the same."""
+    """The answer does not depend on whether the named thing exists."""
     for pattern, route in PATTERNS:
         if "POST" in route.methods and not pattern.startswith(("/clicks/", "/ops/")):
             for ids in (scene.ids, {**scene.ids, "handle": "nobody_here"}):
@@ -208,8 +208,8 @@ async def test_a_stranger_without_a_session_is_asked_to_sign_in_before_any_act(
                 assert answer.status_code == 401, (pattern, answer.text)
 
 
-async def test_looking_changes_nothing(scene: PrivateDataScenario) -> None:
-    """Every page there is, by GET and HEAD, leaves all of hers as it was (and it was complete)."""
+async def test_reading_pages_changes_nothing(scene: PrivateDataScenario) -> None:
+    """GET and HEAD of every page leave all of Alice's things as they were."""
     before = await scene.what_alice_has()
     for pattern in READABLE:
         for method in ("GET", "HEAD"):

@@ -1,7 +1,7 @@
-"""`next` leads to this site and nowhere else, whatever is written in it, on every action there is.
+"""`next` leads only to this site, whatever its text, on every action that accepts it.
 
-A browser reads addresses more generously than RFC 3986 (urltestdata.json is how): what it would make of the
-answer's Location is what counts, so it is resolved here as one does before its host is looked at.
+Browsers read addresses more generously than RFC 3986 (urltestdata.json shows how), so the answer's Location is
+resolved as a browser resolves it before its host is checked.
 """
 
 import re
@@ -36,23 +36,23 @@ ELSEWHERE = [
 
 
 def corpus() -> list[str]:
-    """Ours, and whatever Unicode, browsers' and scripting collections call an address."""
+    """The addresses of this file, and those of collections on Unicode, browsers and scripting."""
     tried = [case["input"] for case in corpus_json("conformance/url/urltestdata.json") if isinstance(case, dict)]
     tried += corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
     return [*ELSEWHERE, *tried]
 
 
 def leads_elsewhere(location: str) -> bool:
-    """As a browser resolves it: a backslash is a slash, tabs and line ends are not there, edges are cut."""
+    """Resolve as a browser: a backslash is a slash; tabs and line ends are removed, edges trimmed."""
     seen = re.sub(r"[\t\r\n]", "", location.strip("".join(map(chr, range(0x21))))).replace("\\", "/")
     if re.match(r"https?:(?!//)", seen, re.IGNORECASE) or re.match(r"(https?:)?///", seen, re.IGNORECASE):
-        return True  # browsers take one, two or five slashes for two
+        return True  # browsers accept one, two or five slashes instead of two
     parts = urlsplit(urljoin(BASE_URL + "/", seen))
     return parts.scheme not in ("http", "https") or parts.netloc != urlsplit(BASE_URL).netloc
 
 
 async def location_after(browser: HttpBrowser, path: str, wanted: str, **fields: str) -> str:
-    """Where the answer sends; "" where the bytes of `wanted` were refused."""
+    """Return the answer's Location; "" if the bytes of `wanted` were refused."""
     body = "&".join(f"{name}={quote(value, errors='replace')}" for name, value in fields.items())
     body += f"&next={quote(wanted, safe='', errors='replace')}&csrfmiddlewaretoken={browser.csrf_token}"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -63,8 +63,8 @@ async def location_after(browser: HttpBrowser, path: str, wanted: str, **fields:
     return location
 
 
-async def test_a_follow_leads_home_and_nowhere_else(alice: HttpBrowser, bob: HttpBrowser) -> None:
-    """The whole collection, on one action: they share the reading of `next`."""
+async def test_a_follow_redirects_only_to_this_site(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    """Try the whole collection on one action: all actions share the code that reads `next`."""
     assert len(corpus()) > 600
     wrong = [
         (wanted, location)
@@ -75,25 +75,25 @@ async def test_a_follow_leads_home_and_nowhere_else(alice: HttpBrowser, bob: Htt
 
 
 def actions() -> list[str]:
-    """Every action that may go on elsewhere; those that end a session or an account lead to one place."""
+    """Every action that reads `next`; log-out and account deletion redirect to one address."""
     left_out = ("/ops/", "/accounts/", "/clicks/")
     return [route.path for route in routes() if route.is_unsafe and not route.path.startswith(left_out)]
 
 
 FIELDS = {"text": "t", "title": "t", "post": "7", "timeline": "home", "handle": "bob", "scroll": "on"}
-"""What some action or other takes."""
+"""The fields of all actions."""
 
 
 @pytest.mark.parametrize("path", actions())
-async def test_no_action_leads_to_another_host(alice: HttpBrowser, bob: HttpBrowser, path: str) -> None:
-    """Done, or done already: each leads somewhere at least once."""
+async def test_no_action_redirects_to_another_host(alice: HttpBrowser, bob: HttpBrowser, path: str) -> None:
+    """Done for the first time or repeated, each action redirects at least once."""
     if path.endswith(("/accept/", "/refuse/")):
         await alice.post_json("/accounts/settings/", private="1")
-        await bob.post_json("/@alice/follow/")  # who now waits to be let in
+        await bob.post_json("/@alice/follow/")  # bob's follow request is now pending
     post, made = await alice.publish("mine"), await alice.post_json("/lists/", title="mine")
     path = path.replace("alice", "bob").replace("/posts/7/", f"/posts/{post['id']}/")
     path, led = path.replace("/lists/7/", f"/lists/{made.json()['id']}/"), 0
-    for wanted in ELSEWHERE[::4]:  # what all of them read alike is read whole above
+    for wanted in ELSEWHERE[::4]:  # the follow test reads the whole collection
         body = {**FIELDS, "csrfmiddlewaretoken": alice.csrf_token, "next": wanted}
         answer = await alice.http.post(path, data=body)
         assert answer.status_code < 500
@@ -102,7 +102,7 @@ async def test_no_action_leads_to_another_host(alice: HttpBrowser, bob: HttpBrow
     assert led, answer.status_code
 
 
-async def test_log_in_and_log_out_lead_to_this_site(open_browser, alice: HttpBrowser) -> None:
+async def test_log_in_and_log_out_redirect_to_this_site(open_browser, alice: HttpBrowser) -> None:
     browser = await open_browser()
     await browser.fetch_csrf_token()
     fields = {"username": "alice", "password": PASSWORD}
@@ -113,7 +113,7 @@ async def test_log_in_and_log_out_lead_to_this_site(open_browser, alice: HttpBro
 
 
 @pytest.mark.parametrize("path", ["/lists/", "//evil.example/%2e%2e", "/search/?q=//evil.example"])
-async def test_being_asked_to_sign_in_brings_back_to_this_site(visitor: HttpBrowser, path: str) -> None:
+async def test_a_redirect_to_log_in_returns_to_this_site(visitor: HttpBrowser, path: str) -> None:
     answer = await visitor.http.get(BASE_URL + path)
     assert not leads_elsewhere(answer.headers.get("location", "/"))
     if answer.status_code == 303:

@@ -1,4 +1,4 @@
-"""A cache between the site and its readers: what it may keep of any address is nobody's own (S11, S1)."""
+"""A cache between the site and its readers may store no private answer (S11, S1)."""
 
 import re
 
@@ -12,9 +12,9 @@ SHAPES = [{}, JSON_HEADERS, {"Accept": "application/atom+xml"}]
 
 
 class SharedCache:
-    """One that keeps whatever it may (RFC 9111), told apart by address and by what Vary names.
+    """A cache that stores every answer that RFC 9111 allows, keyed by address and the headers in Vary.
 
-    Some that are sold heed no Vary: the address is all they look at.
+    Some commercial caches ignore Vary and use the address alone.
     """
 
     def __init__(self, *, heeds_vary: bool) -> None:
@@ -43,9 +43,9 @@ class SharedCache:
 async def test_two_readers_behind_one_cache_never_get_each_others_pages(
     alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, heeds_vary: bool
 ) -> None:
-    """Marked by what stands on their own pages alone; in turns, so that each finds what the other left.
+    """Two readers request every page in turns; each page is marked by a word on that reader's own pages.
 
-    Visitors come without a cookie, each anew: to others nothing is given that a cache may keep.
+    Visitors send no cookie and are new each time: an answer to a request with a cookie is never cached.
     """
     for name, browser in (("alice", alice), ("bob", bob)):
         await browser.post_json("/lists/", title=f"canarylistof{name}")
@@ -66,12 +66,12 @@ async def test_two_readers_behind_one_cache_never_get_each_others_pages(
                 owners |= set(re.findall(r'data-handle="(\w+)"', text))
                 assert owners <= {who}, (path, who, owners)
                 seen |= owners
-    assert seen == {"alice", "bob"}  # the marks do stand on pages
-    assert cache.hits >= len(READABLE) / 4  # and the cache kept some of them
+    assert seen == {"alice", "bob"}  # both marks do occur on pages
+    assert cache.hits >= len(READABLE) / 4  # and the cache answered some requests
 
 
 @pytest.mark.parametrize("headers", SHAPES, ids=["page", "json", "atom"])
-async def test_every_address_says_who_may_keep_it_and_what_may_run_in_it(alice, visitor, headers) -> None:
+async def test_every_answer_states_its_cache_control_and_its_script_policy(alice, visitor, headers) -> None:
     for path in READABLE:
         for browser in (alice, visitor):
             answer = await browser.http.get(path, headers=headers)
@@ -85,7 +85,7 @@ async def test_every_address_says_who_may_keep_it_and_what_may_run_in_it(alice, 
             assert "access-control-allow-origin" not in answer.headers, path
 
 
-async def test_every_cookie_is_this_sites_alone(visitor: HttpBrowser) -> None:
+async def test_every_cookie_belongs_to_this_site_alone(visitor: HttpBrowser) -> None:
     await visitor.fetch_csrf_token()
     answer = await visitor.sign_up("carol")
     page = await visitor.get("/accounts/login/")
@@ -95,8 +95,8 @@ async def test_every_cookie_is_this_sites_alone(visitor: HttpBrowser) -> None:
             assert name != "sessionid" or cookie["httponly"]
 
 
-async def test_a_planted_session_is_not_the_one_that_is_signed_in(visitor, alice, open_browser) -> None:
-    """Of the attacker's own choice, of an attacker's own account, and of nothing: each gives way."""
+async def test_a_planted_session_is_replaced_when_somebody_signs_in(visitor, alice, open_browser) -> None:
+    """Plant a chosen session, the session of the attacker's account and a random one: each is replaced."""
     mallory = await open_browser("mallory")
     own = mallory.http.cookies["sessionid"]
     for planted in (own, "1." + "a" * 43, "x", own.replace("4", "5")):
@@ -109,13 +109,13 @@ async def test_a_planted_session_is_not_the_one_that_is_signed_in(visitor, alice
         assert signed_in != planted
         thief = await open_browser()
         thief.http.cookies.set("sessionid", planted, domain="testserver.local")
-        shown = await thief.get_json("/accounts/settings/")
-        assert shown.status_code in (200, 401)
-        assert '"alice"' not in shown.text
+        settings = await thief.get_json("/accounts/settings/")
+        assert settings.status_code in (200, 401)
+        assert '"alice"' not in settings.text
 
 
-async def test_a_token_is_made_anew_when_somebody_signs_in(visitor: HttpBrowser, alice: HttpBrowser) -> None:
-    """Or a planted one would let its planter act."""
+async def test_signing_in_replaces_the_token(visitor: HttpBrowser, alice: HttpBrowser) -> None:
+    """An attacker who planted the token could otherwise send requests with it."""
     await visitor.fetch_csrf_token()
     planted = visitor.csrf_token
     assert (await visitor.log_in("alice")).status_code == 200

@@ -1,8 +1,8 @@
-"""The wall clocks of web and worker jump by hours and days: ids keep their order, nobody is signed out, and
-no jump begins a new minute of a limit.
+"""The wall clocks of web and worker jump by hours and days without harm.
 
-libfaketime lies to each process about the wall clock, never about the monotonic one, which is what a jump is.
-Redis itself keeps the right time (libfaketime does not start Debian's).
+Ids keep their order, sessions stay valid, and no jump begins a new minute of a limit. libfaketime changes the
+wall clock of each process and not its monotonic clock, as a real jump does. Redis keeps the right time
+(libfaketime does not start Debian's Redis).
 """
 
 import os
@@ -26,15 +26,15 @@ from tests.support.waiting import wait_until
 LIBRARY = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 OFFSETS = {"ahead": "+30d", "behind": "-30d"}
 JUMPS = {"+1h": 3_600, "-1h": -3_600, "+30d": 30 * 86_400, "-30d": -30 * 86_400, "+0": 0}
-"""As libfaketime reads them, and in seconds."""
+"""As libfaketime reads the offset, and in seconds."""
 YEAR_S = 31_449_600
-"""For so long the CSRF cookie is kept: its end tells what time it is there."""
+"""Lifetime of the CSRF cookie: its end shows the time of the process."""
 POSTS = int(os.environ.get("CLOCK_POSTS", "5"))
-"""A site, after each jump."""
+"""Per site, after each jump."""
 SEARCHES = 5
-"""A minute; as many are tried after each jump, at either site."""
+"""Limit per minute; as many searches follow each jump, at both sites together."""
 APART_MS = 250
-"""Two processes' ideas of the server's time; half a round trip, on a busy machine."""
+"""Largest difference of two processes' clocks: half a round trip on a busy machine."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -43,7 +43,7 @@ pytestmark = [
 
 
 class Jumping(ProductionSite):
-    """A site whose processes take the wall clock's offset from a file, once a second."""
+    """A site with processes that read the wall clock's offset from a file once a second."""
 
     def __init__(self, redis_url: str, directory: Path, key: str, offset: str) -> None:
         directory.mkdir()
@@ -81,7 +81,7 @@ def sites(server: RedisServer, tmp_path: Path) -> Iterator[list[Jumping]]:
             site.stop()
 
 
-def test_ids_keep_their_order_and_sessions_hold_whatever_the_wall_clock_says(
+def test_ids_keep_their_order_and_sessions_stay_valid_when_the_wall_clock_jumps(
     server: RedisServer, sites: list[Jumping]
 ) -> None:
     author = HttpVisitor(sites[0].url, "author").sign_up()
@@ -129,7 +129,7 @@ def has_jumped(site: ProductionSite, offset_s: int) -> None:
 
 
 def wall_clock_of(site: ProductionSite) -> float:
-    """Unix time, as its process sees it."""
+    """Return Unix time as the process sees it."""
     with HttpVisitor(site.url) as visitor:
         cookie = SimpleCookie(visitor.http.get("/accounts/login/").headers["set-cookie"])["csrftoken"]
     return parsedate_to_datetime(cookie["expires"]).timestamp() - YEAR_S

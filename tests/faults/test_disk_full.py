@@ -1,6 +1,6 @@
 """The disk under Redis fills while people post.
 
-everysec: 503 until there is room. always: Redis ends, and has what was acknowledged when it starts again.
+everysec: 503 until the disk has room. always: Redis exits, and has all acknowledged posts after its next start.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 
 class SmallDisk:
-    """A directory that takes DISK_MB. `ballast` takes its room, and gives it back."""
+    """A file system of DISK_MB; the file `ballast` fills it."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -90,12 +90,12 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(disk: Sm
             healed = time.monotonic()
             pulse.wait_until_recovered(healed)
         wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
-        found = pulse.audit()
+        ledger_audit = pulse.audit()
         print(
             f"{accepted} posts until full; full for {healed - full:.1f} s, taken again after "
-            f"{pulse.recovery_time_s(healed):.2f} s; {found}"
+            f"{pulse.recovery_time_s(healed):.2f} s; {ledger_audit}"
         )
-        assert found.is_clean, found
+        assert ledger_audit.is_clean, ledger_audit
         assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}
         assert pulse.outcomes["post 503"] >= 1
         pause_until_aof_written(server.client())
@@ -104,7 +104,7 @@ def test_with_everysec_a_full_disk_is_503_for_posts_until_there_is_room(disk: Sm
         assert pulse.audit().is_clean
 
 
-async def test_with_always_a_full_disk_ends_redis_and_what_was_acknowledged_stands(disk: SmallDisk) -> None:
+async def test_with_always_a_full_disk_ends_redis_and_acknowledged_posts_remain(disk: SmallDisk) -> None:
     acknowledged: list[int] = []
     with server_on(disk, "always") as server:
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:

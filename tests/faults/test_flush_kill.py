@@ -1,4 +1,4 @@
-"""Flushers killed by SIGKILL wherever they are: every count arrives once."""
+"""Flushers killed by SIGKILL at any point: every count arrives once."""
 
 import asyncio
 import os
@@ -48,17 +48,17 @@ async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) ->
             written += 1
 
     writing = asyncio.create_task(write())
-    for round in range(KILLS):  # each a lease later, so that it finds what the one before left behind
+    for round in range(KILLS):  # one lease apart, so that each flusher takes over the changes of the one before
         await asyncio.to_thread(flush_and_die, redis_url, NOW_MS + round * BATCH_LEASE_MS)
     writing.cancel()
     await asyncio.gather(writing, return_exceptions=True)
-    await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW_MS)  # left for sure
+    await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW_MS)  # a change is certainly pending
     written += 1
     left = await buffers.count_waiting()
     totals = BufferTotals(store, {"post": totals_key})
-    assert await stored_views(store) != [0] * len(ENTITIES)  # those who died had something in hand
+    assert await stored_views(store) != [0] * len(ENTITIES)  # a killed flusher had reserved changes
     seen = [change.counts["views"] for change in await totals.read(ENTITIES)]
-    assert set(seen) <= {written, written + 1}  # the last round may have been cut off by the cancellation
+    assert set(seen) <= {written, written + 1}  # the cancellation may have cut off the last round
     await Flusher(store, totals.apply).flush(NOW_MS + KILLS * BATCH_LEASE_MS)
     assert await stored_views(store) == seen
     assert (left > 0, await buffers.count_waiting()) == (True, 0)
@@ -71,7 +71,7 @@ async def stored_views(store: Store) -> list[int]:
 
 
 def flush_and_die(url: str, now_ms: int) -> None:
-    """Killed at work: one that ended by itself would have been no test."""
+    """Start a flusher and kill it while it works; it must not have ended before."""
     command = [sys.executable, "-c", FLUSHER, url, str(now_ms)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as flusher:
         assert flusher.stdout is not None

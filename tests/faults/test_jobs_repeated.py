@@ -1,6 +1,6 @@
-"""Every job performed again, several at once and in any order: the store holds what it held before.
+"""Every job is performed again, concurrently and in any order, without changing the stored data.
 
-`REPEATED_ROUNDS=50` repeats more often; each round has an order of its own, printed by its seed.
+`REPEATED_ROUNDS=50` repeats more often; each round has its own order, from a printed seed.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from timelines.jobs import DeleteBoostsOfPost, Job, decode_job, encode_job
 ROUNDS = int(os.environ.get("REPEATED_ROUNDS", "3"))
 AT_ONCE = 4
 PASSING = ("jobs:", "live:", "limits:", "series:", "map:")
-"""Queues, presence, leases, and what counts events: a job that is repeated is an event."""
+"""Queues, presence, leases and event counters: a repeated job counts as a new event."""
 
 
 async def worked(services: Services) -> list[bytes]:
-    """Perform what is owed, and what follows from it; every payload."""
+    """Perform all pending jobs and the jobs that they add; return every payload."""
     performed: list[bytes] = []
     await services.outbox.create_group()
     while jobs := await services.outbox.fetch("abad1dea", 100, 1):
@@ -37,7 +37,7 @@ async def worked(services: Services) -> list[bytes]:
 
 
 async def repeated(services: Services, payloads: Sequence[bytes], chance: random.Random) -> int:
-    """Each twice, mixed, several at once, and all that follows; how many were performed."""
+    """Perform each payload twice, shuffled and concurrently, and the jobs that follow; return the number."""
     owed, performed = [*payloads, *payloads], 0
     while owed:
         chance.shuffle(owed)
@@ -49,7 +49,7 @@ async def repeated(services: Services, payloads: Sequence[bytes], chance: random
 
 
 def held(client: redis.Redis) -> dict[bytes, object]:
-    """Every value by key; of a list which entries: a second delivery may store one twice, shown once."""
+    """Return every value by key; a list as a set of entries, since a repeated delivery may store duplicates."""
     reads = {
         b"string": client.get,
         b"hash": client.hgetall,
@@ -67,7 +67,7 @@ async def pages(people: Sequence[Person], world: World) -> list[list[int]]:
 
 
 async def busy_town(world: World) -> list[Person]:
-    """Posts, replies, boosts, hashtags, deletions: what they owe are jobs of all kinds but one."""
+    """Posts, replies, boosts, hashtags and deletions: together they add jobs of all kinds but one."""
     services, now_ms = world.services, world.services.clock.now_ms()
     people = await world.people("ann", "ben", "cora", "dan", "eve")
     ann, ben, cora, *_ = people
@@ -76,22 +76,22 @@ async def busy_town(world: World) -> list[Person]:
             if one is not other:
                 await one.follows(other)
         await one.home()
-    kept = await ann.makes_list(ben)
-    await services.reading.list_timeline(kept.id, viewer_id=ann.id)
+    list_ = await ann.makes_list(ben)
+    await services.reading.list_timeline(list_.id, viewer_id=ann.id)
     first = await ben.publishes("first #one")
     await cora.publishes("@ben an answer", in_reply_to=first)
     await services.reactions.boost(account_id=cora.id, post_id=first.id, now_ms=now_ms)
     await ann.deletes(await ann.publishes("taken back #one"))
     gone = await ann.publishes("boosted, and then taken back")
     await services.reactions.boost(account_id=ben.id, post_id=gone.id, now_ms=now_ms)
-    await services.repositories.posts.delete(gone.id, ann.id)  # by a process that dies before its boosts go
+    await services.repositories.posts.delete(gone.id, ann.id)  # by a process that dies before it deletes the boosts
     await services.outbox.add(encode_job(DeleteBoostsOfPost(gone.id)))
     return people
 
 
 @pytest_asyncio.fixture
 async def services(redis_url: str) -> AsyncIterator[Services]:
-    """Their passes are of three followers, one to a job, so that posts take several jobs."""
+    """Services with passes of three followers and one pass per job, so that a post takes several jobs."""
     async with open_services(StoreUrls(redis_url), ServiceConfig(posts_per_pass=1, time_slice_ms=0)) as opened:
         yield opened
 

@@ -1,7 +1,7 @@
-"""Kill -9 of any process while people publish: what was acknowledged is there, once, and nothing else is.
+"""Processes are killed with -9 while people publish: every acknowledged post exists once, and no other.
 
-`LEDGER_ROUNDS=20` kills more often, `LEDGER_POSTS=20000` goes on until so many posts stand, the kills spread
-over them; the usual two rounds a victim are what a test run can afford.
+`LEDGER_ROUNDS=20` kills more often; `LEDGER_POSTS=20000` continues until that many posts exist, with the kills
+spread over them. By default each kind of process is killed twice.
 """
 
 import os
@@ -27,9 +27,9 @@ ROUNDS = int(os.environ.get("LEDGER_ROUNDS", "2"))
 POSTS = int(os.environ.get("LEDGER_POSTS", "0"))
 PEOPLE = 4
 ENOUGH = 10 * ROUNDS
-"""Posts at least, and half as many deletions: people go on until then."""
+"""Minimum of posts, and half as many deletions: people continue until then."""
 OUTAGE_S = 20.0
-"""The longest anybody may be without a success; about 3 s where nobody else needs the processors."""
+"""Longest time of a person without a success; about 3 s on a machine that is not busy."""
 VICTIMS = {
     "worker": ({"201", "read 200"}, ["worker"]),
     "web": ({"201", "503", "no answer", "read 200", "read 503", "read no answer"}, ["web"]),
@@ -39,7 +39,7 @@ VICTIMS = {
         ["worker", "web", "redis"],
     ),
 }
-"""Who is killed, and which answers clients may see meanwhile."""
+"""The killed processes, and the answers that clients may get meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +49,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
 
 
 def kill(site: QuickstartSite, role: str) -> None:
-    """Kill -9, and wait until the supervisor has put another in its place."""
+    """Kill a process with -9 and wait until the supervisor has replaced it."""
     victim = site.kill_one(role)
     wait_until(lambda: site.processes().get(role, victim) != victim, timeout_s=90)
     wait_until(lambda: site.status() == 200, timeout_s=90)
 
 
 def audit_command(site: QuickstartSite) -> subprocess.CompletedProcess[str]:
-    """`manage.py audit` beside the running site: exit status 1 where something is half done."""
+    """`manage.py audit` beside the running site; exit status 1 if something is half done."""
     environment = {
         **os.environ,
         "SECRET_KEY": "only for the audit of this test " * 3,
@@ -71,7 +71,7 @@ def audit_command(site: QuickstartSite) -> subprocess.CompletedProcess[str]:
 def publish_while_killing(
     site: QuickstartSite, directory: Path, name: str, roles: list[str], *, deleting: float = 0.0
 ) -> tuple[LedgerAudit, RequestLedger, list[HttpVisitor]]:
-    """People publish, processes die, everything comes to rest, and the site is read whole."""
+    """People publish and processes die; when no work is pending, read the whole site."""
     seed = int(os.environ.get("LEDGER_SEED", "0")) or random.randrange(1 << 32)
     chance = random.Random(seed)
     ledger = RequestLedger(directory / "ledger.jsonl")
@@ -91,29 +91,29 @@ def publish_while_killing(
         ledger.close()
         print(site.printed_since(told))
     wait_until(site.is_drained, timeout_s=60 + POSTS / 50)
-    found = audit_ledger(ledger, people)
+    ledger_audit = audit_ledger(ledger, people)
     outages = " and ".join(f"no {what} for {gaps.longest_s:.1f} s" for what, gaps in ledger.gaps.items())
-    print(f"{ROUNDS} kills of {'/'.join(roles)}, seed {seed}, at most {outages}: {found}")
-    return found, ledger, people
+    print(f"{ROUNDS} kills of {'/'.join(roles)}, seed {seed}, at most {outages}: {ledger_audit}")
+    return ledger_audit, ledger, people
 
 
 def until_posted(ledger: RequestLedger, count: int) -> None:
-    """Until so many posts are acknowledged."""
+    """Wait until that many posts are acknowledged."""
     wait_until(lambda: ledger.outcomes["201"] >= count, timeout_s=60 + count / 5)
 
 
 def deletions(ledger: RequestLedger) -> int:
-    """How many are acknowledged."""
+    """Return the number of acknowledged deletions."""
     return ledger.outcomes["delete 200"] + ledger.outcomes["delete 404"]
 
 
 @pytest.mark.parametrize("victim", VICTIMS)
-def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: QuickstartSite, tmp_path: Path, victim: str) -> None:
+def test_every_acknowledged_post_exists_once_after_kills(site: QuickstartSite, tmp_path: Path, victim: str) -> None:
     allowed, roles = VICTIMS[victim]
-    found, ledger, people = publish_while_killing(site, tmp_path, victim, roles)
-    assert found.is_clean, found
-    assert found.acknowledged >= ENOUGH, found
-    assert set(ledger.outcomes) <= allowed, found
+    ledger_audit, ledger, people = publish_while_killing(site, tmp_path, victim, roles)
+    assert ledger_audit.is_clean, ledger_audit
+    assert ledger_audit.acknowledged >= ENOUGH, ledger_audit
+    assert set(ledger.outcomes) <= allowed, ledger_audit
     assert max(gaps.longest_s for gaps in ledger.gaps.values()) < OUTAGE_S
     forget_homes(site)
     again = audit_ledger(ledger, people)
@@ -122,12 +122,12 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_doubled(site: QuickstartSit
     assert report.returncode == 0, report.stdout + report.stderr
 
 
-def test_what_was_deleted_while_processes_died_is_never_seen_again(site: QuickstartSite, tmp_path: Path) -> None:
+def test_a_post_deleted_during_kills_never_reappears(site: QuickstartSite, tmp_path: Path) -> None:
     roles = VICTIMS["any"][1]
-    found, ledger, people = publish_while_killing(site, tmp_path, "deleting", roles, deleting=0.5)
+    ledger_audit, ledger, people = publish_while_killing(site, tmp_path, "deleting", roles, deleting=0.5)
     deleted = sum(entry.is_deleted for entry in ledger.entries.values())
-    assert found.is_clean, found
-    assert deleted >= ENOUGH / 2, found
+    assert ledger_audit.is_clean, ledger_audit
+    assert deleted >= ENOUGH / 2, ledger_audit
     forget_homes(site)
     again = audit_ledger(ledger, people)
     assert again.is_clean, f"homes rebuilt from their sources: {again}"
@@ -158,7 +158,7 @@ def forget_homes(site: QuickstartSite) -> None:
             client.delete(key)
 
 
-def test_the_audit_sees_what_is_lost_doubled_and_nobody_s(site: QuickstartSite, tmp_path: Path) -> None:
+def test_the_audit_finds_lost_doubled_and_unknown_posts(site: QuickstartSite, tmp_path: Path) -> None:
     ledger = RequestLedger(tmp_path / "ledger.jsonl")
     people = sign_up_circle(site.url, "audit_", PEOPLE)
     author = people[0]
@@ -172,6 +172,6 @@ def test_the_audit_sees_what_is_lost_doubled_and_nobody_s(site: QuickstartSite, 
     with site.redis() as client:
         client.zrem(f"timelines:{{{author.get('/accounts/settings/')['account']['id']}}}:profile", lost.post_id or "")
     forget_homes(site)
-    found = audit_ledger(ledger, people)
-    assert len(found.lost) == len(found.doubled) == len(found.ghosts) == 1 + PEOPLE, found
+    ledger_audit = audit_ledger(ledger, people)
+    assert len(ledger_audit.lost) == len(ledger_audit.doubled) == len(ledger_audit.ghosts) == 1 + PEOPLE, ledger_audit
     ledger.close()

@@ -1,6 +1,6 @@
-"""A command was applied, its reply never came: whichever it is, repeating the request makes it true once.
+"""A command was applied and its reply is lost: repeating the request applies it once.
 
-And a master that is cut off from its replica acknowledges nothing where REQUIRE_REPLICAS=1.
+With REQUIRE_REPLICAS=1 a master that is cut off from its replica acknowledges nothing.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -32,13 +32,13 @@ def proxy(redis_server: RedisServer, redis_url: str) -> Iterator[FaultProxy]:
 
 @pytest_asyncio.fixture
 async def far(proxy: FaultProxy) -> AsyncIterator[World]:
-    """The site's services beyond a network that loses replies."""
+    """The site's services behind a network that loses replies."""
     async with open_services(StoreUrls(proxy.url), ServiceConfig()) as opened:
         yield World(opened)
 
 
 async def until_answered(act: Callable[[], Awaitable[T]]) -> tuple[T, int]:
-    """Its answer, and how often it was refused before."""
+    """Repeat the request until it is answered; return the answer and the number of refusals."""
     for refusals in range(5):
         try:
             return await act(), refusals
@@ -47,7 +47,7 @@ async def until_answered(act: Callable[[], Awaitable[T]]) -> tuple[T, int]:
     raise AssertionError("refused five times although one reply was lost")
 
 
-async def test_whichever_reply_of_publishing_is_lost_a_retry_leaves_one_post(far: World, proxy: FaultProxy) -> None:
+async def test_a_retry_after_any_lost_reply_of_publishing_leaves_one_post(far: World, proxy: FaultProxy) -> None:
     author, reader = await far.people("author", "reader")
     await reader.follows(author)
     await reader.home()
@@ -57,20 +57,20 @@ async def test_whichever_reply_of_publishing_is_lost_a_retry_leaves_one_post(far
         post, refusals = await until_answered(lambda step=step: author.publishes(f"post {step}", key=f"k{step}"))
         posts.append(post.id)
         refused += refusals
-        if proxy.until_swallowed is not None:  # a post takes fewer replies than this
+        if proxy.until_swallowed is not None:  # the request took fewer replies
             break
     proxy.drop_replies_after(10_000)
     assert 3 <= len(posts) < MOST_REPLIES
     assert refused >= 2
     await far.deliver_all()
-    wanted = sorted(posts, reverse=True)
-    assert await author.profile_ids() == wanted
-    assert await author.home_ids() == wanted
-    assert await reader.home_ids() == wanted
-    assert await far.public_ids() == wanted
+    expected = sorted(posts, reverse=True)
+    assert await author.profile_ids() == expected
+    assert await author.home_ids() == expected
+    assert await reader.home_ids() == expected
+    assert await far.public_ids() == expected
 
 
-async def test_whichever_reply_of_a_deletion_is_lost_the_post_is_gone(far: World, proxy: FaultProxy) -> None:
+async def test_a_retry_after_any_lost_reply_of_a_deletion_deletes_the_post(far: World, proxy: FaultProxy) -> None:
     author, reader = await far.people("author", "reader")
     await reader.follows(author)
     for step in range(MOST_REPLIES):
@@ -90,7 +90,7 @@ async def test_whichever_reply_of_a_deletion_is_lost_the_post_is_gone(far: World
 
 
 @pytest.mark.parametrize("fault", [Fault.DROP, Fault.HALF, Fault.RESET])
-async def test_a_master_cut_off_from_its_replica_acknowledges_nothing_that_the_next_master_lacks(
+async def test_a_master_cut_off_from_its_replica_acknowledges_nothing(
     fault: Fault,
 ) -> None:
     master, replica = RedisServer().start(), RedisServer().start()

@@ -1,4 +1,4 @@
-"""Redis reaches maxmemory under a posting load: posts are refused, the rest goes on, nothing is half done."""
+"""Redis reaches maxmemory under a load of posts: only posts are refused, and no post is half written."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from timelines.audit import Audit
 MB = 1024 * 1024
 RESERVE = MB
 ROOM = MB // 3
-"""What is left for posts, above the reserve, before they are refused."""
+"""Bytes for posts above the reserve, before posts are refused."""
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def used_bytes(client: redis.Redis) -> int:
 
 
 def everything_else_works(author: HttpVisitor, site: ProductionSite, post: JsonObject) -> None:
-    """Reading, signing in, and deleting `post`."""
+    """Check reading, signing in and deleting `post`."""
     for path in ("/", "/public/", "/@filler/", f"/@filler/{post['id']}/"):
         author.get(path)
     with HttpVisitor(site.url) as returning:
@@ -57,7 +57,7 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         accepted = author.publishes_until_refused()
         full = time.monotonic()
         everything_else_works(author, site, post=first)
-        client.config_set("maxmemory", used_bytes(client))  # and now without any reserve: the server refuses
+        client.config_set("maxmemory", used_bytes(client))  # without any reserve: the server itself refuses
         wait_until(lambda: pulse.outcomes["post 503"] >= 1)
         time.sleep(1.5)
         everything_else_works(author, site, post=author.get("/@filler/")["posts"][0])
@@ -67,12 +67,12 @@ async def test_a_store_that_fills_refuses_posts_and_serves_everything_else(
         healed = time.monotonic()
         pulse.wait_until_recovered(healed)
     wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
-    found = pulse.audit()
+    ledger_audit = pulse.audit()
     print(
         f"{accepted} posts until full; full for {healed - full:.1f} s: {refused} refusals, "
-        f"taken again after {pulse.recovery_time_s(healed):.2f} s; {found}"
+        f"taken again after {pulse.recovery_time_s(healed):.2f} s; {ledger_audit}"
     )
-    assert found.is_clean, found
+    assert ledger_audit.is_clean, ledger_audit
     assert accepted >= 20
     assert refused >= 1
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200"}

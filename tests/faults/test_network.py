@@ -1,4 +1,4 @@
-"""The way to Redis is slow, cut, or loses answers: requests end in time, posts are neither lost nor doubled.
+"""The network to Redis is slow, cut or loses replies: requests end in time, no post is lost or doubled.
 
 `FAULT_SECONDS=30` makes each fault last longer.
 """
@@ -22,13 +22,13 @@ from tests.support.serving import ProductionSite, running_production_site
 from tests.support.waiting import wait_until
 
 FAULT_S = float(os.environ.get("FAULT_SECONDS", "7"))
-"""Longer than a request may take."""
+"""Longer than the deadline of a request."""
 DELAY_S = 0.2
-"""Each way."""
+"""Per direction."""
 SHORT = ("delay", "reset")
-"""Faults that end a request at once, or not at all: half as long shows as much."""
+"""Faults that end a request at once or never: half the time is enough."""
 SLACK_S = 1.5
-"""For clients and a site that share two cores: an answer is sent, not yet read."""
+"""Clients and site share two cores: an answer that is sent may not be read yet."""
 RECOVERED_WITHIN_S = 2.0 + SLACK_S
 MORE_THREADS = 2
 Blow = Callable[[FaultProxy, RedisServer], contextlib.AbstractContextManager[None]]
@@ -57,7 +57,7 @@ def stopped(_: FaultProxy, server: RedisServer) -> Iterator[None]:
 
 @contextlib.contextmanager
 def paused(_: FaultProxy, server: RedisServer) -> Iterator[None]:
-    """The server reads nothing more, as while it is busy with one long command."""
+    """The server reads nothing more, as during one long command."""
     with server.client() as client:
         client.execute_command("CLIENT", "PAUSE", int(FAULT_S * 1000), "ALL")
         yield
@@ -91,15 +91,15 @@ def test_no_request_passes_its_deadline_and_nothing_is_lost(
         pulse.wait_until_recovered(healed)
         time.sleep(1)
     wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
-    found = pulse.audit()
+    ledger_audit = pulse.audit()
     print(
         f"{name}: slowest {pulse.slowest_s:.2f} s, p99.9 {pulse.percentile_s(0.999):.2f} s, "
         f"over {pulse.recovery_time_s(healed):.2f} s after, threads {threads.at_first}..{threads.most}, "
-        f"the machine stood still for {pulse.stalls.total_s:.2f} s, {found}"
+        f"the machine stood still for {pulse.stalls.total_s:.2f} s, {ledger_audit}"
     )
-    assert found.is_clean, found
-    assert pulse.outcomes["post 503"] or (name == "delay" and pulse.slowest_s >= 2 * DELAY_S)  # it was felt
-    assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}, found
+    assert ledger_audit.is_clean, ledger_audit
+    assert pulse.outcomes["post 503"] or (name == "delay" and pulse.slowest_s >= 2 * DELAY_S)  # the fault had an effect
+    assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}, ledger_audit
     assert pulse.slowest_s <= REQUEST_DEADLINE_S + SLACK_S + pulse.stalls.total_s
     assert threads.most <= threads.at_first + MORE_THREADS
     assert pulse.recovery_time_s(healed) <= RECOVERED_WITHIN_S + pulse.stalls.total_s

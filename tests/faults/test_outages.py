@@ -1,6 +1,7 @@
-"""Masters that die, replicas that lag, slots that move, under a steady load: what is promised, is kept.
+"""Masters die, replicas lag and slots move under a steady load without breaking a guarantee.
 
-One run of each; `python -m tests.support.reliability` makes more and prints the table of docs/reference/reliability.md.
+One run of each; `python -m tests.support.reliability` makes more and prints the table of
+docs/reference/reliability.md.
 """
 
 import random
@@ -24,7 +25,7 @@ def require_kept(result: OutageResult) -> None:
 
 
 def require_fair(result: OutageResult) -> None:
-    """Enough was tried, and users were told nothing but to come again."""
+    """Check that enough requests were sent and that every failure was a 503."""
     assert result.outcome.audit.acknowledged > MIN_POSTS_AND_FOLLOWS, result.outcome.audit
     assert result.outcome.follows > MIN_POSTS_AND_FOLLOWS, result.outcome.audit
     assert not result.outcome.beyond_allowed, result.outcome.audit
@@ -51,7 +52,7 @@ def test_a_failover_by_sentinel_costs_nothing_that_a_replica_had_to_confirm() ->
 @pytest.mark.nightly
 @pytest.mark.parametrize("case", ["a_master_is_killed", "a_lagging_replica_takes_over"])
 def test_without_confirmation_users_still_see_nothing_but_503(case: str) -> None:
-    """What is lost then is published (docs/reference/reliability.md), not promised."""
+    """docs/reference/reliability.md publishes the measured losses without confirmation; they have no bound."""
     require_fair(getattr(outages, case)(random.randrange(MASTERS), confirmed=False))
 
 

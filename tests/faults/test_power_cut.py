@@ -1,6 +1,6 @@
-"""Power fails between two fsyncs: everysec loses the last second or so, always nothing.
+"""Power fails between two fsyncs: everysec loses about the last second, always loses nothing.
 
-`strace` tells which bytes the disk had (tests/support/power_cut.py); `POWER_SECONDS=60` writes for longer.
+`strace` records which bytes reached the disk (tests/support/power_cut.py); `POWER_SECONDS=60` writes for longer.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from timelines.audit import Audit
 POWER_S = float(os.environ.get("POWER_SECONDS", "5"))
 WRITERS = 4
 POSTS = 50
-"""At least so many; a slow disk takes longer over them than POWER_S."""
+"""Minimum; on a slow disk it takes longer than POWER_S."""
 LOST_AT_MOST_S = {"everysec": 2.0, "always": 0.0}
-"""Redis begins an fsync in the second after the last one began: 2 s in the worst case, 1 s on average. What
-the disk takes for an fsync, and for how long the machine stands still, is not Redis's to say."""
+"""Redis begins an fsync in the second after the last one began: 2 s in the worst case, 1 s on average.
+The duration of an fsync, and pauses of the machine, are added."""
 
 pytestmark = [
     pytest.mark.slow,
@@ -36,15 +36,15 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("policy", LOST_AT_MOST_S)
-async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, tmp_path: Path) -> None:
+async def test_a_power_cut_loses_only_writes_since_the_last_fsync(policy: str, tmp_path: Path) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
     try:
         with StallMonitor() as stalls:
             acknowledged, syncs = await written(server, tmp_path)
         moment, lost = worst_of(acknowledged, syncs)
-        kept = last_sync_before(syncs, moment)
-        assert kept is not None
-        disk = copy_durable_files(server.directory, tmp_path / "disk", kept.size)
+        last_sync = last_sync_before(syncs, moment)
+        assert last_sync is not None
+        disk = copy_durable_files(server.directory, tmp_path / "disk", last_sync.size)
     finally:
         server.stop()
     stands = await found_on(disk, [post_id for at, post_id in acknowledged if at <= moment])
@@ -54,13 +54,13 @@ async def test_what_a_power_cut_takes_is_as_old_as_the_last_fsync(policy: str, t
         f"{policy}: {len(acknowledged)} posts, {len(syncs)} fsyncs; the worst moment takes {len(gone)}, the "
         f"oldest acknowledged {seconds:.2f} s before it (by the times of fsyncs {lost:.2f} s)"
     )
-    assert bool(gone) == (policy == "everysec")  # else no write lay between two fsyncs, and nothing was tried
+    assert bool(gone) == (policy == "everysec")  # otherwise no write happened between two fsyncs
     slow_s = max(sync.done - sync.began for sync in syncs) + stalls.total_s
     assert seconds <= (LOST_AT_MOST_S[policy] and LOST_AT_MOST_S[policy] + slow_s)
 
 
 async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[float, int]], list[FsyncRecord]]:
-    """Publish for a while: when each post was acknowledged, and what was synced when."""
+    """Publish for a while; return when each post was acknowledged and when each fsync ended."""
     acknowledged: list[tuple[float, int]] = []
     async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
         people = await World(services).people(*(f"writer{number}" for number in range(WRITERS)))
@@ -78,7 +78,7 @@ async def written(server: RedisServer, directory: Path) -> tuple[list[tuple[floa
 
 
 def worst_of(acknowledged: list[tuple[float, int]], syncs: list[FsyncRecord]) -> tuple[float, float]:
-    """The moment that costs most time, just before an fsync is done; and how much: since the last began."""
+    """Find the moment just before an fsync ends that loses the longest time; return it and the loss."""
     last = acknowledged[-1][0]
     spans = [
         (after.done - before.began, after.done - 0.000_001) for before, after in pairwise(syncs) if after.done <= last
@@ -88,7 +88,7 @@ def worst_of(acknowledged: list[tuple[float, int]], syncs: list[FsyncRecord]) ->
 
 
 async def found_on(disk: Path, post_ids: list[int]) -> set[int]:
-    """Those that stand after a start on that disk, with nothing half done."""
+    """Start Redis on that disk; return the stored ids, and check that an audit finds no damage."""
     server = RedisServer(aof=True, directory=disk).start()
     try:
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:

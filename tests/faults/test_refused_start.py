@@ -1,7 +1,7 @@
-"""What is wrong before a site serves: the worker and daphne end with one sentence that says what to do.
+"""A wrong configuration ends worker and daphne before they serve, with one sentence of advice.
 
-Servers that are merely away may come back: daphne waits for them with 503, the worker leaves that to whoever
-starts it again.
+An unreachable server may come back: daphne answers 503 until then; the worker exits, and its supervisor restarts
+it.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 WORKER = ("manage.py", "syndicate", "--once", "--verbosity", "0")
 ENDS_WITHIN_S = 90.0
-"""No claim: a process takes a second to start, and half a minute where many others do."""
+"""A generous limit: a process takes a second to start, and half a minute on a busy machine."""
 
 
 def environment(redis_url: str, **more: str) -> dict[str, str]:
@@ -49,7 +49,7 @@ def environment(redis_url: str, **more: str) -> dict[str, str]:
 
 
 def ended(*arguments: str, redis_url: str, **more: str) -> tuple[int, str]:
-    """Run a program of the site to its end; its status and the last line of what it said."""
+    """Run a program of the site to its end; return its status and the last line of its output."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -64,7 +64,7 @@ def ended(*arguments: str, redis_url: str, **more: str) -> tuple[int, str]:
 
 
 def require_refused(reason: str, redis_url: str, **more: str) -> None:
-    """Worker and daphne both: status 1, one sentence."""
+    """Check that worker and daphne exit with status 1 and one sentence."""
     (port,) = free_ports(1)
     daphne = ("-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", "socialsite.asgi:application")
     for program in (WORKER, daphne):
@@ -74,7 +74,7 @@ def require_refused(reason: str, redis_url: str, **more: str) -> None:
         assert said.startswith("The store cannot be used: "), said
 
 
-def test_a_url_that_names_nothing_is_refused() -> None:
+def test_a_url_without_a_server_is_refused() -> None:
     require_refused("is not a redis\\+shards URL: 'b' is not \"host:port\"", "redis+shards://a:1,b")
 
 
@@ -87,7 +87,7 @@ def test_another_number_of_follow_partitions_is_refused(redis_url: str) -> None:
     )
 
 
-def test_another_number_of_profile_partitions_is_refused_and_nothing_promised(redis_url: str) -> None:
+def test_another_number_of_profile_partitions_is_refused(redis_url: str) -> None:
     assert ended(*WORKER, redis_url=redis_url)[0] == 0
     require_refused(
         "made with PROFILE_PARTITIONS=1, the setting says 4: put the old number back; .*nothing changes it",
@@ -117,7 +117,7 @@ def lone_member() -> Iterator[ClusterMember]:
         cluster.stop()
 
 
-def test_a_cluster_that_is_not_finished_is_refused_and_said_by_daphne() -> None:
+def test_a_cluster_that_is_not_finished_is_refused_and_daphne_names_it() -> None:
     with lone_member() as member:
         status, said = ended(*WORKER, redis_url=f"redis+cluster://{member.address}")
         assert status == 1
@@ -140,7 +140,7 @@ def test_a_server_that_is_no_member_of_a_cluster_is_refused() -> None:
         server.stop()
 
 
-def test_a_replica_in_the_place_of_its_master_is_refused(redis_server: RedisServer, redis_url: str) -> None:
+def test_a_replica_instead_of_its_master_is_refused(redis_server: RedisServer, redis_url: str) -> None:
     with redis_server.client() as client:
         client.replicaof("127.0.0.1", str(free_ports(1)[0]))
         try:
@@ -167,7 +167,7 @@ async def test_a_server_without_the_commands_needed_is_refused(redis_url: str) -
         await store.close()
 
 
-def test_a_server_that_is_away_ends_the_worker_and_is_waited_for_by_daphne(tmp_path: Path) -> None:
+def test_an_unreachable_server_ends_the_worker_and_daphne_waits_for_it(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     url = f"redis://127.0.0.1:{port}"
     status, said = ended(*WORKER, redis_url=url)
@@ -193,7 +193,7 @@ def test_a_server_that_is_away_ends_the_worker_and_is_waited_for_by_daphne(tmp_p
         site.stop()
 
 
-def test_a_server_lost_later_takes_only_what_lives_on_it(redis_url: str) -> None:
+def test_a_server_lost_later_affects_only_the_data_on_it(redis_url: str) -> None:
     server = RedisServer().start()
     try:
         with running_production_site(redis_url, REDIS_TIMELINES_URL=server.url) as site:

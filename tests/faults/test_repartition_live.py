@@ -1,7 +1,7 @@
 """A whole site is moved from its embedded server to a cluster and back while people use it.
 
-Every acknowledged post, deletion and follow is held against what stands in the end. `LEDGER_SECONDS=20` makes
-the quiet parts longer; figures are printed (`pytest -s`).
+Every acknowledged post, deletion and follow is compared with the data at the end. `LEDGER_SECONDS=20` makes the
+quiet parts longer; figures are printed (`pytest -s`).
 """
 
 import itertools
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 QUIET_S = float(os.environ.get("LEDGER_SECONDS", "2"))
 PEOPLE = 4
 ENOUGH = 50
-"""Posts."""
+"""Minimum of acknowledged posts."""
 REAL_SETTINGS = {"DJANGO_SETTINGS_MODULE": "socialsite.settings"}
 ALLOWED = {
     "200",
@@ -63,7 +63,7 @@ def cluster() -> Iterator[RedisCluster]:
 
 @dataclass
 class Probe:
-    """Follows and unfollows, posts and reads without a pause; how long each took, what was promised."""
+    """Follows, unfollows, posts and reads without a pause; records durations and acknowledged changes."""
 
     one: HttpVisitor
     other: HttpVisitor
@@ -71,16 +71,16 @@ class Probe:
     took_s: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
     follows: bool | None = None
-    """As last acknowledged; None where the last request was not."""
+    """The last acknowledged state; None if the last request was not acknowledged."""
     stopping: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
         for number in itertools.count():
             if self.stopping.is_set():
                 return
-            wanted = not self.follows
-            word = "follow" if wanted else "unfollow"
-            self.follows = wanted if self._timed("write", word, f"/@{self.other.handle}/{word}/") else None
+            follow = not self.follows
+            word = "follow" if follow else "unfollow"
+            self.follows = follow if self._timed("write", word, f"/@{self.other.handle}/{word}/") else None
             self._timed("write", "post", "/posts/", text=f"probe {number}")
             self._timed("read", "home", "/")
 
@@ -110,7 +110,7 @@ class Probe:
 
 
 def repartition(site: QuickstartSite, *arguments: str) -> str:
-    """The command as an operator gives it, beside the running site."""
+    """Run the command beside the running site, as an operator does."""
     done = subprocess.run(
         [sys.executable, "manage.py", "repartition", *arguments],
         cwd=ROOT,
@@ -128,13 +128,13 @@ def moved_there_and_back(site: QuickstartSite, cluster: RedisCluster, probe: Pro
     time.sleep(QUIET_S)
     for phase, target in (("there", cluster.url), ("back", f"embedded://{site.data}")):
         probe.phase, began = phase, time.monotonic()
-        told = repartition(site, "--to", target)
-        print(f"{phase}: {time.monotonic() - began:.1f} s with the start of the command. {told}")
+        output = repartition(site, "--to", target)
+        print(f"{phase}: {time.monotonic() - began:.1f} s with the start of the command. {output}")
         probe.phase = f"after {phase}"
         time.sleep(QUIET_S / 2)
 
 
-def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
+def test_a_site_moves_to_a_cluster_and_back_without_losing_a_write(
     site: QuickstartSite, cluster: RedisCluster, tmp_path: Path
 ) -> None:
     ledger = RequestLedger(tmp_path / "ledger.jsonl")
@@ -154,11 +154,11 @@ def test_a_site_moves_to_a_cluster_and_back_and_nobody_notices_but_by_the_clock(
         probing.join(30)
         ledger.close()
     wait_until(site.is_drained, timeout_s=60)
-    found = audit_ledger(ledger, people)
-    print(probe.report(), dict(probe.outcomes), found, sep="\n")
-    assert found.is_clean, found
-    assert found.acknowledged > ENOUGH
-    assert set(ledger.outcomes) <= ALLOWED, found
+    ledger_audit = audit_ledger(ledger, people)
+    print(probe.report(), dict(probe.outcomes), ledger_audit, sep="\n")
+    assert ledger_audit.is_clean, ledger_audit
+    assert ledger_audit.acknowledged > ENOUGH
+    assert set(ledger.outcomes) <= ALLOWED, ledger_audit
     assert {outcome.split()[1] for outcome in probe.outcomes} <= ALLOWED
     following = probe.one.get(f"/@{probe.other.handle}/followers/")["accounts"]
     if probe.follows is not None:

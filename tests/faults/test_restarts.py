@@ -1,4 +1,4 @@
-"""Redis is restarted under a posting load; a web process dies with its sockets, and all come back at once.
+"""Redis is restarted under a load of posts, a web process dies with its sockets, and all recover quickly.
 
 `STORM_SOCKETS=5000` makes the storm a large one.
 """
@@ -30,16 +30,16 @@ DOWN_S = 0.5
 RECOVERED_WITHIN_S = 5.0
 SOCKETS = int(os.environ.get("STORM_SOCKETS", "300"))
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
-"""As static/js/socket.js waits."""
+"""The delays of static/js/socket.js."""
 BACK_WITHIN_S = 20.0
-"""After thrice the time that the site was away: whoever just failed waits twice as long as it waited yet."""
+"""Added to three times the outage: a client that has just failed waits twice its last delay."""
 NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "SIGNUP", "SOCKET", "ADDRESS")}
 
 pytestmark = pytest.mark.slow
 
 
 class Persistent(ResumingClient):
-    """A browser's socket that waits between its tries as the site's own script does. `losses`: when live."""
+    """A socket with the reconnect delays of the site's script. `losses`: number of lost connections."""
 
     losses = 0
 
@@ -97,7 +97,7 @@ async def listening(port: int, count: int) -> AsyncIterator[list[Persistent]]:
 
 
 async def back(sockets: list[Persistent], share: float) -> float:
-    """Seconds until so many are subscribed."""
+    """Return the seconds until that share of the sockets is subscribed."""
     began = time.monotonic()
     async with asyncio.timeout(4 * BACK_WITHIN_S + SOCKETS / 50):
         while sum(one.subscribed.is_set() for one in sockets) < share * len(sockets):  # noqa: ASYNC110
@@ -106,7 +106,7 @@ async def back(sockets: list[Persistent], share: float) -> float:
 
 
 async def all_gone(sockets: list[Persistent]) -> None:
-    """Until each was cut off; the first may be back by then."""
+    """Wait until each socket was cut off; the first may be back by then."""
     async with asyncio.timeout(30):
         while not all(one.losses for one in sockets):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -120,7 +120,7 @@ async def all_saw(sockets: list[Persistent], wanted: set[int]) -> None:
     assert [wanted - one.ids for one in sockets if not one.ids >= wanted] == []
 
 
-async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> None:
+async def test_restarts_of_redis_cause_a_pause_and_lose_no_post(tmp_path: Path) -> None:
     server = RedisServer(aof=True).start()
     try:
         with running_production_site(server.url, RATE_LIMIT_SOCKET="off") as site:
@@ -128,9 +128,9 @@ async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> Non
             async with listening(site.port, 3) as sockets:
                 recovered = await asyncio.to_thread(restarted, pulse, server)
                 await asyncio.to_thread(wait_until, lambda: count_jobs(server) == 0)
-                found = await asyncio.to_thread(pulse.audit)
-                print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {found}")
-                assert found.is_clean, found
+                ledger_audit = await asyncio.to_thread(pulse.audit)
+                print(f"{RESTARTS} restarts, whole again after {max(recovered):.2f} s: {ledger_audit}")
+                assert ledger_audit.is_clean, ledger_audit
                 assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
                 assert max(recovered) < RECOVERED_WITHIN_S + pulse.stalls.total_s
                 await all_saw(sockets, {int(entry.post_id or 0) for entry in pulse.ledger.acknowledged})
@@ -139,13 +139,13 @@ async def test_restarts_of_redis_cost_a_pause_and_no_post(tmp_path: Path) -> Non
 
 
 def restarted(pulse: TimedLoad, server: RedisServer) -> list[float]:
-    """SHUTDOWN and start, again and again: how long each time until everybody was served."""
+    """Restart Redis again and again; return the seconds until everybody was served, per restart."""
     ready = []
     with pulse:
         wait_until(lambda: pulse.is_steady)
         for _ in range(RESTARTS):
             time.sleep(1)
-            server.kill(signal.SIGTERM)  # as SHUTDOWN: the append-only file is written out
+            server.kill(signal.SIGTERM)  # as SHUTDOWN: Redis writes its append-only file first
             time.sleep(DOWN_S)
             server.start()
             ready.append(time.monotonic())
@@ -160,23 +160,23 @@ def site(tmp_path: Path) -> Iterator[QuickstartSite]:
         yield running
 
 
-async def test_a_storm_of_sockets_is_back_soon_and_missed_nothing(site: QuickstartSite) -> None:
+async def test_many_sockets_reconnect_soon_and_miss_nothing(site: QuickstartSite) -> None:
     author = await asyncio.to_thread(lambda: HttpVisitor(site.url, "author").sign_up())
-    wanted = {int((await asyncio.to_thread(author.publishes, "before"))["id"])}
+    post_ids = {int((await asyncio.to_thread(author.publishes, "before"))["id"])}
     async with listening(site.port, SOCKETS) as sockets:
-        wanted = {int((await asyncio.to_thread(author.publishes, "heard by all"))["id"])}
-        await all_saw(sockets, wanted)
+        post_ids = {int((await asyncio.to_thread(author.publishes, "heard by all"))["id"])}
+        await all_saw(sockets, post_ids)
         with BusiestTenth(site) as busiest:
             site.kill_one("web")
             down = time.monotonic()
             await all_gone(sockets)
             await asyncio.to_thread(wait_until, lambda: site.status() == 200, timeout_s=30)
             up_s = time.monotonic() - down
-            wanted.add(int((await asyncio.to_thread(author.publishes, "while they come back"))["id"]))
+            post_ids.add(int((await asyncio.to_thread(author.publishes, "while they come back"))["id"]))
             await back(sockets, 0.99)
             back_s = time.monotonic() - down
-        wanted.add(int((await asyncio.to_thread(author.publishes, "afterwards"))["id"]))
-        await all_saw(sockets, wanted)
+        post_ids.add(int((await asyncio.to_thread(author.publishes, "afterwards"))["id"]))
+        await all_saw(sockets, post_ids)
     print(
         f"{SOCKETS} sockets: the site answers after {up_s:.1f} s, 99 % are back after {back_s:.1f} s; "
         f"Redis did at most {busiest.most} commands in a tenth of a second"

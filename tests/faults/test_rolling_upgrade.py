@@ -1,7 +1,7 @@
-"""During a rolling upgrade two releases serve one store: each reads what the other writes, and nothing is lost.
+"""During a rolling upgrade two releases share one store: each reads the other's data without loss.
 
-`OLD_RELEASE` names another commit as the old release; `UPGRADE_SECONDS=60` makes each step longer.
-The test fails in a shallow clone, which has no old release.
+`OLD_RELEASE` names another commit as the old release; `UPGRADE_SECONDS=60` makes each step longer. The test fails
+in a shallow clone, which has no old release.
 """
 
 import os
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 @pytest.fixture
 def sites(server: RedisServer, tmp_path: Path) -> Iterator[tuple[ProductionSite, ProductionSite]]:
-    """The old release's web process, and the new one's; workers are the test's matter."""
+    """Start the web processes of the old and the new release; the test itself starts workers."""
     key = secrets.token_urlsafe(50)
     old_root = releases.unpack_release(OLD, tmp_path / "old")
     (tmp_path / "a").mkdir()
@@ -66,9 +66,9 @@ def test_old_and_new_serve_side_by_side_and_read_each_others_posts(
         new.start_worker()  # both
         time.sleep(STEP_S)
     wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
-    found = pulse.audit()
-    print(f"{OLD} and this: {found}")
-    assert found.is_clean, found
+    ledger_audit = pulse.audit()
+    print(f"{OLD} and this: {ledger_audit}")
+    assert ledger_audit.is_clean, ledger_audit
     assert set(pulse.outcomes) == {"post 201", "read 200"}, pulse.outcomes
     both_see_the_same(pulse.people, sites)
     react(pulse.people[1], pulse.people[3])
@@ -100,14 +100,14 @@ def react(one: HttpVisitor, other: HttpVisitor) -> None:
 
 
 def texts_at(site: ProductionSite, person: HttpVisitor) -> dict[str, str]:
-    """Text by id of the home's entries, as a release shows them."""
+    """Return the texts of the home's entries by id, as one release shows them."""
     with HttpVisitor(site.url) as device:
         device.http.cookies.update(person.http.cookies)
         return {post["id"]: post["text"] for post in device.timeline("/")}
 
 
 def read_all_pages(site: ProductionSite, person: HttpVisitor) -> Iterator[tuple[str, int]]:
-    """Every page and its JSON at a release, with a session that either opened."""
+    """Read every page in HTML and JSON from one release, with a session that either release opened."""
     with HttpVisitor(site.url) as device:
         device.http.cookies.update(person.http.cookies)
         for path in PAGES:

@@ -1,4 +1,4 @@
-"""A web process runs out of file descriptors or processor time: it degrades, loses nothing, comes back."""
+"""A web process without file descriptors or processor time gets slower, loses nothing and recovers."""
 
 import contextlib
 import os
@@ -46,14 +46,14 @@ def few_files(pid: int, most: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def idle_connections(port: int, count: int) -> Iterator[None]:
-    """Clients that connect and say nothing."""
+    """Clients that connect and send nothing."""
     with contextlib.ExitStack() as stack:
         for _ in range(count):
             stack.enter_context(socket.create_connection(("127.0.0.1", port), 5))
         yield
 
 
-def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_there_is_room(
+def test_without_file_descriptors_it_serves_open_connections_and_accepts_others_later(
     server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:
     pulse = TimedLoad(site.url, tmp_path, people=2)
@@ -67,7 +67,7 @@ def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_the
             wait_until(lambda: open_files(site.web_pid) >= most - 1)
             time.sleep(SCARCE_S / 2)
             at_most = open_files(site.web_pid)
-            with server.client() as client:  # and its way to the store is to be opened anew
+            with server.client() as client:  # and its connection to the store has to be opened again
                 client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
             time.sleep(SCARCE_S / 2)
         healed = time.monotonic()
@@ -75,12 +75,12 @@ def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_the
         new_s = time.monotonic() - healed
         pulse.wait_until_recovered(healed)
     wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
-    found = pulse.audit()
+    ledger_audit = pulse.audit()
     print(
         f"{at_most} files open for {healed - began:.1f} s; a new client is served {new_s:.2f} s after, "
-        f"everybody {pulse.recovery_time_s(healed):.2f} s; {found} {dict(pulse.outcomes)}"
+        f"everybody {pulse.recovery_time_s(healed):.2f} s; {ledger_audit} {dict(pulse.outcomes)}"
     )
-    assert found.is_clean, found
+    assert ledger_audit.is_clean, ledger_audit
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
     assert at_most >= most - 1
     late_s = pulse.stalls.total_s
@@ -89,7 +89,7 @@ def test_out_of_file_descriptors_it_serves_whom_it_has_and_takes_others_when_the
     assert pulse.slowest_s < REQUEST_DEADLINE_S + 1.5 + late_s
 
 
-def test_starved_of_processor_time_it_is_slow_and_loses_nothing(
+def test_without_processor_time_it_is_slow_and_loses_nothing(
     server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:
     pulse = TimedLoad(site.url, tmp_path, people=2)
@@ -103,12 +103,12 @@ def test_starved_of_processor_time_it_is_slow_and_loses_nothing(
             ended = time.monotonic()
         time.sleep(1)
     wait_until(lambda: count_jobs(server) == 0, timeout_s=60)
-    found = pulse.audit()
+    ledger_audit = pulse.audit()
     before, starved = (
         pulse.percentile_s(0.99, since=calm, until=began),
         pulse.percentile_s(0.99, since=began, until=ended),
     )
-    print(f"{LOOPS} busy loops: p99 {before * 1000:.0f} ms before, {starved * 1000:.0f} ms meanwhile; {found}")
-    assert found.is_clean, found
+    print(f"{LOOPS} busy loops: p99 {before * 1000:.0f} ms before, {starved * 1000:.0f} ms meanwhile; {ledger_audit}")
+    assert ledger_audit.is_clean, ledger_audit
     assert set(pulse.outcomes) <= {"post 201", "post 503", "read 200", "read 503"}
     assert starved <= REQUEST_DEADLINE_S + 1.5

@@ -1,9 +1,9 @@
-"""Redis is killed with -9 while the disk is slow over an fsync.
+"""Redis is killed with -9 during a slow fsync.
 
-With everysec Redis writes to its file before it answers, except while an fsync is going on: then it keeps
-up to two seconds of what it answered in its own memory. The site acknowledges nothing before it is in the
-file (socialsite/store/aof.py), which the posts of a service without that look show to be needed.
-`strace` makes every fsync of the server take longer.
+With everysec Redis writes to its file before it answers, except during an fsync: then it keeps up to two seconds
+of acknowledged writes in its own memory. The site acknowledges no write that is not yet in the file
+(socialsite/store/aof.py); the posts of a service without that check show that it is needed. `strace` makes every
+fsync of the server take longer.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ from tests.support.world import Person, World
 from timelines.audit import Audit
 
 FSYNC_S = {"everysec": 1.5, "always": 0.02}
-"""How long each fsync takes; a post is several writes, which with always wait for one each."""
+"""Duration of each fsync; a post is several writes, and with always each waits for an fsync."""
 LOST_AT_MOST_S = {"everysec": 2.0, "always": 0.0}
-"""Redis puts a write off for two seconds at most, whatever the disk does (`flushAppendOnlyFile` in aof.c)."""
+"""Redis delays a write for at most two seconds (`flushAppendOnlyFile` in aof.c)."""
 JOBS = 10
 
 pytestmark = [
@@ -44,15 +44,15 @@ pytestmark = [
 
 
 @pytest.mark.parametrize(("fsync_s", "kills"), [(1.5, 3), (5.0, 1)])
-def test_what_a_page_acknowledged_is_there_after_a_kill_amid_a_slow_fsync(fsync_s: float, kills: int) -> None:
-    """Longer than Redis waits for (2 s), too: it writes without the fsync then."""
+def test_an_acknowledged_post_survives_a_kill_during_a_slow_fsync(fsync_s: float, kills: int) -> None:
+    """5 s are longer than Redis waits (2 s): then it writes without the fsync."""
     server = RedisServer(aof=True).start()
     try:
         with running_production_site(server.url) as site:
             authors = [Author(site.url, f"author{number}") for number in range(3)]
             for _ in range(kills):
                 with slow_disk(server, fsync_s):
-                    # Posts wait for the disk, and are acknowledged; then a kill while others wait.
+                    # Posts wait for the disk and are acknowledged; then Redis is killed while others wait.
                     wait_until(lambda: max(author.longest_s for author in authors) > 0.5)
                     until_held_for(server, 0.3)
                 server.start()
@@ -68,7 +68,7 @@ def test_what_a_page_acknowledged_is_there_after_a_kill_amid_a_slow_fsync(fsync_
 
 
 def until_held_for(server: RedisServer, seconds: float) -> None:
-    """Until Redis has held something back for so long without a break."""
+    """Wait until Redis has had unwritten bytes for `seconds` without a break."""
     began = time.monotonic()
     while time.monotonic() - began < seconds:
         if not unwritten_aof_bytes(server):
@@ -77,7 +77,7 @@ def until_held_for(server: RedisServer, seconds: float) -> None:
 
 
 class Author(threading.Thread):
-    """Publishes without a pause until told to stop; a refusal is no acknowledgement."""
+    """Publishes without a pause until `stops`; a refused post is not acknowledged."""
 
     def __init__(self, url: str, handle: str) -> None:
         super().__init__(daemon=True)
@@ -104,7 +104,7 @@ class Author(threading.Thread):
         return self._visitor.http.get(f"/@{self._visitor.handle}/{post_id}/").status_code == 200
 
 
-async def test_a_job_is_not_done_before_its_work_is_in_the_file_of_another_server() -> None:
+async def test_a_job_is_done_only_when_its_writes_are_in_the_other_servers_file() -> None:
     elsewhere, jobs = RedisServer(aof=True).start(), RedisServer().start()
     store = await open_store(StoreUrls(elsewhere.url, {"jobs": jobs.url}))
     try:
@@ -129,7 +129,7 @@ async def test_a_job_is_not_done_before_its_work_is_in_the_file_of_another_serve
 
 
 @pytest.mark.parametrize("policy", FSYNC_S)
-async def test_what_redis_answered_amid_a_slow_fsync_goes_with_a_kill(policy: str) -> None:
+async def test_writes_that_redis_acknowledged_during_a_slow_fsync_are_lost_by_a_kill(policy: str) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
     try:
         with StallMonitor() as stalls:
@@ -151,7 +151,7 @@ async def test_what_redis_answered_amid_a_slow_fsync_goes_with_a_kill(policy: st
 
 
 async def publish_amid_an_fsync(server: RedisServer, author: Person, policy: str) -> dict[float, int]:
-    """Posts by the time of their answer; with everysec on until a write is put off for half a second."""
+    """Publish; return posts by answer time; with everysec until a write is delayed for half a second."""
     answered: dict[float, int] = {}
     until = time.monotonic() + 3
     in_the_file = time.monotonic()
@@ -165,7 +165,7 @@ async def publish_amid_an_fsync(server: RedisServer, author: Person, policy: str
 
 
 async def lost_of(services: Services, answered: dict[float, int]) -> list[float]:
-    """When each that is gone was answered; what stands is whole."""
+    """Return the answer time of each lost post; check that the others are complete."""
     await World(services).deliver_all()
     report = await Audit(services.audit_context, second_check_after_s=0.1).run()
     assert not report.damage, [str(finding) for finding in report.discrepancies]

@@ -1,4 +1,4 @@
-"""What goes from one place to another is not deleted before the server it came to has it in its file."""
+"""Moved data is deleted at its source only when the target's append-only file contains it."""
 
 import asyncio
 import dataclasses
@@ -28,10 +28,10 @@ pytestmark = [
 ]
 
 
-async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
+async def test_a_move_deletes_nothing_that_the_target_has_not_written() -> None:
     source, target = RedisServer(aof=True).start(), RedisServer(aof=True).start()
     places = StorePool(source.url, create_topology)
-    held = await open_store(StoreUrls(target.url))
+    target_store = await open_store(StoreUrls(target.url))
     keys = [key_of_payload(b"%d" % number) for number in range(20)]
     try:
         for server in (source, target):
@@ -39,18 +39,18 @@ async def test_a_move_deletes_nothing_that_the_target_holds_back() -> None:
         copier = KeyCopier(places, {"posts": Way(source.url, target.url)})
         await places.store(source.url).gather([("SET", key, "acknowledged") for key in keys])
         with slow_disk(target, FSYNC_S):
-            await wait_until_fsync_begins(target, held)
+            await wait_until_fsync_begins(target, target_store)
             await copier.delete_from_source(await copier.copy(keys))
         target.start()
         with target.client() as client:
             assert client.exists(*map(str, keys)) == len(keys)
     finally:
-        await asyncio.gather(held.close(), places.close())
+        await asyncio.gather(target_store.close(), places.close())
         source.stop()
         target.stop()
 
 
-async def test_what_comes_back_from_the_archive_stands_before_the_archive_lets_go(tmp_path: Path) -> None:
+async def test_a_post_from_the_archive_is_stored_before_the_archive_deletes_it(tmp_path: Path) -> None:
     server = RedisServer(aof=True).start()
     configuration = dataclasses.replace(ServiceConfig(), archive_url=f"sqlite:///{tmp_path}/archive.sqlite3")
     try:

@@ -1,4 +1,4 @@
-"""`manage.py syndicate` killed with -9 amid its passes: homes have every post once.
+"""`manage.py syndicate` is killed with -9 during its passes: home timelines have every post once.
 
 `SYNDICATE_KILLS=50 SYNDICATE_FOLLOWERS=10000` is the long form.
 """
@@ -27,7 +27,7 @@ FOLLOWERS, POSTS = (
 PASS = max(1, FOLLOWERS // 300)
 AT_ONCE = 20
 DONE_WITHIN_S = 30 + FOLLOWERS * POSTS / 500
-"""After the last kill: others take over at once, and then have the rest to do."""
+"""After the last kill: other workers reclaim the jobs at once and perform the rest."""
 MANAGE = [sys.executable, "manage.py"]
 
 
@@ -43,7 +43,7 @@ def environment(redis_url: str) -> dict[str, str]:
 
 
 async def worker_at_work(services: Services, redis_url: str) -> subprocess.Popen[bytes]:
-    """A new worker, once its heartbeat is there."""
+    """Start a worker and wait for its heartbeat."""
     before = await workers(services)
     command = [*MANAGE, "syndicate", "--verbosity", "0"]
     process = subprocess.Popen(command, env=environment(redis_url), stderr=subprocess.DEVNULL)
@@ -59,7 +59,7 @@ async def workers(services: Services) -> set[bytes]:
 
 
 async def audience(world: World, author: Person) -> list[Person]:
-    """Followers with homes, so that there is something to push to."""
+    """Followers with cached home timelines, so that the fan-out has targets."""
 
     async def one(number: int) -> Person:
         follower = await world.person(f"reader{number}")
@@ -75,13 +75,13 @@ async def audience(world: World, author: Person) -> list[Person]:
 
 
 async def stored_home(services: Services, reader: Person) -> set[int]:
-    """What syndication has put there, unread; nothing where a late push gave the home up."""
+    """Return the stored entries of a home timeline; none if a late push invalidated it."""
     key = home_timeline(reader.id)
     return {int(id) for id in await services.store.node(key).execute("LRANGE", key, 0, -2)}
 
 
 async def reached(services: Services, reader: Person, post: PostId) -> None:
-    """The fan-out is where it pushes to this reader, or past it: a moment amid it, however fast it is."""
+    """Wait until the fan-out has reached this reader, so that it is unfinished at any speed."""
     async with asyncio.timeout(90):
         while post not in await stored_home(services, reader):
             if (await services.outbox.read_depth()).is_empty:
@@ -116,7 +116,7 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(servi
     assert depth.is_empty
     assert depth.dead == 0
     print(f"{cut_off} of {POSTS} kills cut a fan-out to {FOLLOWERS} off; all done {done_s:.1f} s after the last")
-    assert cut_off > POSTS / 3  # else the kills tested nothing
+    assert cut_off > POSTS / 3  # otherwise the kills tested nothing
     for reader in readers:
         stored = await stored_home(services, reader)
         assert not stored or stored == set(posts)
@@ -125,7 +125,7 @@ async def test_every_home_gets_every_post_once_although_workers_are_killed(servi
 
 @pytest.mark.slow
 async def test_jobs_performed_twice_in_any_order_leave_the_same_homes(redis_url: str) -> None:
-    """Passes of six followers, one to a job."""
+    """Passes of six followers, one pass per job."""
     async with open_services(StoreUrls(redis_url), ServiceConfig(posts_per_pass=2, time_slice_ms=0)) as services:
         await perform_all_twice(services, World(services))
 

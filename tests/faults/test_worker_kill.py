@@ -1,4 +1,4 @@
-"""Workers killed with -9, jobs that kill them, a server that goes away under them."""
+"""Workers killed with -9, jobs that kill them, and a server that disappears under them."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ EVERY_STEP = {f"chain {chain} {step} {STEPS}" for chain in range(CHAINS) for ste
 
 @pytest.fixture
 def lasting_server() -> Iterator[RedisServer]:
-    """With an append-only file, so that it comes back as it was."""
+    """A server with an append-only file, so that its data survive a restart."""
     server = RedisServer(aof=True).start()
     yield server
     server.stop()
@@ -45,7 +45,7 @@ async def lasting_queue(lasting_server: RedisServer) -> AsyncIterator[JobQueue]:
 
 
 async def settled(queue: JobQueue, within_s: float) -> None:
-    """Until nothing is owed."""
+    """Wait until no job is pending."""
     async with asyncio.timeout(within_s):
         while not (await queue.read_depth()).is_empty:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
@@ -56,7 +56,9 @@ async def start_chains(queue: JobQueue) -> None:
         await queue.add(f"chain {chain} 0 {STEPS}".encode())
 
 
-async def test_the_job_of_a_killed_worker_is_adopted_at_once(queue: JobQueue, redis_url: str, tmp_path: Path) -> None:
+async def test_another_worker_reclaims_the_job_of_a_killed_worker_at_once(
+    queue: JobQueue, redis_url: str, tmp_path: Path
+) -> None:
     await queue.add(b"slow 60000 long")
     async with WorkerPool(redis_url, tmp_path, 1) as crew:
         await eventually(lambda: bool(crew.lines), timeout_s=90)
@@ -81,7 +83,7 @@ async def test_the_job_of_a_killed_worker_is_adopted_at_once(queue: JobQueue, re
 
 
 @pytest.mark.slow
-async def test_every_job_is_performed_although_workers_are_killed_all_the_time(
+async def test_every_job_is_performed_although_workers_are_constantly_killed(
     queue: JobQueue, redis_url: str, tmp_path: Path
 ) -> None:
     async with WorkerPool(redis_url, tmp_path, 3) as crew:
@@ -98,7 +100,7 @@ async def test_every_job_is_performed_although_workers_are_killed_all_the_time(
 
 
 @pytest.mark.slow
-async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
+async def test_a_job_that_kills_workers_becomes_a_dead_letter_and_delays_others_little(
     queue: JobQueue, redis_server: RedisServer, tmp_path: Path
 ) -> None:
     added_ms: dict[str, int] = {}
@@ -119,14 +121,14 @@ async def test_a_job_that_kills_workers_is_buried_and_delays_others_little(
             await settled(queue, 60)
         lines = crew.lines
     letters = {letter.payload: letter.tries for letter in await queue.read_dead_letters(10)}
-    # What lies beside a killing job in a worker's hands dies with it, once: then it is tried alone.
+    # The other jobs of a killed worker fail once with the killing job: then that job is tried alone.
     assert letters.pop(b"\xff\xfe") <= 2
     assert letters == {b"die": 5, b"fail": 5}
     assert Counter(line.payload for line in lines)["die"] == 5
     first = {line.payload: line.at_ms for line in reversed(lines)}
     delays = sorted(first[name] - at_ms for name, at_ms in added_ms.items())
     print(f"delay of others: median {delays[len(delays) // 2]} ms, worst {delays[-1]} ms")
-    # A busy machine takes longer to start the dead again.
+    # A busy machine takes longer to restart workers.
     assert delays[-1] < max(1_000, 2 * start_ms) + 1000 * stalls.total_s
 
 
@@ -139,7 +141,7 @@ def heartbeats(server: RedisServer) -> int:
 async def test_a_server_killed_and_started_again_stops_nothing(
     lasting_server: RedisServer, lasting_queue: JobQueue, tmp_path: Path
 ) -> None:
-    """Killed -9 three times while chains run; the append-only file has all that was acknowledged."""
+    """Kill the server three times while chains run; its append-only file has all acknowledged jobs."""
     handler = WordHandler(str(tmp_path / "ledger"))
     store = await open_store(lasting_server.url)
 

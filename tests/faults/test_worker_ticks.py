@@ -1,4 +1,4 @@
-"""The worker's regular work, in a real worker: buffers are flushed though nobody asks."""
+"""A real worker flushes buffers regularly, without a request."""
 
 import asyncio
 import os
