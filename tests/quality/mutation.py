@@ -21,12 +21,19 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 DOCUMENT = ROOT / "docs" / "reference" / "quality.md"
 PLACE = re.compile(r"(<!-- mutation -->\n).*?(<!-- /mutation -->)", re.DOTALL)
-SUBJECTS = ("socialsite/recipes/*", "timelines/*/*repository.py", "timelines/*/*.lua")
+STORAGE = ("graph", "posts", "cached_timelines", "author_feeds", "archive")
+SUBJECTS = (
+    "socialsite/recipes/*",
+    *(f"timelines/{folder}/*.py" for folder in STORAGE),
+    "timelines/*/*repository.py",
+    "timelines/*/pending.py",
+    "timelines/*/*.lua",
+)
 
 
 def subjects() -> list[str]:
     """Return every module and script under test, the smallest first."""
-    paths = [path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")]
+    paths = {path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")}
     return [path.relative_to(ROOT).as_posix() for path in sorted(paths, key=lambda path: path.stat().st_size)]
 
 

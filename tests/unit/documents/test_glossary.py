@@ -9,24 +9,20 @@ PACKAGES = ("accounts", "socialsite", "timelines")
 DEFINITION = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 PLAIN = frozenset(
     """
-    about accents access actions activity address addresses affected after algebra and answers aof apps
-    asgi async atom autocomplete backends base batch batches bitmaps blocking body boosters boosting
-    bootstrap broadcaster build building cached charts check checks child clock cluster command commands
-    config connection connections consumer control copying counts create csrf current dashboard dates
-    deadletters deadline delete deletions demo device directory dispatcher django domain draft dump
-    embedded encoded encoding errors estimate factory facts families fanouts fencing flight flow flush
-    followed forecast forms forwarding frames gate gc graceful graph ground groups guard handler hashed
-    headers health hosts identity ids in indexing info init intersections inventory known labels lag
-    lines linkify listed listener load lookup map memory merge merging message messages meter metrics
-    mirrors missed models mover multiprocess names opening page paging parsers partial password
-    passwords people periodic places planning pool ports postgres presenters process processes progress
-    prometheus pubsub purge pushing queue quickstart ranged reader rebuild rebuilding record refusals
-    registry rendering repartition repartitioning replacement responses restore ring router routing rows
-    rules sample sampler scanner scanning scripts sentinel server set settings shape shared shutdown
-    signing site socket spec sqlite standalone starting state static statistics stats stored stream
-    subscriptions supervisor suspend switcher task tasks text time tokenizer totals tracker transactions
-    trim trimming tuning twemproxy types unknown urls validation values version view views wait
-    websocket writer zset
+    about accents access actions activity address affected after algebra and aof apps asgi async atom
+    authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster
+    cached check checks child clock cluster command commands config connection consumer context control copier
+    counts create csrf current dashboard dates deadletters deadline delete deletions directory dispatcher
+    django domain draft dump encoding errors estimate factory families fanouts flow flush followed forms
+    forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init inventory
+    known labels lag lines linkify listener load lookup map memory merge merging message messages meter
+    metrics middleware mirrors missed models multiprocess names page pair parsers partial password passwords
+    periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
+    reader rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules
+    sample sampler scanner scanning sentinel server servers set settings shared shutdown size socket sockets
+    spec sqlite standalone startup state static stats stored subscriptions supervisor suspend switcher task
+    tasks text time tokenizer trim trimming tuning twemproxy types unknown urls validation values view views
+    websocket work writer wrong zset
     """.split()  # noqa: SIM905 - a list of words
 )
 """Words of module names that are plain English or Django's, Redis' and the Web's own."""
