@@ -1,4 +1,4 @@
-"""Accounts on a real server: one owner a handle, no half accounts, changes that race."""
+"""Accounts on a real server: each handle has one owner, no account is incomplete, and concurrent changes are safe."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ from socialsite.store import StoreUnavailable
 from tests.support.account_world import NOW_MS, PASSWORD, AccountWorld
 
 
-async def test_who_signs_up_is_found_by_handle_and_id(world):
+async def test_a_new_account_is_found_by_handle_and_id(world):
     alice = await world.sign_up("Alice")
     assert (alice.handle, alice.display_name, alice.is_active, alice.is_staff) == (
         "alice",
@@ -26,7 +26,7 @@ async def test_who_signs_up_is_found_by_handle_and_id(world):
     assert (await world.accounts.get_by_handle("alice")).version == 1
 
 
-async def test_of_twenty_racing_sign_ups_one_gets_the_handle(world, store):
+async def test_one_of_twenty_concurrent_sign_ups_gets_the_handle(world, store):
     tries = [world.accounts.sign_up(handle="alice", password=f"pass word {n}", now_ms=NOW_MS) for n in range(20)]
     outcomes = await asyncio.gather(*tries, return_exceptions=True)
     winners = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
@@ -39,16 +39,16 @@ async def test_of_twenty_racing_sign_ups_one_gets_the_handle(world, store):
     assert await world.accounts.authenticate("alice", password)
 
 
-async def test_the_loser_of_the_claim_itself_leaves_nothing(world, store):
-    """Two that both saw the handle free: the repository, without the service's look before."""
+async def test_a_sign_up_that_loses_its_handle_stores_nothing(world, store):
+    """Call the repository directly, as if both sign-ups had seen a free handle."""
     alice = await world.sign_up("alice")
     alice.id = None
     assert await world.account_repository.create(alice) is None
     assert await world.accounts.find(AccountId(2)) is None
 
 
-async def test_an_account_is_whole_before_its_handle_leads_to_it(store):
-    """Readers of the handle meanwhile see nobody or the whole account."""
+async def test_an_account_is_stored_before_its_handle(store):
+    """A concurrent reader of the handle gets either no account or the complete account."""
     world, seen = AccountWorld(store), []
 
     async def look():
@@ -62,8 +62,8 @@ async def test_an_account_is_whole_before_its_handle_leads_to_it(store):
     assert seen[-1].state == "active"
 
 
-async def test_a_handle_met_before_is_looked_up_once_and_never_believed(world, store):
-    """What is remembered is whose a handle was; the account itself is read each time, and must bear it."""
+async def test_a_cached_handle_is_checked_against_the_account(world, store):
+    """The cache maps handles to ids; each lookup still reads the account and compares its handle."""
     alice, repository = await world.sign_up("alice"), world.account_repository
     assert (await repository.find_by_cached_handle("alice")).id == alice.id
     assert await repository.find_by_cached_handle("nobody") is None
@@ -72,21 +72,21 @@ async def test_a_handle_met_before_is_looked_up_once_and_never_believed(world, s
     for node in store.nodes:
         await node.execute("FLUSHALL")
     assert await repository.find_by_cached_handle("alice") is None
-    for handle in ("bob", "alice"):  # another site: the first account's handle is another one now
+    for handle in ("bob", "alice"):  # another site: here the first account has a different handle
         await world.sign_up(handle)
     assert (await repository.find_by_cached_handle("alice")).handle == "alice"
     assert (await repository.find_by_cached_handle("bob")).id == alice.id
 
 
 class SilentClaims(AccountRepository):
-    """The claim succeeds, but its answer is lost."""
+    """A repository that claims the handle but loses the reply."""
 
     async def create(self, account):
         await super().create(account)
         raise StoreUnavailable("no answer")
 
 
-async def test_a_sign_up_without_an_answer_leaves_a_whole_account_or_none(store):
+async def test_a_sign_up_without_a_reply_stores_a_whole_account_or_none(store):
     world = AccountWorld(store)
     world.accounts.accounts = SilentClaims(store)
     with pytest.raises(StoreUnavailable):
@@ -94,7 +94,7 @@ async def test_a_sign_up_without_an_answer_leaves_a_whole_account_or_none(store)
     assert await AccountWorld(store).accounts.authenticate("alice", PASSWORD)
 
 
-async def test_an_id_given_out_twice_overwrites_nobody(world, store):
+async def test_a_repeated_account_id_overwrites_no_account(world, store):
     alice = await world.sign_up("alice")
     await store.node(keys.account_ids()).execute("SET", keys.account_ids(), 0)
     bob = await world.sign_up("bob")
@@ -103,7 +103,7 @@ async def test_an_id_given_out_twice_overwrites_nobody(world, store):
 
 
 @pytest.mark.parametrize("handle", ["", "a b", "a" * 21, "al{}ice", "al:ice", "\u0430lice\u0456", "*", "\ud800"])
-async def test_what_is_no_handle_is_refused_beside_its_field(world, handle):
+async def test_an_invalid_handle_is_refused_beside_its_field(world, handle):
     with pytest.raises(FieldErrors) as refused:
         await world.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=NOW_MS)
     assert list(refused.value.fields) == ["handle"]
@@ -127,7 +127,7 @@ async def test_the_right_password_signs_in_and_nothing_else_does(world):
     assert await world.accounts.authenticate("a}{:*\r\n", PASSWORD) is None
 
 
-async def test_without_a_password_nobody_signs_in(world):
+async def test_an_account_without_a_password_cannot_sign_in(world):
     account = await world.sign_up("import1", password=None)
     for guess in ("", "!", account.password):
         assert await world.accounts.authenticate("import1", guess) is None
@@ -158,7 +158,7 @@ async def test_a_wrong_old_password_changes_nothing(world):
     assert await world.accounts.authenticate("alice", PASSWORD)
 
 
-async def test_of_racing_password_changes_one_wins(world):
+async def test_one_of_several_concurrent_password_changes_succeeds(world):
     alice = await world.sign_up()
     changes = [world.accounts.change_password(account=alice, old=PASSWORD, new=f"new one {n}") for n in range(5)]
     outcomes = await asyncio.gather(*changes, return_exceptions=True)
@@ -188,13 +188,13 @@ async def test_an_edit_names_every_field_that_is_wrong(world):
     assert (await world.accounts.find(alice.id)).version == 1
 
 
-async def test_nobody_is_edited_into_being(world):
+async def test_editing_an_absent_account_creates_none(world):
     with pytest.raises(AccountNotFound):
         await world.accounts.edit_profile(account_id=AccountId(99), display_name="x", bio="", link="")
     assert await world.accounts.find(AccountId(99)) is None
 
 
-async def test_authors_come_in_one_round_and_absent_ones_are_left_out(world):
+async def test_authors_are_read_in_one_round_trip_without_absent_accounts(world):
     alice, bob = await world.sign_up("alice"), await world.sign_up("bob")
     await world.accounts.suspend(account_id=bob.id)
     authors = await world.accounts.find_authors([bob.id, alice.id, AccountId(99), alice.id])
@@ -204,7 +204,7 @@ async def test_authors_come_in_one_round_and_absent_ones_are_left_out(world):
     assert await world.accounts.find_authors([]) == {}
 
 
-async def test_many_accounts_are_imported_at_once_and_again(world):
+async def test_an_import_of_many_accounts_can_be_repeated(world):
     alice = await world.sign_up("user3")
     handles = [f"user{n}" for n in range(2500)]
     first = await world.accounts.import_accounts(handles=handles, now_ms=NOW_MS)

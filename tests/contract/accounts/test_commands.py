@@ -1,4 +1,4 @@
-"""The operator's commands on accounts: what they change, print and refuse, and that they may be repeated."""
+"""The management commands for accounts: their changes, output, errors and repetition."""
 
 import io
 import os
@@ -40,7 +40,7 @@ def test_staff_may_have_a_reserved_handle():
     assert account("admin").is_staff
 
 
-def test_a_weak_password_is_warned_of_and_a_missing_one_refused(monkeypatch):
+def test_a_weak_password_gets_a_warning_and_a_missing_password_is_refused(monkeypatch):
     assert "Warning: " in run_command("create_account", "alice", "--password", "alice")
     assert signs_in("alice", "alice")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
@@ -50,12 +50,12 @@ def test_a_weak_password_is_warned_of_and_a_missing_one_refused(monkeypatch):
         run_command("create_account", "bob", "--password", "")
 
 
-def test_what_is_no_handle_is_refused():
+def test_an_invalid_handle_is_refused():
     with pytest.raises(CommandError, match="A handle is made of"):
         run_command("create_account", "no spaces", "--password", PASSWORD)
 
 
-def test_a_password_comes_by_standard_input(monkeypatch):
+def test_a_password_is_read_from_standard_input(monkeypatch):
     run_command("create_account", "alice", "--password", PASSWORD)
     monkeypatch.setattr("sys.stdin", io.StringIO("another one 7\n"))
     run_command("set_password", "alice", "--password-stdin")
@@ -95,7 +95,7 @@ def test_an_account_is_deleted_for_good(monkeypatch):
         ["delete_account", "nobody", "--no-input"],
     ],
 )
-def test_an_unknown_handle_is_one_clear_line(words):
+def test_an_unknown_handle_is_reported_in_one_line(words):
     with pytest.raises(CommandError, match=r"^There is no account @nobody\.$"):
         run_command(*words)
 
@@ -117,7 +117,7 @@ def test_verbosity_zero_is_silent():
     assert run_command("create_account", "alice", "--password", PASSWORD, verbosity=0) == ""
 
 
-def test_trouble_is_one_line_and_status_one(redis_url):
+def test_an_error_is_one_line_and_exit_status_one(redis_url):
     environment = {**os.environ, "SECRET_KEY": "x", "REDIS_URL": "unix:///nowhere.sock", "LOG_LEVEL": "ERROR"}
     for url in (redis_url, "unix:///nowhere.sock"):
         result = subprocess.run(

@@ -1,4 +1,4 @@
-"""Django's own functions over our backend and session engine: authenticate, log in and out; what leaks."""
+"""Django's authenticate, login and logout over this project's backend and session engine; logs contain no secrets."""
 
 import time
 
@@ -43,7 +43,7 @@ async def test_django_logs_in_and_out(world):
     assert await world.account_of(cookie) is None
 
 
-async def test_a_cookie_set_before_the_login_is_worth_nothing_after_it(world):
+async def test_a_cookie_set_before_the_login_is_invalid_after_it(world):
     alice, mallory = await world.sign_up("alice"), await world.sign_up("mallory")
     planted = (await world.sign_in(mallory)).session_key
     request = request_with(planted)
@@ -64,7 +64,7 @@ async def test_djangos_test_client_signs_in(world, settings):
     assert await world.account_of(cookie) is None
 
 
-async def test_a_suspended_account_is_nobody_to_django(world):
+async def test_django_does_not_authenticate_a_suspended_account(world):
     alice = await world.sign_up()
     session = await world.sign_in(alice)
     await world.accounts.suspend(account_id=alice.id)
@@ -72,7 +72,7 @@ async def test_a_suspended_account_is_nobody_to_django(world):
     assert await aauthenticate(username="alice", password=PASSWORD) is None
 
 
-async def test_the_synchronous_half_refuses(world):
+async def test_synchronous_methods_are_refused(world):
     alice = await world.sign_up()
     with pytest.raises(SynchronousOnlyOperation):
         authenticate(username="alice", password=PASSWORD)
@@ -92,15 +92,15 @@ async def test_an_unknown_account_takes_the_time_of_a_wrong_password(world, sett
     await world.sign_up("import1", password=None)
     await world.accounts.authenticate("nobody", "x")
 
-    cpu_s = {"alice": [], "nobody": [], "import1": []}  # CPU time: others load this machine
+    cpu_s = {"alice": [], "nobody": [], "import1": []}  # CPU time, because other processes load this machine
     for _ in range(5):
         for handle, took in cpu_s.items():
             start = time.process_time()
             assert await world.accounts.authenticate(handle, "wrong password") is None
             took.append(time.process_time() - start)
-    known, unknown, unusable = [min(took) for took in cpu_s.values()]
-    assert unknown == pytest.approx(known, rel=0.4)
-    assert unusable == pytest.approx(known, rel=0.4)
+    existing, unknown, unusable = [min(took) for took in cpu_s.values()]
+    assert unknown == pytest.approx(existing, rel=0.4)
+    assert unusable == pytest.approx(existing, rel=0.4)
 
 
 async def test_an_unknown_handle_costs_as_many_commands_as_a_known_one(world, deployment):
@@ -113,15 +113,15 @@ async def test_an_unknown_handle_costs_as_many_commands_as_a_known_one(world, de
     assert counts[0] == counts[1]
 
 
-async def test_no_log_line_holds_a_secret(world, caplog):
+async def test_no_log_line_contains_a_secret(world, caplog):
     caplog.set_level("DEBUG")
     alice = await world.sign_up()
     session = await world.sign_in(alice)
     await world.accounts.authenticate("alice", "a wrong guess 1")
     await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
     await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    told = caplog.text + "".join(str(vars(record)) for record in caplog.records)
+    log_text = caplog.text + "".join(str(vars(record)) for record in caplog.records)
     for secret in (PASSWORD, "another one 7", "a wrong guess 1", session.session_key, alice.password):
-        assert secret not in told
-    assert "sign_in_refused" in told
-    assert "password_changed" in told
+        assert secret not in log_text
+    assert "sign_in_refused" in log_text
+    assert "password_changed" in log_text

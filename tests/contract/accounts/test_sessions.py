@@ -1,4 +1,4 @@
-"""Sessions on a real server: whom a cookie stands for, and for how long."""
+"""Sessions on a real server: the account of each cookie and the lifetime of each session."""
 
 import pytest
 from django.contrib.sessions.backends.base import UpdateError
@@ -12,7 +12,7 @@ from socialsite.ids import AccountId
 from tests.support.account_world import NOW_MS
 
 
-async def test_a_cookie_stands_for_its_account(world, alice):
+async def test_a_cookie_authenticates_its_account(world, alice):
     session = await world.sign_in(alice)
     assert session.session_key.startswith(f"{alice.id}.")
     account, loaded = await world.sessions.load(session.session_key, NOW_MS)
@@ -22,7 +22,7 @@ async def test_a_cookie_stands_for_its_account(world, alice):
     assert not loaded.is_empty()
 
 
-async def test_any_other_cookie_stands_for_nobody(world, alice):
+async def test_an_unknown_cookie_authenticates_no_account(world, alice):
     session = await world.sign_in(alice)
     bob = await world.sign_up("bob")
     secret = session.session_key.split(".")[1]
@@ -41,7 +41,7 @@ async def test_any_other_cookie_stands_for_nobody(world, alice):
         assert loaded.is_empty()
 
 
-async def test_a_malformed_cookie_costs_no_read(world):
+async def test_a_malformed_cookie_causes_no_read(world):
     assert world.sessions.read_session_commands("42.short") == []
     assert world.sessions.read_session_commands(None) == []
 
@@ -83,7 +83,7 @@ async def test_a_session_in_use_is_over_after_ninety_days(world, alice):
     assert await world.account_of(session) is None
 
 
-async def test_the_store_forgets_a_session_when_its_time_is_over(world, alice, store):
+async def test_the_store_deletes_an_expired_session(world, alice, store):
     session = await world.sign_in(alice)
     stored, index = keys.session(alice.id, session.session_id), keys.session_index(alice.id)
     ttls = await store.gather([("PTTL", stored), ("PTTL", index)])
@@ -109,7 +109,7 @@ async def test_last_use_is_written_at_most_once_a_minute(world, alice, store):
     assert int(float((await store.gather([score]))[0])) == NOW_MS + 60_000
 
 
-async def test_a_session_that_is_not_in_its_accounts_index_does_not_count(world, alice, store):
+async def test_a_session_missing_from_its_accounts_index_is_invalid(world, alice, store):
     session = await world.sign_in(alice)
     index = keys.session_index(alice.id)
     await store.node(index).execute("ZREM", index, session.session_id)
@@ -117,7 +117,7 @@ async def test_a_session_that_is_not_in_its_accounts_index_does_not_count(world,
     assert await store.node(index).execute("EXISTS", keys.session(alice.id, session.session_id)) == 1
 
 
-async def test_an_index_entry_without_its_session_does_not_count(world, alice, store):
+async def test_an_index_entry_without_a_session_is_ignored(world, alice, store):
     session = await world.sign_in(alice)
     stored = keys.session(alice.id, session.session_id)
     await store.node(stored).execute("DEL", stored)
@@ -125,14 +125,14 @@ async def test_an_index_entry_without_its_session_does_not_count(world, alice, s
     assert await world.sessions.list_sessions(alice.id) == []
 
 
-async def test_a_session_that_cannot_be_read_is_over(world, alice, store):
+async def test_an_unreadable_session_is_invalid(world, alice, store):
     session = await world.sign_in(alice)
     stored = keys.session(alice.id, session.session_id)
     await store.node(stored).execute("SET", stored, b"\xc1 not msgpack")
     assert await world.account_of(session) is None
 
 
-async def test_a_late_save_never_brings_an_ended_session_back(world, alice):
+async def test_a_late_save_does_not_restore_an_ended_session(world, alice):
     session = await world.sign_in(alice)
     _, elsewhere = await world.sessions.load(session.session_key, NOW_MS)
     await world.sessions.end_all(alice.id)
@@ -143,7 +143,7 @@ async def test_a_late_save_never_brings_an_ended_session_back(world, alice):
     assert await world.account_of(session) is None
 
 
-async def test_what_is_saved_in_a_session_is_read_from_it(world, alice):
+async def test_values_saved_in_a_session_are_read_again(world, alice):
     session = await world.sign_in(alice)
     await session.aset("theme", {"name": "dark", "at": 7})
     await session.asave()
@@ -167,7 +167,7 @@ async def test_a_cycled_session_keeps_data_and_age_under_a_new_token(world, alic
     assert loaded.created_ms == NOW_MS
 
 
-async def test_a_session_handed_to_another_account_gets_another_token(world, alice):
+async def test_a_session_of_another_account_gets_a_new_token(world, alice):
     session = await world.sign_in(alice)
     old, bob = session.session_key, await world.sign_up("bob")
     await session.aset("_auth_user_id", str(bob.id))
@@ -177,14 +177,14 @@ async def test_a_session_handed_to_another_account_gets_another_token(world, ali
     assert (await world.account_of(session)).id == bob.id
 
 
-async def test_a_session_opened_with_the_old_password_never_counts(world, alice):
-    """A sign-in that checked the password before the change and stores its session after it."""
+async def test_a_session_opened_with_the_old_password_is_invalid(world, alice):
+    """A sign-in checks the old password and stores its session after the change."""
     await world.accounts.set_password(account=alice, new="another one 7")
     late = await world.sign_in(alice)
     assert await world.account_of(late) is None
 
 
-async def test_a_session_goes_on_while_the_sites_key_is_replaced(world, alice, settings):
+async def test_a_session_stays_valid_while_the_secret_key_is_replaced(world, alice, settings):
     settings.SECRET_KEY = "the key before"
     session = await world.sign_in(alice)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "the key after", ["the key before"]
@@ -193,7 +193,7 @@ async def test_a_session_goes_on_while_the_sites_key_is_replaced(world, alice, s
     assert await world.account_of(session) is None
 
 
-async def test_many_sessions_are_checked_at_once(world, alice):
+async def test_many_sessions_are_checked_concurrently(world, alice):
     bob = await world.sign_up("bob")
     ended, open_one, of_bob = [await world.sign_in(account) for account in (alice, alice, bob)]
     await world.sessions.end(alice.id, ended.session_id)
@@ -218,7 +218,7 @@ async def test_a_load_is_one_round_trip_of_three_commands(world, alice):
     assert loaded.session_key == session.session_key
 
 
-async def test_the_synchronous_half_refuses(world, alice):
+async def test_synchronous_methods_are_refused(world, alice):
     session = await world.sign_in(alice)
     unread = SessionStore(session.session_key, sessions=world.sessions)
     for call in (unread.save, unread.create, unread.load, unread.delete, lambda: unread["x"]):
@@ -226,7 +226,7 @@ async def test_the_synchronous_half_refuses(world, alice):
             call()
 
 
-async def test_the_contract_of_django_finds_its_services_by_the_loop(world, alice):
+async def test_djangos_session_interface_finds_its_services_by_the_event_loop(world, alice):
     session = await world.sign_in(alice)
     again = SessionStore(session.session_key)
     assert await again.aget("_auth_user_id") == str(alice.id)

@@ -1,4 +1,4 @@
-"""How sessions end: by password, by hand, with their account, past their cap; and which go on."""
+"""How sessions end: by a new password, by the owner, with the account, or above the cap."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ async def test_a_new_password_ends_every_session_but_the_one_given(world, alice)
     )
     assert await world.account_of(there) is None
     assert world.ended == [(alice.id, there.session_id)]
-    assert await world.account_of(here) is None  # its hash is the old password's, until it goes on with the new one
+    assert await world.account_of(here) is None  # the session contains the old password's hash until it is updated
     await here.acycle_key()
     await here.aset("_auth_user_hash", changed.get_session_auth_hash())
     await here.asave()
@@ -53,7 +53,7 @@ async def test_open_sessions_are_listed_last_used_first(world, alice):
     assert (second.id, second.current) == (desk.session_id, True)
 
 
-async def test_one_session_is_ended_and_the_port_is_told_once(world, alice):
+async def test_ending_one_session_notifies_the_port_once(world, alice):
     phone, desk = await world.sign_in(alice), await world.sign_in(alice)
     assert await world.sessions.end(alice.id, phone.session_id)
     assert not await world.sessions.end(alice.id, phone.session_id)
@@ -62,14 +62,14 @@ async def test_one_session_is_ended_and_the_port_is_told_once(world, alice):
     assert await world.account_of(desk)
 
 
-async def test_nobody_ends_the_session_of_another(world, alice):
+async def test_an_account_cannot_end_the_session_of_another_account(world, alice):
     bob, session = await world.sign_up("bob"), await world.sign_in(alice)
     assert not await world.sessions.end(bob.id, session.session_id)
     assert not await world.sessions.end(bob.id, "}:{*")
     assert await world.account_of(session)
 
 
-async def test_ending_all_but_one_keeps_that_one_and_its_time(world, alice, store):
+async def test_ending_all_other_sessions_keeps_one_session_and_its_time(world, alice, store):
     sessions = [await world.sign_in(alice) for _ in range(5)]
     await world.sessions.end_all(alice.id, except_id=sessions[2].session_id)
     assert [bool(await world.account_of(session)) for session in sessions] == [
@@ -85,14 +85,14 @@ async def test_ending_all_but_one_keeps_that_one_and_its_time(world, alice, stor
     assert await world.account_of(sessions[2]) is None
 
 
-async def test_ending_all_leaves_nothing_behind(world, alice, deployment):
+async def test_ending_all_sessions_deletes_their_keys(world, alice, deployment):
     for _ in range(3):
         await world.sign_in(alice)
     await world.sessions.end_all(alice.id)
     assert deployment.all_keys("sessions:*") == []
 
 
-async def test_past_the_cap_the_session_unused_for_longest_ends(store):
+async def test_above_the_cap_the_least_recently_used_session_ends(store):
     world = AccountWorld(store, SessionLimits(max_sessions=3))
     alice = await world.sign_up("alice")
     sessions = []
@@ -102,7 +102,7 @@ async def test_past_the_cap_the_session_unused_for_longest_ends(store):
     assert [bool(await world.account_of(session)) for session in sessions] == [False, False, True, True, True]
 
 
-async def test_sign_ins_racing_an_end_of_all_end_or_live_whole(world, alice):
+async def test_sign_ins_concurrent_with_the_end_of_all_sessions_are_complete_or_absent(world, alice):
     opened = await asyncio.gather(
         *(world.sign_in(alice) for _ in range(10)),
         world.sessions.end_all(alice.id),

@@ -1,4 +1,4 @@
-"""Suspended, reinstated, deleted: what the state of an account hides; nothing leads out of the last."""
+"""States of an account: suspended, reinstated, deleted. No state follows deletion."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
     assert await world.accounts.authenticate("alice", PASSWORD)
 
 
-async def test_a_deleted_account_is_gone_and_its_handle_never_comes_back(world):
+async def test_a_deleted_account_is_gone_and_its_handle_stays_reserved(world):
     alice = await world.sign_up()
     await world.accounts.edit_profile(
         account_id=alice.id, display_name="Alice", bio="about me", link="https://a.example"
@@ -38,14 +38,14 @@ async def test_a_deleted_account_is_gone_and_its_handle_never_comes_back(world):
         await world.sign_up("Alice")
 
 
-async def test_a_repeated_delete_only_sweeps_again(world):
+async def test_a_repeated_deletion_only_repeats_the_sweep(world):
     alice = await world.sign_up()
     await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     assert not await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     assert world.deleted == [alice.id, alice.id]
 
 
-async def test_nothing_leads_out_of_deleted(world):
+async def test_a_deleted_account_changes_to_no_other_state(world):
     alice = await world.sign_up()
     await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
     for attempt in (
@@ -60,7 +60,7 @@ async def test_nothing_leads_out_of_deleted(world):
 
 
 @pytest.mark.parametrize("turn", range(5))
-async def test_edits_racing_a_delete_leave_nothing_personal(world, turn):
+async def test_edits_during_a_deletion_leave_no_personal_data(world, turn):
     alice = await world.sign_up()
     edits = [
         world.accounts.edit_profile(account_id=alice.id, display_name=f"Alice {n}", bio="b", link="") for n in range(10)

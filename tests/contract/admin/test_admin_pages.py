@@ -1,4 +1,4 @@
-"""What /ops/ reads of the servers, on every topology: nodes, slow logs, memory, fan-outs, the trail."""
+"""Data of the /ops/ pages on every topology: nodes, slow logs, memory, fan-outs and the audit log."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from timelines.jobs import SyndicatePass, encode_job
 SAM = Actor(1, "abad1dea")
 
 
-async def test_every_node_tells_how_it_is(services: Services, world: World) -> None:
+async def test_every_node_reports_its_health(services: Services, world: World) -> None:
     await world.people(*(f"person{number}" for number in range(20)))
     nodes = await read_node_health(services)
     assert len(nodes) == len(services.store.nodes)
@@ -37,30 +37,30 @@ async def test_every_node_tells_how_it_is(services: Services, world: World) -> N
     assert shares == [None] * len(nodes) or sum(share or 0 for share in shares) == pytest.approx(1)
 
 
-def test_nobody_has_a_share_of_no_deliveries(services: Services) -> None:
+def test_the_share_of_zero_deliveries_is_absent(services: Services) -> None:
     assert estimate_delivery_shares(services.store, 0) == {}
 
 
-def test_the_slow_log_tells_keys_and_no_values() -> None:
+def test_the_slow_log_shows_keys_without_values() -> None:
     arguments = [b"evalsha", b"abc", b"1", b"posts:{7}:post", b"the secret text", b"posts:{x}: secret"]
     call = parse_slow_call("a", [3, 1_800_000_000, 12_345, arguments, b"127.0.0.1:1", b""])
     assert (call.command, call.keys, call.took_ms) == ("EVALSHA", ("posts:{7}:post",), 12.345)
     assert "secret" not in repr(call)
 
 
-async def test_slow_commands_are_met(services: Services) -> None:
+async def test_slow_commands_are_listed(services: Services) -> None:
     for node in services.store.nodes:
         await node.pipeline([("CONFIG", "SET", "slowlog-log-slower-than", 0), ("SLOWLOG", "RESET")])
     try:
-        found = [call for node in await read_node_health(services) for call in node.slow]
+        slow_calls = [call for node in await read_node_health(services) for call in node.slow]
     finally:
         for node in services.store.nodes:
             await node.execute("CONFIG", "SET", "slowlog-log-slower-than", 10_000)
-    assert {"PING", "INFO"} & {call.command for call in found}
+    assert {"PING", "INFO"} & {call.command for call in slow_calls}
 
 
 @pytest.mark.parametrize("sample", [50, 100_000])
-async def test_families_are_weighed_by_all_keys_or_by_a_sample(services: Services, world: World, sample: int) -> None:
+async def test_families_are_measured_by_all_keys_or_by_a_sample(services: Services, world: World, sample: int) -> None:
     alice = await world.person("alice")
     for number in range(120):
         await alice.publishes(f"post {number}")
@@ -72,8 +72,8 @@ async def test_families_are_weighed_by_all_keys_or_by_a_sample(services: Service
     assert look.forecast.bytes_a_post > 0
 
 
-async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Services, world: World) -> None:
-    """Among 600 keys, of which a look picks 50 at random: met by chance or not, the sum stays honest."""
+async def test_one_huge_key_is_not_extrapolated_to_other_keys(services: Services, world: World) -> None:
+    """The estimate stays right whether or not the sample of 50 out of 600 keys contains the huge key."""
     alice = await world.person("alice")
     for number in range(300):
         await alice.publishes(f"post {number}")
@@ -82,7 +82,7 @@ async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Service
     members = [part for number in range(200_000) for part in (number, number)]
     for start in range(0, len(members), 20_000):
         await services.store.node(huge).execute("ZADD", huge, *members[start : start + 20_000])
-    usage = ("MEMORY", "USAGE", huge, "SAMPLES", 0)  # of the servers themselves: no proxy carries it
+    usage = ("MEMORY", "USAGE", huge, "SAMPLES", 0)  # sent to the servers directly, because no proxy forwards it
     weight = max([await node.execute(*usage) or 0 for node in services.store.nodes])
     sample, facts = MemorySampler(50), [await read_node_memory(node) for node in services.store.nodes]
     unseen: list[int] = []
@@ -99,7 +99,7 @@ async def test_one_huge_key_counts_for_itself_and_for_no_other(services: Service
     assert report.bytes < weight / 2, "what is gone is forgotten"
 
 
-async def test_looks_lean_on_those_before_them(services: Services, world: World) -> None:
+async def test_snapshots_reuse_earlier_snapshots(services: Services, world: World) -> None:
     alice = await world.person("alice")
     for number in range(60):
         await alice.publishes(f"post {number}")
@@ -121,7 +121,7 @@ async def test_a_memory_snapshot_is_cached_for_a_minute(services: Services, worl
     assert await read_memory_snapshot(services) == first
 
 
-async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edge(
+async def test_progress_counts_earlier_partitions_and_the_current_partition_up_to_its_last_edge(
     services: Services, world: World
 ) -> None:
     author = await world.person("author")
@@ -140,7 +140,7 @@ async def test_done_are_the_partitions_before_and_the_own_one_up_to_the_last_edg
     assert [each.next_pass.is_claimed for each in await read_fan_outs(services)] == [True, False]
 
 
-async def test_a_pass_of_an_earlier_cut_begins_again(services: Services, world: World) -> None:
+async def test_a_pass_of_an_earlier_partition_layout_starts_again(services: Services, world: World) -> None:
     author, fan = await world.people("author", "fan")
     await fan.follows(author)
     post = await author.publishes("to all")
@@ -151,7 +151,7 @@ async def test_a_pass_of_an_earlier_cut_begins_again(services: Services, world: 
     assert (found.next_pass.partition, found.done, found.total) == (0, 0, 1)
 
 
-async def test_the_trail_is_part_of_a_backup(services: Services, tmp_path: Path) -> None:
+async def test_a_backup_contains_the_audit_log(services: Services, tmp_path: Path) -> None:
     await AuditLog(services.store).record(SAM, "suspend", "account:2")
     (before,) = await AuditLog(services.store).page(10)
     path = tmp_path / "site.backup"
@@ -164,7 +164,7 @@ async def test_the_trail_is_part_of_a_backup(services: Services, tmp_path: Path)
 
 async def test_staff_can_act_on_a_server_that_is_full(services: Services, world: World) -> None:
     alice = await world.person("alice")
-    await AuditLog(services.store).record(SAM, "reinstate", "account:2")  # the scripts are known by now
+    await AuditLog(services.store).record(SAM, "reinstate", "account:2")  # the server has loaded the scripts
     await services.accounts.reinstate(account_id=alice.id)
     for node in services.store.nodes:
         await node.execute("CONFIG", "SET", "maxmemory", 1)
@@ -177,7 +177,7 @@ async def test_staff_can_act_on_a_server_that_is_full(services: Services, world:
     assert [entry.action for entry in entries] == ["suspend", "reinstate"]
 
 
-async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Services, world: World) -> None:
+async def test_a_fan_out_is_shown_before_a_worker_starts_it(services: Services, world: World) -> None:
     alice = await world.person("alice")
     await alice.publishes("hello")
     await services.outbox.add(b"not a job")
@@ -185,18 +185,18 @@ async def test_a_fan_out_is_told_before_any_worker_has_been_there(services: Serv
     assert (found.next_pass.author_id, found.total, found.share) == (alice.id, 0, 1)
 
 
-async def test_who_runs_is_told_by_heartbeats(services: Services) -> None:
+async def test_running_processes_are_counted_by_their_heartbeats(services: Services) -> None:
     assert (await count_processes(services)).workers == 0
     await services.outbox.create_group()
     await services.outbox.send_heartbeat("abad1dea")
     for worker in ("abad1dea", "dead"):
         await services.outbox.add(b"a job")
         await services.outbox.fetch(worker, 1, 10)
-    found = await count_processes(services)
-    assert (found.workers, found.web, found.present) == (1, 0, 0)
+    process_counts = await count_processes(services)
+    assert (process_counts.workers, process_counts.web, process_counts.present) == (1, 0, 0)
 
 
-async def test_the_trail_keeps_the_newest_and_pages_through_them(services: Services) -> None:
+async def test_the_audit_log_keeps_the_newest_entries_in_pages(services: Services) -> None:
     audit = AuditLog(services.store, cap=100)
     for number in range(350):
         await audit.record(SAM, "suspend", f"account:{number}")
@@ -207,7 +207,7 @@ async def test_the_trail_keeps_the_newest_and_pages_through_them(services: Servi
     assert await services.store.node(audit_log_key()).execute("XLEN", audit_log_key()) < 350
 
 
-async def test_a_search_goes_on_where_its_page_ended(services: Services, world: World) -> None:
+async def test_a_search_continues_at_the_end_of_the_previous_page(services: Services, world: World) -> None:
     await world.people("ann", "bert", "anna", "annabel")
     moderation = Moderation(services)
     first = await moderation.search("an", None, 2)
@@ -217,7 +217,7 @@ async def test_a_search_goes_on_where_its_page_ended(services: Services, world: 
     assert second.next_cursor is None
 
 
-async def test_an_order_stands_in_the_trail_before_it_is_carried_out(services: Services, world: World) -> None:
+async def test_an_action_is_logged_before_it_is_executed(services: Services, world: World) -> None:
     alice = await world.person("alice")
     await Moderation(services).suspend(Actor(99, "abad1dea"), AccountId(alice.id))
     (entry,) = await AuditLog(services.store).page(10)
@@ -225,14 +225,19 @@ async def test_an_order_stands_in_the_trail_before_it_is_carried_out(services: S
     assert (await services.accounts.find(alice.id)).state == "suspended"  # type: ignore[union-attr]
 
 
-async def test_what_cannot_be_read_hides_nothing_else(services: Services, world: World) -> None:
-    """The outbox's server is away; the accounts still answer."""
+async def test_an_unreadable_part_does_not_hide_the_other_parts(services: Services, world: World) -> None:
+    """The server of the outbox is unavailable; the server of the accounts still answers."""
     await world.person("alice")
     store = services.store
     placed = {name: store.topology(name) for name in settings_parsers.COMPONENTS}
     store.set_topologies(store.topology("accounts"), {**placed, "jobs": Standalone("unix:///nowhere/redis.sock")})
-    found = await read_dashboard(services)
-    assert (found.outbox_depth, found.fan_outs, found.repair_counts, found.memory) == (None, None, None, None)
-    assert found.activity is not None
-    assert found.nodes is not None
-    assert [node.ping_ms is None for node in found.nodes].count(True) == 1
+    dashboard = await read_dashboard(services)
+    assert (dashboard.outbox_depth, dashboard.fan_outs, dashboard.repair_counts, dashboard.memory) == (
+        None,
+        None,
+        None,
+        None,
+    )
+    assert dashboard.activity is not None
+    assert dashboard.nodes is not None
+    assert [node.ping_ms is None for node in dashboard.nodes].count(True) == 1

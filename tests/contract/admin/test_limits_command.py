@@ -1,4 +1,4 @@
-"""The operator's commands limits, stats and flush_buffers: what they show, change and refuse."""
+"""The commands limits, stats and flush_buffers: their output, changes and errors."""
 
 import json
 from typing import Any
@@ -37,13 +37,13 @@ def used(*words: str) -> dict[tuple[str, str], int]:
     return {(row["subject"], row["rule"]): row["this_minute"] + row["minute_before"] for row in rows if row["used"]}
 
 
-def test_what_was_counted_for_an_account_is_shown() -> None:
+def test_the_counters_of_an_account_are_shown() -> None:
     run_with_services(bob_posts_often)
     assert used("@bob") == used("bob") == {("@bob", "post"): 4, ("log-ins as @bob", "login"): 1}
     assert "@bob                         post          5 " in run_command("limits", "show", "@bob")
 
 
-def test_what_was_counted_for_an_address_is_shown() -> None:
+def test_the_counters_of_an_address_are_shown() -> None:
     run_with_services(bob_posts_often)
     assert used("192.0.2.1") == {("192.0.2.1", "address"): 1}
     assert used("192.0.2.2") == {}
@@ -51,15 +51,15 @@ def test_what_was_counted_for_an_address_is_shown() -> None:
 
 def test_the_rules_and_the_most_active_accounts_are_shown() -> None:
     run_with_services(bob_posts_often)
-    found = json.loads(run_command("limits", "show", "--json"))
-    assert found["rules"] == LIMITS
-    assert found["most_active"] == [{"account": "bob", "requests": 7}]
+    output = json.loads(run_command("limits", "show", "--json"))
+    assert output["rules"] == LIMITS
+    assert output["most_active"] == [{"account": "bob", "requests": 7}]
     text = run_command("limits", "show", "--minutes", "60")
     assert "follow   off" in text
     assert "@bob                        7" in text
 
 
-def test_a_reset_lets_an_account_go_on() -> None:
+def test_a_reset_account_is_granted_again() -> None:
     run_with_services(bob_posts_often)
     assert run_command("limits", "reset", "@bob", "--dry-run").startswith("Would forget what was counted for @bob")
     assert used("@bob")[("@bob", "post")] == 4
@@ -74,7 +74,7 @@ def test_one_rule_is_reset_alone() -> None:
     assert used("@bob") == {("@bob", "post"): 4}
 
 
-def test_log_ins_of_nobody_are_counted_and_reset_too() -> None:
+def test_log_ins_of_unknown_handles_are_counted_and_reset() -> None:
     async def guess(services: Services) -> None:
         rules = [services.rules["login"]]
         await services.limits.hit(Identifier.handle("nobody"), rules, services.clock.now_ms())
@@ -92,12 +92,12 @@ def test_log_ins_of_nobody_are_counted_and_reset_too() -> None:
         (("show", "--minutes", "0"), "1 to 120"),
     ],
 )
-def test_nonsense_is_refused_in_one_line(words: tuple[str, ...], reason: str) -> None:
+def test_invalid_arguments_are_refused_in_one_line(words: tuple[str, ...], reason: str) -> None:
     with pytest.raises(CommandError, match=reason):
         run_command("limits", *words)
 
 
-def test_stats_tell_what_happened() -> None:
+def test_stats_show_the_counted_events() -> None:
     async def happen(services: Services) -> None:
         world = World(services)
         alice, bob = await world.people("alice", "bob")
@@ -109,27 +109,27 @@ def test_stats_tell_what_happened() -> None:
         services.statistics.meter.count_response(500, is_page=True, account_id=bob.id)
 
     run_with_services(happen)
-    found = json.loads(run_command("stats", "--json"))
-    assert (found["totals"]["posts"], found["totals"]["deliveries"]) == (1, 1)
-    assert (found["refusals"], found["errors"]) == ({"post": 1}, {"500": 1})
-    assert found["posters"] == [{"account": "alice", "count": 1}]
-    assert found["active_accounts"] == {"day": 1, "week": 1, "month": 1}
-    assert found["latency"]["p50_ms"] > 0
-    assert sum(count for _, count in found["points"]["posts"]) == 1
-    assert len(found["points"]["posts"]) == 25
-    assert found["outbox"]["waiting"] == 0
+    output = json.loads(run_command("stats", "--json"))
+    assert (output["totals"]["posts"], output["totals"]["deliveries"]) == (1, 1)
+    assert (output["refusals"], output["errors"]) == ({"post": 1}, {"500": 1})
+    assert output["posters"] == [{"account": "alice", "count": 1}]
+    assert output["active_accounts"] == {"day": 1, "week": 1, "month": 1}
+    assert output["latency"]["p50_ms"] > 0
+    assert sum(count for _, count in output["points"]["posts"]) == 1
+    assert len(output["points"]["posts"]) == 25
+    assert output["outbox"]["waiting"] == 0
     text = run_command("stats", "--hours", "1")
     assert "Most posts: @alice 1." in text
     assert "Active accounts: 1 today, 1 in 7 days, 1 in 30." in text
 
 
-def test_stats_of_a_quiet_site() -> None:
+def test_stats_of_a_site_without_events_are_zero() -> None:
     assert "Post to home: nothing was delivered." in run_command("stats")
     with pytest.raises(CommandError, match="--hours"):
         run_command("stats", "--hours", "0")
 
 
-def test_buffers_are_flushed_by_hand() -> None:
+def test_the_command_flushes_the_buffers() -> None:
     async def look(services: Services) -> None:
         for number in range(5):
             services.statistics.meter.count_view(Entity("post", number))

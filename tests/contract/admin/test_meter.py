@@ -1,4 +1,4 @@
-"""The meter of a process: counts in memory, one pipeline a node and second, nothing counted twice."""
+"""The meter of a process counts in memory and sends one pipeline per node and second; no event is counted twice."""
 
 import asyncio
 
@@ -44,7 +44,7 @@ def meter(statistics: Statistics) -> Meter:
     return statistics.meter
 
 
-async def test_what_is_counted_is_told_after_the_next_flush(
+async def test_counted_events_are_read_after_the_next_flush(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
     meter.count(LOGINS)
@@ -53,30 +53,28 @@ async def test_what_is_counted_is_told_after_the_next_flush(
     meter.count(REFUSALS, "post")
     await meter.flush()
     now_ms = clock.now_ms()
-    asked = [
+    queries = [
         (LOGINS, ALL_MEMBERS),
         (REQUESTS, ALL_MEMBERS),
         (PAGE_VIEWS, ALL_MEMBERS),
         (ERRORS, "503"),
         (REFUSALS, "post"),
     ]
-    assert await statistics.stats.series.read_totals(asked, now_ms, now_ms, now_ms=now_ms) == [1, 2, 1, 1, 1]
+    assert await statistics.stats.series.read_totals(queries, now_ms, now_ms, now_ms=now_ms) == [1, 2, 1, 1, 1]
 
 
-async def test_an_event_counts_in_the_second_it_happened_in(
-    statistics: Statistics, meter: Meter, clock: FixedClock
-) -> None:
+async def test_an_event_counts_in_its_own_second(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
     first = clock.now_ms() // 60_000 * 60_000 + 59_999
     clock.time_ms = first
     meter.count_post(1)
     clock.advance(1)
     meter.count_post(1)
     await meter.flush()
-    found = await statistics.stats.trends(first, clock.now_ms(), now_ms=clock.now_ms())
-    assert [point.count for point in found["posts"]] == [1, 1]
+    trends = await statistics.stats.trends(first, clock.now_ms(), now_ms=clock.now_ms())
+    assert [point.count for point in trends["posts"]] == [1, 1]
 
 
-async def test_nothing_counts_twice(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
+async def test_no_event_is_counted_twice(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
     meter.count_post(1)
     await asyncio.gather(*(meter.flush() for _ in range(5)))
     await meter.flush()
@@ -84,12 +82,12 @@ async def test_nothing_counts_twice(statistics: Statistics, meter: Meter, clock:
     assert (await statistics.stats.site_totals(now_ms, now_ms, now_ms=now_ms))["posts"] == 1
 
 
-async def test_a_quiet_process_writes_nothing(meter: Meter, deployment: Deployment) -> None:
+async def test_a_process_without_events_writes_nothing(meter: Meter, deployment: Deployment) -> None:
     await meter.flush()
     assert deployment.all_keys() == []
 
 
-async def test_views_are_seen_before_the_flusher_comes(statistics: Statistics, meter: Meter) -> None:
+async def test_views_are_read_before_they_are_flushed(statistics: Statistics, meter: Meter) -> None:
     meter.count_view(POST_ENTITY)
     meter.count_view(POST_ENTITY)
     await meter.flush()
@@ -112,7 +110,7 @@ async def test_an_accounts_last_visit_is_written_once_a_minute(
     assert visits.seen_ms == minute + 61_000
 
 
-async def test_an_account_is_active_on_every_day_it_was_here(
+async def test_an_account_is_active_on_every_day_of_a_visit(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
     midnight = clock.now_ms() // DAY_MS * DAY_MS
@@ -126,7 +124,7 @@ async def test_an_account_is_active_on_every_day_it_was_here(
         assert await statistics.stats.count_active_accounts(2, now_ms=now_ms) == 2
 
 
-async def test_what_is_written_after_midnight_counts_where_it_happened(
+async def test_events_written_after_midnight_count_on_their_own_day(
     statistics: Statistics, meter: Meter, clock: FixedClock
 ) -> None:
     midnight = clock.now_ms() // DAY_MS * DAY_MS
@@ -145,7 +143,9 @@ async def test_what_is_written_after_midnight_counts_where_it_happened(
     assert await figures.most_active(*today, 3, now_ms=clock.now_ms()) == []
 
 
-async def test_the_most_active_are_told_best_first(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
+async def test_the_most_active_accounts_are_listed_first(
+    statistics: Statistics, meter: Meter, clock: FixedClock
+) -> None:
     for account_id, times in ((1, 2), (2, 5), (3, 1)):
         for _ in range(times):
             meter.count_post(account_id)
@@ -155,7 +155,7 @@ async def test_the_most_active_are_told_best_first(statistics: Statistics, meter
     assert best == [(2, 5), (1, 2)]
 
 
-async def test_latency_is_told_by_quantiles(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
+async def test_latency_is_reported_as_quantiles(statistics: Statistics, meter: Meter, clock: FixedClock) -> None:
     meter.count_deliveries(98, 15)
     meter.count_deliveries(2, 4_000)
     await meter.flush()
@@ -166,7 +166,7 @@ async def test_latency_is_told_by_quantiles(statistics: Statistics, meter: Meter
     assert 2_000 < latency.p99_ms <= 5_000
 
 
-def test_quantiles_of_buckets() -> None:
+def test_quantiles_are_computed_from_buckets() -> None:
     counts = [0] * len(DELIVERY_LATENCY.bucket_names)
     assert DELIVERY_LATENCY.quantile(counts, 0.5) is None
     counts[1] = 10  # 5 to 10 ms
@@ -177,7 +177,7 @@ def test_quantiles_of_buckets() -> None:
     assert [DELIVERY_LATENCY.bucket_name(ms) for ms in (0, 5, 5.1, 10**9)] == ["5", "5", "10", "more"]
 
 
-async def test_counts_wait_for_a_server_that_is_away() -> None:
+async def test_counts_are_retained_while_a_server_is_unavailable() -> None:
     server = RedisServer().start()
     store = await open_store(server.url)
     statistics = Statistics.create(store, FixedClock(await store.now_ms()), {})
@@ -196,14 +196,14 @@ async def test_counts_wait_for_a_server_that_is_away() -> None:
         server.stop()
 
 
-async def test_what_waits_in_memory_is_bounded(meter: Meter) -> None:
+async def test_the_number_of_unwritten_events_is_bounded(meter: Meter) -> None:
     for number in range(MAX_PENDING + 50):
         meter.count_view(Entity("post", number))
         meter.count_view(POST_ENTITY)
     assert meter.dropped == 50
 
 
-async def test_the_site_feeds_its_meter(world: World) -> None:
+async def test_requests_are_recorded_by_the_meter(world: World) -> None:
     services = world.services
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
@@ -214,22 +214,22 @@ async def test_the_site_feeds_its_meter(world: World) -> None:
     await world.deliver_all()
     await services.statistics.meter.flush()
     now_ms = services.clock.now_ms()
-    found = await services.statistics.stats.site_totals(now_ms - 60_000, now_ms, now_ms=now_ms)
-    assert (found["posts"], found["deliveries"]) == (3, 3)
+    totals = await services.statistics.stats.site_totals(now_ms - 60_000, now_ms, now_ms=now_ms)
+    assert (totals["posts"], totals["deliveries"]) == (3, 3)
     latency = await services.statistics.stats.latency(now_ms - 60_000, now_ms, now_ms=now_ms)
     assert latency.p99_ms is not None
 
 
-async def test_a_clean_end_writes_the_last_second(redis_urls: StoreUrls) -> None:
+async def test_closing_the_services_writes_the_last_second(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig()) as services:
         services.statistics.meter.count_post(1)
     async with open_services(redis_urls, ServiceConfig()) as services:
         now_ms = services.clock.now_ms()
-        found = await services.statistics.stats.site_totals(now_ms - 5_000, now_ms, now_ms=now_ms)
-    assert found["posts"] == 1
+        totals = await services.statistics.stats.site_totals(now_ms - 5_000, now_ms, now_ms=now_ms)
+    assert totals["posts"] == 1
 
 
-async def test_the_counters_of_a_deleted_post_go_with_it(world: World) -> None:
+async def test_a_deleted_posts_counters_are_deleted(world: World) -> None:
     (alice,) = await world.people("alice")
     post = await alice.publishes("words")
     statistics = world.services.statistics
@@ -241,7 +241,7 @@ async def test_the_counters_of_a_deleted_post_go_with_it(world: World) -> None:
     assert visits.views == 0
 
 
-def test_kinds_are_words_for_keys() -> None:
+def test_metric_names_are_valid_in_keys() -> None:
     for kind in (POSTS, PAGE_VIEWS, LOGINS, REFUSALS, ACCOUNTS_BY_POSTS):
         assert kind.name.isalpha()
         assert kind.name.islower()

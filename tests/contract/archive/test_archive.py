@@ -1,4 +1,4 @@
-"""Archived posts read like any other, in a file or in PostgreSQL; deletes and backups reach them."""
+"""Archived posts are read like other posts, from SQLite and PostgreSQL; deletions and backups include them."""
 
 import dataclasses
 import time
@@ -37,7 +37,7 @@ MAX_ARCHIVE_COST = 8
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def archive_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of an archive in which nothing ever lay."""
+    """Return the URL of an empty archive."""
     if request.param == "sqlite":
         return f"sqlite://{tmp_path / 'archive.sqlite3'}"
     url: str = request.getfixturevalue("postgres").url
@@ -52,12 +52,12 @@ async def services(redis_urls: StoreUrls, archive_url: str) -> AsyncIterator[Ser
 
 
 async def archived(services: Services, before_ms: int | None = None) -> ArchiveResult:
-    """Everything to the archive, as of a little later than now."""
+    """Archive all posts older than `before_ms`, by default all posts."""
     before_ms = services.clock.now_ms() + 5_000 if before_ms is None else before_ms
     return await services.archiving.archive(before_ms)
 
 
-async def test_pages_are_the_same_with_and_without_the_archive(town: SampleSite, services: Services) -> None:
+async def test_pages_are_equal_with_and_without_the_archive(town: SampleSite, services: Services) -> None:
     async def everything() -> list[object]:
         return [
             *[await person.home() for person in (town.alice, town.bob, town.carol)],
@@ -77,28 +77,28 @@ async def test_pages_are_the_same_with_and_without_the_archive(town: SampleSite,
     assert not (await town.audit()).discrepancies
 
 
-async def test_only_old_posts_move(town: SampleSite, services: Services) -> None:
+async def test_only_old_posts_are_archived(town: SampleSite, services: Services) -> None:
     assert (await archived(services, ms_from_id(town.second.id))).posts == 1
     assert await services.repositories.posts.find(town.second.id) == town.second
     assert await town.execute("GET", keys.post(town.second.id)) == encode_post(town.second)
 
 
-async def test_a_page_reads_the_archive_once(town: SampleSite, services: Services) -> None:
+async def test_a_page_causes_one_read_of_the_archive(town: SampleSite, services: Services) -> None:
     await archived(services)
     archive = services.repositories.archive
-    asked: list[int] = []
+    batch_sizes: list[int] = []
     original = archive.get
 
     async def counted(post_ids: Any) -> dict[int, bytes]:
-        asked.append(len(post_ids))
+        batch_sizes.append(len(post_ids))
         return await original(post_ids)
 
     archive.get = counted  # type: ignore[method-assign]
     assert len((await town.alice.home()).entries) == 3
-    assert asked == [3]
+    assert batch_sizes == [3]
 
 
-async def test_a_delete_reaches_the_archive(town: SampleSite, services: Services) -> None:
+async def test_a_deletion_removes_the_archived_body(town: SampleSite, services: Services) -> None:
     await archived(services)
     await town.bob.deletes(town.first)
     assert await services.repositories.archive.get([town.first.id]) == {}
@@ -107,7 +107,7 @@ async def test_a_delete_reaches_the_archive(town: SampleSite, services: Services
     assert not (await town.audit()).damage
 
 
-async def test_a_deleted_account_leaves_no_body(town: SampleSite, services: Services) -> None:
+async def test_a_deleted_account_leaves_no_archived_body(town: SampleSite, services: Services) -> None:
     await archived(services)
     await services.accounts.delete(account_id=town.bob.id, now_ms=services.clock.now_ms())
     await town.world.deliver_all()
@@ -115,24 +115,24 @@ async def test_a_deleted_account_leaves_no_body(town: SampleSite, services: Serv
     assert not (await town.audit()).damage
 
 
-async def test_an_archived_post_can_be_answered_and_syndicated_again(town: SampleSite, services: Services) -> None:
+async def test_an_archived_post_accepts_replies_and_repeated_syndication(town: SampleSite, services: Services) -> None:
     await town.bob.publishes("still to be delivered")
     await archived(services)
     await town.world.deliver_all()
     answer = await town.alice.publishes("late answer", in_reply_to=town.first)
-    found = await services.threads.load_page(town.first, viewer_id=None)
-    assert [reply.id for reply in found.replies] == [town.second.id, answer.id]
+    thread_page = await services.threads.load_page(town.first, viewer_id=None)
+    assert [reply.id for reply in thread_page.replies] == [town.second.id, answer.id]
     assert len(await town.alice.home_ids()) == 5
 
 
-async def test_a_post_deleted_while_it_moves_leaves_no_body(town: SampleSite, services: Services) -> None:
-    """The body is on the disk when the tombstone comes first."""
+async def test_a_post_deleted_during_archiving_leaves_no_body(town: SampleSite, services: Services) -> None:
+    """The tombstone is written after the body is stored in the archive."""
     archive = services.repositories.archive
     original = archive.put
 
     async def slow(bodies: Any) -> None:
         await original(bodies)
-        if town.first.id in dict(bodies):  # the servers are walked one after another
+        if town.first.id in dict(bodies):  # the servers are scanned one after another
             await town.bob.deletes(town.first)
 
     archive.put = slow  # type: ignore[method-assign]
@@ -141,7 +141,7 @@ async def test_a_post_deleted_while_it_moves_leaves_no_body(town: SampleSite, se
     assert await services.repositories.posts.find_state(town.first.id) is PostState.DELETED
 
 
-async def test_a_broken_move_and_a_lost_removal_are_tidied(town: SampleSite, services: Services) -> None:
+async def test_an_interrupted_move_and_a_lost_removal_are_cleaned_up(town: SampleSite, services: Services) -> None:
     archive = services.repositories.archive
     await archive.put([(town.third.id, encode_post(town.third)), (77, b"of nobody")])
     moved = await archived(services, ms_from_id(town.first.id))
@@ -149,14 +149,14 @@ async def test_a_broken_move_and_a_lost_removal_are_tidied(town: SampleSite, ser
     assert await services.repositories.posts.find(town.third.id) == town.third
 
 
-async def test_everything_comes_back(town: SampleSite, services: Services) -> None:
+async def test_every_post_can_be_restored(town: SampleSite, services: Services) -> None:
     await archived(services)
     assert await services.archiving.restore_all() == 3
     assert await town.execute("GET", keys.post(town.first.id)) == encode_post(town.first)
     assert [page async for page in services.repositories.archive.iterate_pages()] == []
 
 
-async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
+async def test_without_the_archive_reading_an_old_post_raises(
     town: SampleSite, services: Services, redis_urls: StoreUrls
 ) -> None:
     await archived(services)
@@ -169,7 +169,7 @@ async def test_without_the_archive_an_old_post_is_trouble_and_not_absent(
                 await Audit(blind.audit_context, second_check_after_s=0.01).run(repair=True)
 
 
-async def test_a_lost_body_is_damage_that_no_repair_touches(town: SampleSite, services: Services) -> None:
+async def test_a_lost_body_is_a_discrepancy_without_a_repair(town: SampleSite, services: Services) -> None:
     await archived(services)
     await services.repositories.archive.remove([town.first.id])
     report = await town.audit(repair=True)
@@ -181,7 +181,7 @@ async def test_a_lost_body_is_damage_that_no_repair_touches(town: SampleSite, se
 
 
 @pytest.mark.parametrize("with_archive", [True, False])
-async def test_a_backup_brings_archived_posts_along(
+async def test_a_backup_contains_archived_posts(
     town: SampleSite, services: Services, tmp_path: Path, *, with_archive: bool
 ) -> None:
     assert (await archived(services, ms_from_id(town.third.id))).posts == 2
@@ -202,7 +202,7 @@ async def test_a_backup_brings_archived_posts_along(
     assert not (await services.rebuild_after_restore.run()).discrepancies
 
 
-async def test_archived_posts_take_half_the_memory_and_their_page_stays_fast(world: World, services: Services) -> None:
+async def test_archived_posts_use_half_the_memory_and_their_page_stays_fast(world: World, services: Services) -> None:
     bob = await world.person("bob")
     posts = [await bob.publishes(f"post {number} " + "words and more " * 15) for number in range(300)]
 
@@ -225,7 +225,7 @@ async def test_archived_posts_take_half_the_memory_and_their_page_stays_fast(wor
 
 
 @pytest.mark.usefixtures("here")
-def test_the_command(settings: Any, archive_url: str) -> None:
+def test_the_archive_command_archives_and_restores(settings: Any, archive_url: str) -> None:
     settings.ARCHIVE_URL = archive_url
 
     async def build(services: Services) -> None:

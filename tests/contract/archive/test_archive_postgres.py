@@ -1,4 +1,4 @@
-"""The archive in PostgreSQL: a server that dies, hangs or refuses, and the connections to it."""
+"""The archive in PostgreSQL: a server that crashes, hangs or refuses, and the connections to it."""
 
 import asyncio
 import os
@@ -19,14 +19,14 @@ def connections_named(postgres: PostgresServer, name: str) -> int:
 
 
 def soon_gone(postgres: PostgresServer, name: str) -> bool:
-    """The server notices a closed connection a moment later."""
+    """Return whether the server closes the named connections within 5 s."""
     until = time.monotonic() + 5
     while connections_named(postgres, name) and time.monotonic() < until:
         time.sleep(0.02)
     return not connections_named(postgres, name)
 
 
-async def test_a_server_that_dies_is_trouble_until_it_is_back(postgres: PostgresServer) -> None:
+async def test_a_crashed_server_is_unavailable_until_it_restarts(postgres: PostgresServer) -> None:
     archive = PostgresArchive(postgres.url)
     await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
     postgres.crash()
@@ -43,31 +43,31 @@ async def test_a_server_that_dies_is_trouble_until_it_is_back(postgres: Postgres
     await archive.close()
 
 
-async def test_a_restart_between_two_uses_is_not_noticed(postgres: PostgresServer) -> None:
-    """All the connections that lay idle are dead, and none of them costs a page."""
+async def test_a_restart_between_two_uses_causes_no_error(postgres: PostgresServer) -> None:
+    """All idle connections are dead; the archive replaces them without an error."""
     archive = PostgresArchive(postgres.url)
     await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
     postgres.crash()
     postgres.start()
-    found = await asyncio.gather(*(archive.get([n]) for n in range(8)))
-    assert found == [{n: b"kept"} for n in range(8)]
+    replies = await asyncio.gather(*(archive.get([n]) for n in range(8)))
+    assert replies == [{n: b"kept"} for n in range(8)]
     await archive.close()
 
 
-async def test_a_frozen_server_is_given_up_in_time(postgres: PostgresServer) -> None:
+async def test_a_call_to_a_frozen_server_times_out(postgres: PostgresServer) -> None:
     archive = PostgresArchive(postgres.url, timeout_s=0.3)
     with postgres.frozen():
         started = time.monotonic()
         with pytest.raises(ArchiveUnavailable, match="did not answer within"):
             await archive.get([1])
-        assert time.monotonic() - started < TIMEOUT_S  # else it is not the patience it was given
+        assert time.monotonic() - started < TIMEOUT_S  # otherwise the configured time-out was not used
     await archive.put([(1, b"a")])
     assert await archive.get([1]) == {1: b"a"}
     await archive.close()
 
 
-async def test_a_backend_that_hangs_is_given_up_in_time(postgres: PostgresServer) -> None:
-    """Its connection is not used again, and the server's own time-out frees what waits for the lock."""
+async def test_a_call_to_a_blocked_backend_times_out(postgres: PostgresServer) -> None:
+    """The archive drops the connection, and the server's own time-out ends the wait for the lock."""
     archive = PostgresArchive(postgres.url, timeout_s=0.3)
     await archive.put([(1, b"a")])
     with postgres.client() as client, client.transaction():
@@ -81,7 +81,7 @@ async def test_a_backend_that_hangs_is_given_up_in_time(postgres: PostgresServer
     await archive.close()
 
 
-async def test_readers_who_go_away_leave_the_archive_usable_and_nothing_open(
+async def test_cancelled_readers_leave_no_open_connection(
     postgres: PostgresServer,
 ) -> None:
     archive = PostgresArchive(f"{postgres.url}&application_name=left")
@@ -96,7 +96,7 @@ async def test_readers_who_go_away_leave_the_archive_usable_and_nothing_open(
     assert await asyncio.to_thread(soon_gone, postgres, "left")
 
 
-async def test_few_connections_serve_many_readers_and_close_with_the_archive(
+async def test_many_readers_share_few_connections(
     postgres: PostgresServer,
 ) -> None:
     archive = PostgresArchive(f"{postgres.url}&application_name=counted")
@@ -107,20 +107,20 @@ async def test_few_connections_serve_many_readers_and_close_with_the_archive(
     assert await asyncio.to_thread(soon_gone, postgres, "counted")
 
 
-async def test_the_first_dead_connection_takes_all_idle_ones_along(postgres: PostgresServer) -> None:
+async def test_the_first_dead_connection_closes_all_idle_connections(postgres: PostgresServer) -> None:
     archive = PostgresArchive(postgres.url)
     before = len(os.listdir("/proc/self/fd"))
     await asyncio.gather(*(archive.put([(n, b"kept")]) for n in range(8)))
-    held = len(os.listdir("/proc/self/fd")) - before
+    open_files = len(os.listdir("/proc/self/fd")) - before
     postgres.crash()
     postgres.start()
     await archive.get([1])
-    assert held > 1
+    assert open_files > 1
     assert len(os.listdir("/proc/self/fd")) - before == 1
     await archive.close()
 
 
-async def test_a_connection_that_takes_no_settings_is_closed_and_trouble(postgres: PostgresServer) -> None:
+async def test_a_connection_that_refuses_its_settings_is_closed_and_raises(postgres: PostgresServer) -> None:
     usual = PostgresArchive(postgres.url)
     await usual.put([(1, b"a")])
     odd = PostgresArchive(f"{postgres.url}&application_name=odd", timeout_s=1e10)
@@ -130,7 +130,7 @@ async def test_a_connection_that_takes_no_settings_is_closed_and_trouble(postgre
     await usual.close()
 
 
-async def test_the_server_is_told_how_long_a_reader_has_patience(postgres: PostgresServer) -> None:
+async def test_the_server_receives_the_time_out_of_the_reader(postgres: PostgresServer) -> None:
     async def told(connection: Connection) -> object:
         return await (await connection.execute("SHOW statement_timeout")).fetchone()
 
@@ -139,11 +139,11 @@ async def test_the_server_is_told_how_long_a_reader_has_patience(postgres: Postg
     await archive.close()
 
 
-async def test_a_server_that_hangs_up_on_readers_who_are_gone_troubles_nobody(tmp_path: Path) -> None:
-    asked, may_end, complaints = asyncio.Event(), asyncio.Event(), []
+async def test_a_disconnect_after_a_cancelled_read_raises_no_error(tmp_path: Path) -> None:
+    request_received, may_end, complaints = asyncio.Event(), asyncio.Event(), []
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        request_received.set()
         await may_end.wait()
         writer.close()
 
@@ -151,7 +151,7 @@ async def test_a_server_that_hangs_up_on_readers_who_are_gone_troubles_nobody(tm
     archive = PostgresArchive(f"postgresql://archive@/postgres?host={tmp_path}")
     async with await asyncio.start_unix_server(answer, tmp_path / ".s.PGSQL.5432"):
         task = asyncio.create_task(archive.get([1]))
-        await asked.wait()
+        await request_received.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         may_end.set()
@@ -159,7 +159,7 @@ async def test_a_server_that_hangs_up_on_readers_who_are_gone_troubles_nobody(tm
     assert complaints == []
 
 
-async def test_a_body_is_on_the_disk_even_where_the_database_is_lax(postgres: PostgresServer) -> None:
+async def test_a_body_is_written_durably_even_with_asynchronous_commits(postgres: PostgresServer) -> None:
     with postgres.client() as client:
         client.execute("ALTER ROLE archive SET synchronous_commit = off")
     archive = PostgresArchive(postgres.url)

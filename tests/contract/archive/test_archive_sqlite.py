@@ -1,4 +1,4 @@
-"""The archive's file: who may make it, who may use it at the same time, and what a closed one leaves."""
+"""The archive's SQLite file: its creation, concurrent use, and closing."""
 
 import asyncio
 import sqlite3
@@ -27,8 +27,8 @@ async def threads_ended(before: set[threading.Thread]) -> bool:
     return True
 
 
-async def test_reading_makes_no_file_even_where_it_could(path: Path) -> None:
-    """An empty archive in the place of a missing one would say of every post that it is gone."""
+async def test_reading_creates_no_file(path: Path) -> None:
+    """An empty archive in place of a missing archive would report every post as deleted."""
     archive = SQLiteArchive(path)
     for use in (archive.get([1]), archive.remove([1])):
         with pytest.raises(ArchiveUnavailable):
@@ -37,13 +37,13 @@ async def test_reading_makes_no_file_even_where_it_could(path: Path) -> None:
     assert files_beside(path) == []
 
 
-async def test_who_reads_holds_up_no_move(path: Path) -> None:
+async def test_a_reader_does_not_block_a_move(path: Path) -> None:
     archive = SQLiteArchive(path)
     await archive.put([(1, b"a")])
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
     assert reader.execute("SELECT body FROM posts").fetchall() == [(b"a",)]
-    async with asyncio.timeout(0.9 * BUSY_TIMEOUT_S):  # less than the archive waits for a lock
+    async with asyncio.timeout(0.9 * BUSY_TIMEOUT_S):  # shorter than the archive's time-out for a lock
         await archive.put([(1, b"b")])
     assert reader.execute("SELECT body FROM posts").fetchall() == [(b"a",)]
     reader.close()
@@ -51,7 +51,7 @@ async def test_who_reads_holds_up_no_move(path: Path) -> None:
     await archive.close()
 
 
-async def test_the_file_says_which_layout_it_has(path: Path) -> None:
+async def test_the_file_contains_its_layout_version(path: Path) -> None:
     archive = SQLiteArchive(path)
     await archive.put([(1, b"a")])
     await archive.close()
@@ -60,7 +60,7 @@ async def test_the_file_says_which_layout_it_has(path: Path) -> None:
     reader.close()
 
 
-async def test_a_closed_archive_leaves_one_file_and_no_thread(path: Path) -> None:
+async def test_a_closed_archive_leaves_one_file_and_no_running_thread(path: Path) -> None:
     before = set(threading.enumerate())
     archive = SQLiteArchive(path)
     await archive.put([(1, b"a")])

@@ -1,4 +1,4 @@
-"""The two kinds of archive themselves: what both promise, and how they are named."""
+"""Both kinds of archive: their common behaviour and their URLs."""
 
 import asyncio
 import sys
@@ -20,7 +20,7 @@ Opened = Callable[[], Archive]
 
 @pytest_asyncio.fixture(params=["sqlite", "postgresql"])
 async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Opened]:
-    """Makes archives, one a process, over the same place, in which nothing ever lay."""
+    """Yield a function that opens an archive, one per process, at a new empty place."""
     if request.param == "sqlite":
         url = f"sqlite://{tmp_path / 'deep' / 'archive.sqlite3'}"
     else:
@@ -40,8 +40,8 @@ async def everything(archive: Archive) -> list[int]:
     return [post_id async for page in archive.iterate_pages() for post_id, _ in page]
 
 
-async def test_before_the_first_move_there_is_nothing_and_reading_is_trouble(opened: Opened) -> None:
-    """A wrong URL shows as trouble: no post is ever taken for absent."""
+async def test_reading_before_the_first_move_raises(opened: Opened) -> None:
+    """A wrong URL raises an error, so no post is reported as absent."""
     archive = opened()
     assert await everything(archive) == []
     assert await archive.get([]) == {}
@@ -49,7 +49,7 @@ async def test_before_the_first_move_there_is_nothing_and_reading_is_trouble(ope
         await archive.get([1])
 
 
-async def test_what_is_put_is_read_back_by_id_and_in_bounded_pages(opened: Opened) -> None:
+async def test_bodies_are_read_by_id_and_in_bounded_pages(opened: Opened) -> None:
     archive = opened()
     bodies = [(n << 30, b"\x00\xff%d" % n) for n in range(1, 1201)]
     await archive.put(bodies)
@@ -59,7 +59,7 @@ async def test_what_is_put_is_read_back_by_id_and_in_bounded_pages(opened: Opene
     assert max(map(len, pages)) <= 500
 
 
-async def test_everything_may_be_repeated(opened: Opened) -> None:
+async def test_every_operation_can_be_repeated(opened: Opened) -> None:
     archive = opened()
     await archive.put([])
     for body in (b"a", b"b"):
@@ -71,16 +71,16 @@ async def test_everything_may_be_repeated(opened: Opened) -> None:
     assert await archive.get([1, 2]) == {2: b"b"}
 
 
-async def test_many_processes_begin_at_once_and_share_the_place(opened: Opened) -> None:
+async def test_many_processes_start_concurrently_on_one_archive(opened: Opened) -> None:
     archives = [opened() for _ in range(4)]
     writes = (each.put([(n, b"b"), (99 - n, b"b")]) for n, each in enumerate(archives * 10))
     await asyncio.gather(*writes)
     assert len(await everything(archives[0])) == 80
-    found = await asyncio.gather(*(each.get(range(100)) for each in archives * 5))
-    assert {len(one) for one in found} == {80}
+    replies = await asyncio.gather(*(each.get(range(100)) for each in archives * 5))
+    assert {len(one) for one in replies} == {80}
 
 
-async def test_the_file_is_the_owners_and_made_by_the_first_move(tmp_path: Path) -> None:
+async def test_the_first_move_creates_a_file_private_to_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "deeper" / "archive.sqlite3"
     archive = SQLiteArchive(path)
     with pytest.raises(ArchiveUnavailable):
@@ -107,7 +107,7 @@ def test_an_unknown_archive_is_refused_without_its_password(url: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_the_checks_tell_of_an_archive_that_cannot_be(settings: Any) -> None:
+def test_the_system_checks_report_an_unusable_archive(settings: Any) -> None:
     settings.ARCHIVE_URL = "mysql://host/db"
     assert [message.id for message in run_checks(tags=["archive"])] == ["socialsite.E007"]
     for right in ("", "sqlite:///nowhere/a.sqlite3", "postgresql://user@/db?host=/nowhere"):
@@ -115,7 +115,7 @@ def test_the_checks_tell_of_an_archive_that_cannot_be(settings: Any) -> None:
         assert run_checks(tags=["archive"]) == []
 
 
-def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_missing_psycopg_names_the_requirements_file(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("timelines.archive.postgres")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "psycopg", None)
@@ -130,5 +130,5 @@ def test_a_missing_psycopg_is_told_with_the_file_to_install(monkeypatch: pytest.
         ("postgresql://me:secret@db:5433/site?sslmode=require&password=secret", "postgresql://db:5433/site"),
     ],
 )
-def test_the_place_is_shown_without_secrets(url: str, shown: str) -> None:
+def test_the_archives_place_is_shown_without_secrets(url: str, shown: str) -> None:
     assert public_url(url) == shown

@@ -1,4 +1,4 @@
-"""The audit finds each kind of damage and repairs it, and finds nothing where nothing is wrong."""
+"""The audit finds and repairs each kind of damage, and reports none on a healthy site."""
 
 import asyncio
 import inspect
@@ -27,7 +27,7 @@ from timelines.audit.post_indexes import was_pushed_out
 KEYS_PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "keys.md"
 
 
-async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: SampleSite) -> None:
+async def test_unknown_keys_are_reported_and_left_unchanged(town: SampleSite) -> None:
     store = town.services.store
     names = [
         "cookie",
@@ -36,12 +36,12 @@ async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Sam
         "posts:{no tag}:post",
         "\u00fc{alice}",
     ]
-    for name in names:  # on one server; a cluster puts each where its slot is
+    for name in names:  # on one server; a cluster stores each key at its slot
         await store.nodes[0].execute("SET", name, 1)
-    for node in store.nodes:  # Django's cache, where it stands beside the site's own keys
+    for node in store.nodes:  # Django's cache, if it is on the same server as the site's keys
         await node.execute("SET", "cache:1:a page", 1)
     report = await town.audit(repair=True)
-    foreign = len(names) - 1  # "unheard" is named as one of ours
+    foreign = len(names) - 1  # "unheard" has the name of a key of this site
     assert (report.foreign_keys.count, report.foreign_keys.unknown, report.foreign_keys.dropped) == (foreign, 1, 0)
     assert sorted(report.foreign_keys.names) == sorted(names)
     assert not report.discrepancies
@@ -52,7 +52,7 @@ async def test_keys_that_are_none_of_the_sites_are_told_and_left_alone(town: Sam
     assert after.keys == report.keys, "nothing else went"
 
 
-def test_the_families_that_the_audit_calls_its_own_are_those_of_docs_keys() -> None:
+def test_the_families_known_to_the_audit_are_documented_in_keys_md() -> None:
     """A new line in docs/reference/keys.md needs its first word in socialsite/operations/families.py."""
     numbers = {"hex": "0123456789abcdef", "rule": "post", "kind": "posts", "tag": "7", "name": "7"}
     unknown = []
@@ -83,16 +83,16 @@ async def test_damage_is_found_and_repaired(town: SampleSite, kind: str) -> None
     await town.repair_until_clean()
 
 
-async def test_everything_at_once_is_repaired(town: SampleSite) -> None:
+async def test_all_kinds_of_damage_are_repaired_together(town: SampleSite) -> None:
     for name, damage in DAMAGE_BY_NAME.items():
-        if name not in ("handle_of_another", "account_counter_low"):  # these hide others
+        if name not in ("handle_of_another", "account_counter_low"):  # these kinds hide other kinds
             await damage(town)
     report = await town.audit(repair=True)
     assert len(report.damage) >= 20
     await town.repair_until_clean()
 
 
-async def test_profiles_in_parts_are_held_against_their_places(redis_urls: StoreUrls) -> None:
+async def test_partitioned_profiles_are_compared_with_their_partitions(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(profile_partitions=3)) as services:
         town = await SampleSite.build(World(services))
         assert not (await town.audit()).discrepancies
@@ -106,7 +106,7 @@ async def test_profiles_in_parts_are_held_against_their_places(redis_urls: Store
         assert await town.execute("ZSCORE", right, town.first.id)
 
 
-async def test_leftovers_are_told_apart_and_swept(town: SampleSite) -> None:
+async def test_leftovers_are_reported_separately_and_deleted(town: SampleSite) -> None:
     await town.execute("ZADD", account_keys.session_index(town.bob.id), 5, "c" * 64)
     await town.execute("PEXPIRE", account_keys.session_index(town.bob.id), 100_000)
     await town.execute("ZADD", keys.list_index(town.bob.id), 99, 99)
@@ -116,14 +116,14 @@ async def test_leftovers_are_told_apart_and_swept(town: SampleSite) -> None:
     await town.repair_until_clean()
 
 
-async def test_a_sweep_that_is_owed_is_no_damage(town: SampleSite) -> None:
+async def test_a_pending_sweep_is_no_damage(town: SampleSite) -> None:
     await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
     assert not (await town.audit()).damage
     await town.world.deliver_all()
     assert not (await town.audit()).damage
 
 
-async def test_a_lost_sweep_is_owed_again(town: SampleSite) -> None:
+async def test_a_lost_sweep_is_added_again(town: SampleSite) -> None:
     await DAMAGE_BY_NAME["account_unswept"](town)
     assert (await town.audit(repair=True)).damage["account_unswept"] == 1
     await town.world.deliver_all()
@@ -131,12 +131,12 @@ async def test_a_lost_sweep_is_owed_again(town: SampleSite) -> None:
     assert (await town.services.following.counts(town.alice.id)).followers == 1
 
 
-async def test_what_is_owed_to_the_worker_is_no_damage(town: SampleSite) -> None:
+async def test_pending_work_of_the_worker_is_no_damage(town: SampleSite) -> None:
     await town.bob.publishes("not delivered yet")
     assert not (await town.audit()).damage
 
 
-async def test_an_audit_while_the_site_serves_finds_nothing(town: SampleSite) -> None:
+async def test_an_audit_during_activity_finds_no_damage(town: SampleSite) -> None:
     people, stop = [town.alice, town.bob, town.carol], asyncio.Event()
 
     async def lively(person: Person, other: Person) -> None:
@@ -185,7 +185,7 @@ def test_the_command_fails_on_damage_and_repairs_it() -> None:
         run("--sample", "0")
 
 
-async def test_the_room_that_a_deletion_makes_in_a_full_profile_is_no_damage(redis_urls: StoreUrls) -> None:
+async def test_a_full_profile_with_a_deleted_post_is_no_damage(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(profile_cap=6)) as services:
         (alice,) = await World(services).people("alice")
         posts = [await alice.publishes(f"post {number}") for number in range(9)]
@@ -207,7 +207,5 @@ async def test_the_room_that_a_deletion_makes_in_a_full_profile_is_no_damage(red
         (0, [], False),
     ],
 )  # fmt: skip
-def test_what_newer_ones_pushed_out_lies_below_a_timeline_that_was_full(
-    size: int, oldest: list[bytes], *, is_out: bool
-) -> None:
+def test_posts_dropped_from_a_full_timeline_are_no_damage(size: int, oldest: list[bytes], *, is_out: bool) -> None:
     assert was_pushed_out(45, size, oldest, 1000) is is_out

@@ -1,4 +1,4 @@
-"""The rarer kinds of damage, what is over its cap, and that no kind the audit knows goes without a test."""
+"""The rarer kinds of damage and exceeded caps; every kind that the audit reports has a test."""
 
 import ast
 import asyncio
@@ -79,7 +79,7 @@ async def test_rare_damage_is_found_and_repaired(town: SampleSite, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", HALF_DONE)
-async def test_what_a_crash_may_leave_is_swept_and_no_damage(town: SampleSite, kind: str) -> None:
+async def test_leftovers_of_a_crash_are_deleted_and_no_damage(town: SampleSite, kind: str) -> None:
     await HALF_DONE[kind](town)
     report = await town.audit(repair=True)
     assert report.leftovers == {kind: 1}
@@ -87,7 +87,7 @@ async def test_what_a_crash_may_leave_is_swept_and_no_damage(town: SampleSite, k
     await town.repair_until_clean()
 
 
-async def test_a_value_that_cannot_be_read_is_told_and_hides_nothing(town: SampleSite) -> None:
+async def test_an_unreadable_value_is_reported_and_hides_no_other_damage(town: SampleSite) -> None:
     key = keys.account_list(town.list.id)
     await town.execute("HSET", key, "owner", "rubbish")
     await DAMAGE["list_of_nobody"](town)
@@ -96,7 +96,7 @@ async def test_a_value_that_cannot_be_read_is_told_and_hides_nothing(town: Sampl
     assert await town.execute("HGET", key, "owner") == b"rubbish", "nobody knows what was there"
 
 
-async def test_a_repair_keeps_what_was_right(town: SampleSite) -> None:
+async def test_a_repair_keeps_correct_data(town: SampleSite) -> None:
     for kind in ("public_misplaced", "reply_misplaced", "list_half"):
         await DAMAGE[kind](town)
     await town.audit(repair=True)
@@ -109,7 +109,7 @@ async def test_a_repair_keeps_what_was_right(town: SampleSite) -> None:
     assert (title.decode(), int(owner)) == (f"List {town.list.id}", town.alice.id)
 
 
-async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) -> None:
+async def test_an_exceeded_cap_is_trimmed_to_the_newest_entries(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig()) as services:
         bigger = await SampleSite.build(World(services))
         posts = [bigger.first.id, bigger.second.id, bigger.third.id]
@@ -127,7 +127,7 @@ async def test_what_is_over_its_cap_is_cut_to_the_newest(redis_urls: StoreUrls) 
         assert [int(member) for member in profile] == posts[3:]
 
 
-async def test_drift_is_added_up_kind_by_kind(town: SampleSite) -> None:
+async def test_discrepancies_are_summed_by_kind(town: SampleSite) -> None:
     counts = DamageCounts(town.services.store)
     assert await counts.read() == {}
     await counts.add({"home_incomplete": 2, "list_gone": 1, "tag_incomplete": 5})
@@ -135,7 +135,7 @@ async def test_drift_is_added_up_kind_by_kind(town: SampleSite) -> None:
     assert await counts.read() == {"home_incomplete": 5, "list_gone": 1, "tag_incomplete": 5}
 
 
-async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> None:
+async def test_only_keys_of_another_type_are_quarantined(town: SampleSite) -> None:
     context = town.services.audit_context
     key, put = keys.keyword_filters(town.bob.id), TypeChecks(context, AccountChecks(context)).quarantine
     assert await put(key, "hash") is False
@@ -148,7 +148,7 @@ async def test_only_what_is_of_another_type_is_set_aside(town: SampleSite) -> No
 
 
 def kinds() -> Iterator[str]:
-    """Yield every kind that the code of the audit names as a constant."""
+    """Yield every kind of discrepancy that the audit's source names as a constant."""
     for path in (ROOT / "timelines" / "audit").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             is_finding = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Discrepancy"
@@ -156,7 +156,7 @@ def kinds() -> Iterator[str]:
                 yield node.args[0].value
 
 
-def test_every_kind_of_finding_is_made_by_a_test() -> None:
+def test_every_kind_of_discrepancy_has_a_test() -> None:
     folders = (ROOT / "tests" / "contract", ROOT / "tests" / "support")
     texts = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     assert {kind for kind in kinds() if f'"{kind}"' not in texts} == set()

@@ -1,4 +1,4 @@
-"""The audit of notifications: what is none is found, told and mended; what is merely over is no damage."""
+"""The audit of notifications removes invalid notifications; a notification without a cause is no damage."""
 
 import pytest
 
@@ -14,7 +14,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-async def test_damage_is_found_and_mended(world: World, services: Services, kind: str) -> None:
+async def test_damage_is_found_and_repaired(world: World, services: Services, kind: str) -> None:
     town = await SampleSite.build(world)
     await services.store.gather([("ZADD", keys.notifications(town.alice.id), 5, DAMAGE[kind])])
     report = await town.audit()
@@ -23,7 +23,7 @@ async def test_damage_is_found_and_mended(world: World, services: Services, kind
     assert list((await town.audit()).discrepancies) == []
 
 
-async def test_a_cause_that_is_gone_is_no_damage(world: World, services: Services) -> None:
+async def test_a_notification_without_its_cause_is_no_damage(world: World, services: Services) -> None:
     town = await SampleSite.build(world)
     await town.carol.follows(town.alice)
     await town.carol.unfollows(town.alice)

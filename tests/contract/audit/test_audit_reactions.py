@@ -1,4 +1,4 @@
-"""The audit of likes, boosts, their counts, blocks and requests: each damage is found, told and mended."""
+"""The audit of likes, boosts, their counts, blocks and follow requests: each damage is reported and repaired."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 
 class Square:
-    """Alice likes and boosts bob's post, carol likes it too and blocks bob, bob asks to follow carol."""
+    """Alice likes and boosts Bob's post; Carol likes it and blocks Bob; Bob requests to follow Carol."""
 
     def __init__(self, town: SampleSite) -> None:
         self.town = town
@@ -34,8 +34,8 @@ class Square:
         await world.deliver_all()
         for person in (town.alice, town.bob, town.carol):
             await person.home()
-        held = await town.execute("ZSCORE", keys.boosts(square.post.id), town.alice.id)
-        square.boost = PostId(int(float(held)))
+        score = await town.execute("ZSCORE", keys.boosts(square.post.id), town.alice.id)
+        square.boost = PostId(int(float(score)))
         return square
 
 
@@ -69,7 +69,7 @@ async def test_a_healthy_site_has_no_damage(square: Square) -> None:
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-async def test_damage_is_found_and_mended_as_it_was(square: Square, kind: str) -> None:
+async def test_damage_is_repaired_to_the_original_data(square: Square, kind: str) -> None:
     before = await _facts(square)
     await DAMAGE[kind](square)
     report = await square.town.audit(repair=True)
@@ -79,7 +79,7 @@ async def test_damage_is_found_and_mended_as_it_was(square: Square, kind: str) -
 
 
 async def _facts(square: Square) -> list[object]:
-    """Who likes, boosts, blocks and asks, as both sides and the counts have it."""
+    """Return the reactions, blocks and follow requests of both sides, and the counts."""
     town, post_id = square.town, square.post.id
     sets = [
         keys.likes(post_id), keys.boosts(post_id), keys.liked_posts(town.alice.id), keys.boosted_posts(town.alice.id),
@@ -90,7 +90,7 @@ async def _facts(square: Square) -> list[object]:
     return [*replies, await town.execute("GET", keys.post_counts(post_id))]
 
 
-async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
+async def test_likes_of_a_deleted_post_are_reported_as_leftovers(square: Square) -> None:
     await square.town.bob.deletes(square.post)
     await square.town.world.deliver_all()
     report = await square.town.audit(repair=True)
@@ -99,8 +99,8 @@ async def test_likes_of_a_deleted_post_are_leftovers(square: Square) -> None:
     await square.town.repair_until_clean()
 
 
-async def test_boosts_that_a_deletion_left_are_taken_along(square: Square) -> None:
-    """It stopped after the tombstone."""
+async def test_the_repair_deletes_boosts_of_a_deleted_post(square: Square) -> None:
+    """The deletion stopped after it had written the tombstone."""
     town = square.town
     posts_before = await town.services.reading.post_count(town.alice.id)
     await town.services.repositories.posts.delete(square.post.id, town.bob.id)
@@ -111,8 +111,8 @@ async def test_boosts_that_a_deletion_left_are_taken_along(square: Square) -> No
     assert not await town.execute("EXISTS", keys.boosts_to_delete(square.post.id))
 
 
-async def test_repairs_while_people_change_their_minds_leave_everything_right(square: Square) -> None:
-    """Two looks may both come while one and the same like is half done; its repair is what ends it anyway."""
+async def test_repairs_during_changes_of_reactions_leave_no_damage(square: Square) -> None:
+    """Two reads may both see a half-written like; the final repair removes that damage."""
     town, stop = square.town, asyncio.Event()
     reactions, now_ms = town.services.reactions, town.services.clock.now_ms
 
@@ -136,7 +136,7 @@ async def test_repairs_while_people_change_their_minds_leave_everything_right(sq
     await town.repair_until_clean()
 
 
-async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Square) -> None:
+async def test_an_unlisted_post_is_removed_from_the_public_timeline(square: Square) -> None:
     town = square.town
     post = await town.bob.publishes("not for strangers", audience=UNLISTED)
     await town.world.deliver_all()
@@ -147,7 +147,7 @@ async def test_an_unlisted_post_among_the_public_ones_is_taken_out(square: Squar
     await town.repair_until_clean()
 
 
-async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
+async def test_a_deleted_accounts_reactions_are_deleted(square: Square) -> None:
     town = square.town
     await town.services.accounts.delete(account_id=town.alice.id, now_ms=town.services.clock.now_ms())
     await town.world.deliver_all()
@@ -155,11 +155,11 @@ async def test_what_a_deleted_account_did_goes_with_it(square: Square) -> None:
     assert await town.execute("GET", keys.post_counts(square.post.id)) == b"1 0 1"
 
 
-async def test_trimming_takes_reactions_to_deleted_posts_away_and_applies_the_caps(square: Square) -> None:
+async def test_trimming_removes_reactions_to_deleted_posts_and_applies_the_caps(square: Square) -> None:
     town = square.town
     await town.bob.deletes(square.post)
     await town.world.deliver_all()
-    await town.execute("ZADD", keys.boosted_posts(town.alice.id), 1, square.post.id)  # as of a boost among very many
+    await town.execute("ZADD", keys.boosted_posts(town.alice.id), 1, square.post.id)  # as if more boosts had followed
     key = keys.bookmarks(town.alice.id)
     for start in range(0, BOOKMARKS_CAP + 10, 2_000):
         ids = range(start + 1, min(BOOKMARKS_CAP + 10, start + 2_000) + 1)

@@ -1,4 +1,4 @@
-"""The audit of samples: by request and in the background, they come by every kind of damage."""
+"""The audit of samples, by command and in the background, finds every kind of damage."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -26,33 +26,35 @@ async def test_a_sample_finds_each_of_ten_kinds_of_damage_and_repairs_it(town: S
     for damage in TEN.values():
         await damage(town)
     size = len(await town.all_keys())
-    found = (await town.audit(sample=size)).damage
-    assert set(TEN) <= set(found)
+    reported_damage = (await town.audit(sample=size)).damage
+    assert set(TEN) <= set(reported_damage)
     assert set(TEN) <= set((await town.audit(sample=size, repair=True)).damage)
     await town.repair_until_clean()
 
 
 @pytest.mark.parametrize("kind", TEN)
-async def test_samples_that_are_smaller_than_the_site_come_by_each_kind(town: SampleSite, kind: str) -> None:
-    """And mend it: one look may miss it, many do not."""
+async def test_samples_smaller_than_the_site_find_each_kind(town: SampleSite, kind: str) -> None:
+    """One sample may miss the damage; sixty samples find and repair it."""
     await TEN[kind](town)
     for _ in range(60):
         await town.audit(sample=25, repair=True)
     assert not (await town.audit()).damage
 
 
-async def test_a_small_sample_of_a_small_site_is_all_of_it(town: SampleSite) -> None:
+async def test_a_sample_of_a_small_site_contains_every_key(town: SampleSite) -> None:
     await DAMAGE_BY_NAME["handle_without_account"](town)
     assert (await town.audit(sample=1000)).damage == {"handle_without_account": 1}
 
 
-async def test_samples_come_by_damage_in_the_end(town: SampleSite) -> None:
+async def test_repeated_samples_find_the_damage(town: SampleSite) -> None:
     await DAMAGE_BY_NAME["follow_one_sided"](town)
-    found = [bool((await town.audit(sample=20)).damage) for _ in range(20)]
-    assert any(found)
+    results = [bool((await town.audit(sample=20)).damage) for _ in range(20)]
+    assert any(results)
 
 
-async def test_the_background_sampler_logs_and_counts_drift(town: SampleSite, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_background_sampler_logs_and_counts_damage(
+    town: SampleSite, caplog: pytest.LogCaptureFixture
+) -> None:
     counts = DamageCounts(town.services.store)
 
     def audit() -> Audit:
@@ -67,8 +69,8 @@ async def test_the_background_sampler_logs_and_counts_drift(town: SampleSite, ca
     assert "audit_drift" in caplog.text
 
 
-async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: SampleSite) -> None:
-    """bob's profile is made of all his posts, which a sample meets by chance; his home by its next reader."""
+async def test_a_sample_quarantines_only_keys_that_it_rebuilds(town: SampleSite) -> None:
+    """The audit rebuilds Bob's profile from his posts; the next reader rebuilds his home timeline."""
     profile, home = keys.author_feed(town.bob.id), keys.home_timeline(town.bob.id)
     for key in (profile, home):
         await town.execute("DEL", key)
@@ -87,7 +89,7 @@ async def test_a_sample_takes_nothing_away_that_it_does_not_build_anew(town: Sam
 
 
 @pytest.mark.usefixtures("here")
-def test_a_sample_that_leaves_damage_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sample_with_unrepaired_damage_fails(capsys: pytest.CaptureFixture[str]) -> None:
     async def damage(services: Services) -> int:
         town = await SampleSite.build(World(services))
         await town.execute("DEL", keys.public_timeline())

@@ -1,4 +1,4 @@
-"""The audit of keys that hold something else: what was there is set aside, what belongs there built anew."""
+"""The audit of keys with another type: the old value is quarantined and the right value is rebuilt."""
 
 from collections.abc import Callable
 
@@ -23,11 +23,11 @@ HOLDS: dict[str, Callable[[SampleSite], Key]] = {
     "list ids": lambda town: keys.list_id_counter(),
 }
 """Sources that all the others still tell of."""
-TYPES = {"handle": "string", "account ids": "string", "list ids": "string"}  # the others are sorted sets
+TYPES = {"handle": "string", "account ids": "string", "list ids": "string"}  # the other keys are sorted sets
 
 
 @pytest.mark.parametrize("name", HOLDS)
-async def test_a_source_of_another_type_is_set_aside_and_built_anew(town: SampleSite, name: str) -> None:
+async def test_a_source_of_another_type_is_quarantined_and_rebuilt(town: SampleSite, name: str) -> None:
     key, kind = HOLDS[name](town), TYPES.get(name, "zset")
     read = ("GET", key) if kind == "string" else ("ZRANGE", key, 0, -1, "WITHSCORES")
     await _settled(town)
@@ -44,12 +44,12 @@ async def test_a_source_of_another_type_is_set_aside_and_built_anew(town: Sample
 
 
 async def _settled(town: SampleSite) -> None:
-    """Old enough that an account without a handle is no sign-up under way."""
+    """Make the accounts older than any sign-up in progress."""
     for person in (town.alice, town.bob, town.carol):
         await town.execute("HSET", account_keys.account(person.id), "created_ms", 5)
 
 
-async def test_what_nothing_else_knows_is_set_aside_and_its_place_is_taken(town: SampleSite) -> None:
+async def test_data_without_a_source_is_quarantined_and_its_key_is_replaced(town: SampleSite) -> None:
     post, account = keys.post(town.third.id), account_keys.account(town.carol.id)
     for key in (post, account):
         await town.execute("DEL", key)
@@ -64,8 +64,8 @@ async def test_what_nothing_else_knows_is_set_aside_and_its_place_is_taken(town:
     assert await town.execute("EXISTS", keys.post(town.second.id)), "the posts of a lost account stay"
 
 
-async def test_a_key_is_not_blamed_for_what_another_holds(town: SampleSite) -> None:
-    """Whoever looks at alice finds her account unreadable; only that key is touched."""
+async def test_only_the_key_of_another_type_is_quarantined(town: SampleSite) -> None:
+    """Keys that refer to Alice's unreadable account are left unchanged."""
     account = account_keys.account(town.alice.id)
     await town.execute("DEL", account)
     await town.execute("SET", account, "no hash")

@@ -1,4 +1,4 @@
-"""Caps are applied and leftovers dropped, and nothing else is touched."""
+"""Trimming applies caps and drops leftovers; all other data stays unchanged."""
 
 import dataclasses
 from typing import Any
@@ -45,12 +45,12 @@ async def test_lowered_caps_cut_the_oldest_and_raise_the_floor(world: World, red
         page = await lower.reading.home(town.alice.id)
         assert [entry.post.id for entry in page.entries] == [i for i in whole if i != town.first.id]
         assert await lower.repositories.author_feeds.count(town.bob.id) == 6
-    held = await town.execute("LRANGE", keys.home_timeline(town.alice.id), 0, -1)
-    assert len(held) == 5
-    assert int(held[-1]) < 0
+    entries = await town.execute("LRANGE", keys.home_timeline(town.alice.id), 0, -1)
+    assert len(entries) == 5
+    assert int(entries[-1]) < 0
 
 
-async def test_leftovers_go_and_what_is_in_use_stays(world: World) -> None:
+async def test_leftovers_are_deleted_and_used_data_stays(world: World) -> None:
     town = await SampleSite.build(world)
     index = account_keys.session_index(town.bob.id)
     await town.execute("ZADD", index, 5, "c" * 64)
@@ -62,7 +62,7 @@ async def test_leftovers_go_and_what_is_in_use_stays(world: World) -> None:
     assert (await town.services.lists.lists(town.alice.id)).lists == (town.list,)
 
 
-async def test_dead_letters_keep_to_their_cap(world: World) -> None:
+async def test_dead_letters_are_trimmed_to_their_cap(world: World) -> None:
     town = await SampleSite.build(world)
     node = town.services.store.node(town.services.outbox.dead_letters_key)
     letter = (
@@ -84,7 +84,7 @@ async def test_dead_letters_keep_to_their_cap(world: World) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_the_command() -> None:
+def test_the_trim_command_reports_its_removals() -> None:
     async def build(services: Services) -> None:
         town = await SampleSite.build(World(services))
         await town.execute("ZADD", keys.list_index(town.bob.id), 99, 99)

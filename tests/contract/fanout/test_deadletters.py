@@ -1,4 +1,4 @@
-"""Dead letters: seen, retried, dropped, one by one or all."""
+"""Dead letters: listed, retried and dropped, each alone or all together."""
 
 import pytest
 from django.core.management import CommandError
@@ -17,7 +17,7 @@ def dead(here: None) -> None:
 
 
 async def three_dead(services: Services) -> None:
-    """A post, a sweep, and rubbish, none of which could be done."""
+    """Add three dead letters: a post, a sweep and an undecodable job."""
     bob = await World(services).person("bob")
     await bob.publishes("a secret thought")
     await services.outbox.add(encode_job(PurgeAccount(bob.id)))
@@ -28,8 +28,8 @@ async def three_dead(services: Services) -> None:
 
 
 async def depth(services: Services) -> tuple[int, int]:
-    found = await services.outbox.read_depth()
-    return found.waiting, found.dead
+    depth = await services.outbox.read_depth()
+    return depth.waiting, depth.dead
 
 
 def run(*words: str, **options: object) -> str:
@@ -40,7 +40,7 @@ def ids() -> list[str]:
     return [line.split()[0] for line in run().splitlines()[:-1]]
 
 
-def test_they_are_listed_newest_first_without_anybodys_text() -> None:
+def test_dead_letters_are_listed_newest_first_without_text_of_posts() -> None:
     newest, sweep, post, count = run("list").splitlines()
     assert "unknown job, 5 tries: OSError: no disk" in newest
     assert "sweep of account 1" in sweep
@@ -50,14 +50,14 @@ def test_they_are_listed_newest_first_without_anybodys_text() -> None:
     assert run("--limit", "1").endswith("There are more: --limit.\n")
 
 
-def test_one_is_retried_and_another_dropped() -> None:
+def test_one_dead_letter_is_retried_and_another_is_dropped() -> None:
     rubbish, sweep, _ = ids()
     assert run("retry", sweep) == "1 dead letters retried.\n"
     assert run("drop", rubbish) == "1 dead letters dropped.\n"
     assert run_with_services(depth) == (1, 1)
 
 
-def test_all_are_retried() -> None:
+def test_all_dead_letters_are_retried() -> None:
     assert run("retry", "--all", "--dry-run") == "3 dead letters would be retried.\n"
     assert run_with_services(depth) == (0, 3)
     assert run("retry", "--all") == "3 dead letters retried.\n"
@@ -74,6 +74,6 @@ def test_all_are_retried() -> None:
         (["retry", "5-1"], "There is no dead letter 5-1"),
     ],
 )
-def test_trouble_is_one_line(words: list[str], complaint: str) -> None:
+def test_an_error_is_one_line(words: list[str], complaint: str) -> None:
     with pytest.raises(CommandError, match=complaint):
         run(*words)

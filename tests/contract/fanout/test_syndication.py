@@ -1,4 +1,4 @@
-"""Syndication: passes over homes and lists; any job any number of times, in any order."""
+"""Syndication in passes over home and list timelines: each job may run several times and in any order."""
 
 import random
 import re
@@ -26,13 +26,13 @@ async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls
             assert await reader.home_ids() == []
         post = await author.publishes("hello")
         done = await world.deliver_all()
-        assert done > len(readers) // MAX_PASSES  # passes are made together, more of them on more nodes
+        assert done > len(readers) // MAX_PASSES  # passes run concurrently, more passes on more nodes
         for reader in readers:
             key = keys.home_timeline(reader.id)
             assert await services.store.node(key).execute("LRANGE", key, 0, -1) == [b"%d" % post.id, b"-0"]
 
 
-async def test_a_turn_of_a_worker_takes_in_as_many_passes_as_it_has_time_for(redis_urls: StoreUrls) -> None:
+async def test_a_worker_runs_as_many_passes_as_fit_into_its_time_slice(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(posts_per_pass=1, time_slice_ms=60_000)) as services:
         world = World(services)
         author, *readers = await world.people("author", *(f"r{n}" for n in range(30)))
@@ -45,7 +45,7 @@ async def test_a_turn_of_a_worker_takes_in_as_many_passes_as_it_has_time_for(red
             assert await reader.home_ids() == ids_of(posts[::-1])
 
 
-async def test_jobs_done_twice_and_in_any_order_change_nothing(world: World, services: Services) -> None:
+async def test_jobs_performed_twice_and_in_any_order_have_the_same_effect(world: World, services: Services) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     assert await reader.home_ids() == []
@@ -59,7 +59,7 @@ async def test_jobs_done_twice_and_in_any_order_change_nothing(world: World, ser
     assert await services.reading.post_count(author.id) == len(posts)
 
 
-async def test_a_home_that_nobody_reads_is_not_made(world: World, services: Services) -> None:
+async def test_a_home_without_a_reader_is_not_built(world: World, services: Services) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     await author.publishes("hello")
@@ -68,7 +68,7 @@ async def test_a_home_that_nobody_reads_is_not_made(world: World, services: Serv
     assert await services.store.node(key).execute("EXISTS", key) == 0
 
 
-async def test_a_list_is_full_at_once_and_gets_what_comes(world: World, services: Services) -> None:
+async def test_a_list_timeline_is_built_complete_and_receives_new_posts(world: World, services: Services) -> None:
     owner, member, other = await world.people("owner", "member", "other")
     early = await member.publishes("before the list")
     await other.publishes("not on the list")
@@ -86,7 +86,7 @@ async def list_ids(services: Services, list_id: ListId) -> list[int]:
     return [entry.post.id for entry in page.entries]
 
 
-async def test_suspended_authors_vanish_and_come_back(world: World, services: Services) -> None:
+async def test_suspended_authors_are_hidden_until_they_are_reinstated(world: World, services: Services) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     post = await author.publishes("hello")
@@ -97,9 +97,7 @@ async def test_suspended_authors_vanish_and_come_back(world: World, services: Se
     assert await reader.home_ids() == await world.public_ids() == [post.id]
 
 
-async def test_a_deleted_account_leaves_nothing_behind(
-    world: World, services: Services, deployment: Deployment
-) -> None:
+async def test_a_deleted_account_leaves_no_data(world: World, services: Services, deployment: Deployment) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     await author.follows(reader)
@@ -110,14 +108,14 @@ async def test_a_deleted_account_leaves_nothing_behind(
     await world.deliver_all()
     assert (await services.following.counts(reader.id)).followers == 0
     assert (await services.following.counts(reader.id)).following == 0
-    names_them = re.compile(rf"[:{{]{author.id}(?![\d:])")  # and not the seconds and widths of series
-    held = [key for key in deployment.all_keys() if names_them.search(key)]
-    assert held == [keys.Key("accounts", tag=str(author.id), name="account")]
+    names_them = re.compile(rf"[:{{]{author.id}(?![\d:])")  # except the seconds and intervals of time series
+    personal_keys = [key for key in deployment.all_keys() if names_them.search(key)]
+    assert personal_keys == [keys.Key("accounts", tag=str(author.id), name="account")]
     for post in posts:
         assert await services.repositories.posts.find(post.id) is None
 
 
-async def test_losing_every_cache_changes_no_answer(world: World, services: Services) -> None:
+async def test_losing_every_cache_changes_no_page(world: World, services: Services) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     posts = [await author.publishes(f"post {n}") for n in range(40)]
@@ -130,7 +128,7 @@ async def test_losing_every_cache_changes_no_answer(world: World, services: Serv
     assert before[0] == ids_of(posts[::-1])
 
 
-async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, services: Services) -> None:
+async def test_rebuilt_caches_give_the_same_pages(world: World, services: Services) -> None:
     author, reader = await world.people("author", "reader")
     await reader.follows(author)
     await reader.home_ids()
@@ -143,17 +141,17 @@ async def test_rebuilding_what_is_cached_gives_the_same_pages(world: World, serv
     assert await services.rebuilds.rebuild(author.id) == 1
 
 
-async def test_what_is_not_a_job_is_refused_at_once(services: Services) -> None:
+async def test_an_invalid_job_is_refused_immediately(services: Services) -> None:
     for payload in (b"", b"\xff", b"\x80", b"not a job"):
         with pytest.raises(PermanentFailure):
             await services.fan_out.handle(payload)
 
 
-async def test_an_authors_own_home_holds_each_post_once(world: World, services: Services) -> None:
+async def test_an_authors_own_home_contains_each_post_once(world: World, services: Services) -> None:
     author = await world.person("author")
     assert await author.home_ids() == []
     posts = [await author.publishes(f"post {n}") for n in range(3)]
     await world.deliver_all()
     key = keys.home_timeline(author.id)
-    held = await services.store.node(key).execute("LRANGE", key, 0, -1)
-    assert held == [*(b"%d" % post.id for post in reversed(posts)), b"-0"]
+    entries = await services.store.node(key).execute("LRANGE", key, 0, -1)
+    assert entries == [*(b"%d" % post.id for post in reversed(posts)), b"-0"]
