@@ -4,6 +4,7 @@ Browsers send cookies with a websocket from any page, so the Origin is checked f
 that of another site, the handshake ends with 403. If the session cannot be read, it ends with 503.
 """
 
+from collections.abc import Awaitable
 from http.cookies import CookieError
 from urllib.parse import urlsplit
 
@@ -29,14 +30,14 @@ class OriginMiddleware:
     def __init__(self, application: Application) -> None:
         self._application = application
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Return the call of the application: a coroutine of its own would take memory of every open socket."""
         if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
-            await self._application(scope, receive, send)
-        else:
-            origin = get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH]
-            host = get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH]
-            log.info("origin_refused", origin=origin, host=host, client=find_scope_address(scope))
-            await reject_handshake(scope, receive, send)
+            return self._application(scope, receive, send)
+        origin = get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH]
+        host = get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH]
+        log.info("origin_refused", origin=origin, host=host, client=find_scope_address(scope))
+        return reject_handshake(scope, receive, send)
 
 
 def is_own_origin(origin: str, host: str) -> bool:

@@ -4,7 +4,6 @@ It uses no channel layer (docs/reference/live.md): entries are written to the so
 """
 
 import asyncio
-from functools import partial
 from weakref import WeakKeyDictionary
 
 from channels.exceptions import StopConsumer
@@ -14,10 +13,9 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
 from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
-from socialsite.analytics.metrics import REFUSALS, SOCKETS_OPENED
+from socialsite.analytics.metrics import SOCKETS_OPENED
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.errors import StoreError
-from socialsite.web.asgi_types import Receive, Scope, Send
 from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.services import SiteServices, loop_services
 from socialsite.web.socket_writer import SocketWriter
@@ -45,12 +43,6 @@ class StreamConsumer(AsyncWebsocketConsumer):
     limit: MessageLimit
     socket: LiveSocket | None = None
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)  # type: ignore[no-untyped-call]
-        finally:
-            self._leave()  # also after an error or a cancellation, for which Channels calls no hook
-
     async def connect(self) -> None:
         """Accept the socket and read its session. If the store is unavailable, the answer is HTTP 503."""
         try:
@@ -68,6 +60,9 @@ class StreamConsumer(AsyncWebsocketConsumer):
         writer = open_socket_writer(self.base_send)
         self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language)
         self.server.connect(self.socket)
+        task = asyncio.current_task()
+        assert task is not None
+        task.add_done_callback(self._leave)  # after an error or a cancellation Channels calls no hook
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Handle a message of the client. A client may still send while the socket is being closed."""
@@ -78,7 +73,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         self._leave()
 
-    def _leave(self) -> None:
+    def _leave(self, task: object = None) -> None:
         if self.socket is not None:
             self.server.disconnect(self.socket)
             self.socket = None
@@ -98,8 +93,8 @@ async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bo
 def create_message_limit(services: SiteServices, viewer: SocketViewer) -> MessageLimit:
     account_id = viewer.account_id
     identifier = Identifier.address(viewer.address) if account_id is None else Identifier.account(account_id)
-    on_refused = partial(services.statistics.meter.count, REFUSALS)
-    return MessageLimit(services.limits, services.rules["socket"], identifier, services.clock, on_refused)
+    meter = services.statistics.meter
+    return MessageLimit(services.limits, services.rules["socket"], identifier, services.clock, meter)
 
 
 class StreamingServers:

@@ -1,9 +1,10 @@
 """How many messages a client may send: the SOCKET rule of its account, or of its address without an account."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from socialsite.analytics.meter import Meter
+from socialsite.analytics.metrics import REFUSALS
 from socialsite.ids import TimeSource
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, RateLimiter, Rule
 from socialsite.store.errors import StoreError
@@ -26,7 +27,7 @@ class MessageLimit:
     rule: Rule
     identifier: Identifier
     clock: TimeSource
-    on_refused: Callable[[str], None] = lambda rule: None
+    meter: Meter
     _current_minute: int = field(default=0, init=False)
     _messages_this_minute: int = field(default=0, init=False)
     _refused_until_ms: int = field(default=0, init=False)
@@ -36,7 +37,7 @@ class MessageLimit:
         """Count one message. Returns FLOOD after more than twice the limit within a minute."""
         decision = await self._decide()
         if decision is not MessageDecision.GRANTED:
-            self.on_refused(self.rule.name)
+            self.meter.count(REFUSALS, self.rule.name)
         return decision
 
     async def _decide(self) -> MessageDecision:
