@@ -1,4 +1,4 @@
-"""A text once typed is never lost: refused, reloaded, sent twice, or cut off from the site."""
+"""The composer never loses a text: after a refusal, a reload, a repeated request or a lost connection."""
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -8,23 +8,23 @@ from tests.support.chromium import BrowserPage
 from tests.support.visitor import HttpVisitor
 
 BLANK = " \n\t "
-POST_LIMIT = 40  # RATE_LIMIT_POST of this site
+POST_LIMIT = 40  # the site's RATE_LIMIT_POST
 
 
 @pytest.fixture
 def me(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
-    found = reader(own)
-    found.go_to("/")
-    return found
+    page = reader(own)
+    page.go_to("/")
+    return page
 
 
 def use_up_the_minute(own: HttpVisitor) -> None:
-    """Publish until the limit refuses; of two adjacent minutes the sum counts, so it may take a few more."""
+    """Publish until the limit refuses; it adds up two adjacent minutes, so this may take a few more posts."""
     refused = [own.post("/posts/", text="many words").status_code == 429 for _ in range(POST_LIMIT + 1)]
     assert refused[-1]
 
 
-def test_a_text_refused_for_its_rate_stays_in_the_box_with_the_reason_beside_it(
+def test_a_text_over_the_rate_limit_stays_in_the_box_with_the_reason_beside_it(
     me: BrowserPage, own: HttpVisitor
 ) -> None:
     use_up_the_minute(own)
@@ -40,7 +40,7 @@ def test_a_text_refused_for_its_rate_stays_in_the_box_with_the_reason_beside_it(
     assert me.page.url == me.url + "/"
 
 
-def test_a_text_refused_for_what_it_is_stays_with_the_reason(me: BrowserPage) -> None:
+def test_an_invalid_text_stays_in_the_box_with_the_reason(me: BrowserPage) -> None:
     with me.page.expect_response("**/posts/") as answer:
         me.publish(BLANK)
     assert answer.value.status == 422
@@ -51,7 +51,7 @@ def test_a_text_refused_for_what_it_is_stays_with_the_reason(me: BrowserPage) ->
     expect(me.page.locator("#composer-error")).to_be_hidden()
 
 
-def test_an_over_long_text_is_counted_as_the_server_counts_and_not_sent(me: BrowserPage) -> None:
+def test_an_over_long_text_is_counted_as_on_the_server_and_not_sent(me: BrowserPage) -> None:
     family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
     me.page.locator("#composer-text").fill(family * 2 + "e\u0301" * 498 + "x")
     expect(me.page.locator("#composer-count")).to_have_text("1 character too many")
@@ -65,7 +65,7 @@ def test_an_over_long_text_is_counted_as_the_server_counts_and_not_sent(me: Brow
     expect(me.entries).to_have_count(1)
 
 
-def test_a_draft_outlives_a_reload_and_goes_when_it_is_published(me: BrowserPage) -> None:
+def test_a_draft_survives_a_reload_and_disappears_when_it_is_published(me: BrowserPage) -> None:
     me.page.locator("#composer-text").fill("half a thought")
     me.page.reload()
     expect(me.page.locator("#composer-text")).to_have_value("half a thought")
@@ -75,7 +75,7 @@ def test_a_draft_outlives_a_reload_and_goes_when_it_is_published(me: BrowserPage
     expect(me.page.locator("#composer-text")).to_have_value("")
 
 
-def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: BrowserPage, own: HttpVisitor) -> None:
+def test_a_retry_after_a_lost_answer_publishes_no_second_post(me: BrowserPage, own: HttpVisitor) -> None:
     sent: list[str] = []
 
     def swallow_first(route: object) -> None:
@@ -96,8 +96,8 @@ def test_a_lost_answer_is_found_and_not_repeated_by_the_next_try(me: BrowserPage
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
-def test_an_answer_that_a_reload_cuts_off_is_found_and_not_repeated(me: BrowserPage, own: HttpVisitor) -> None:
-    """Whoever leaves the page too early finds the draft again: sent once more, it is still one post."""
+def test_a_retry_after_a_reload_during_the_request_publishes_no_second_post(me: BrowserPage, own: HttpVisitor) -> None:
+    """The draft is still in the box after the reload; sending it again does not publish a second post."""
 
     def swallow(route: Route) -> None:
         route.fetch()
@@ -124,7 +124,7 @@ def test_a_double_click_publishes_once(me: BrowserPage, own: HttpVisitor) -> Non
     assert len(own.timeline(f"/@{own.handle}/")) == 1
 
 
-def test_without_a_script_a_refused_text_comes_back_in_its_box(reader: OpenReader, own: HttpVisitor) -> None:
+def test_without_a_script_a_refused_text_reappears_in_its_box(reader: OpenReader, own: HttpVisitor) -> None:
     me = reader(own, java_script_enabled=False)
     me.go_to("/")
     me.publish("x" * 501)

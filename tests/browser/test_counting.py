@@ -1,4 +1,4 @@
-"""The composer counts every text as the server does, whatever it is written in."""
+"""The composer counts the length of every text as the server does, in any script."""
 
 import unicodedata
 from itertools import islice
@@ -14,20 +14,20 @@ COUNTED = """async (texts) => {
   return texts.map(graphemes);
 }"""
 MARK_OF_ORDER = {"\ufeff"}
-"""White space to a browser's trim() alone; at a text's ends the browser counts one less."""
+"""White space only for a browser's trim(): at either end of a text the browser counts one less."""
 
 
 def test_the_browser_counts_every_text_as_the_server_does(reader: OpenReader) -> None:
-    """Unicode's own cases, every emoji, naughty strings, posts in scripts that join their letters."""
+    """Texts of Unicode's test cases, every emoji, naughty strings and posts in scripts that join letters."""
     texts = [text for _, text, _ in grapheme_cases()] + select_publishable(all_payloads())
     for name in ("wisesight-thai", "nsmc-korean", "arsarcasm-arabic"):
         texts += select_publishable(row["text"] for row in islice(read_posts(name), 200))
-    kept = [text for text in texts if text == text.strip() and not MARK_OF_ORDER & {text[:1], text[-1:]}]
-    assert len(kept) > 1_500
+    trimmed_texts = [text for text in texts if text == text.strip() and not MARK_OF_ORDER & {text[:1], text[-1:]}]
+    assert len(trimmed_texts) > 1_500
     opened = reader()
     opened.go_to("/public/")
-    counted = opened.page.evaluate(COUNTED, kept)
-    wrong = {text: number for text, number in zip(kept, counted, strict=True) if number != ours(text)}
+    counted = opened.page.evaluate(COUNTED, trimmed_texts)
+    wrong = {text: number for text, number in zip(trimmed_texts, counted, strict=True) if number != ours(text)}
     assert wrong.keys() <= {"\u2701\u200d\u2701"}
 
 

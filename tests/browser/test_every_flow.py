@@ -1,4 +1,4 @@
-"""What one does here day by day, by the keyboard alone: with scripts, and without any."""
+"""The everyday actions by keyboard alone, with and without scripts."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,10 +10,10 @@ from tests.support.visitor import HttpVisitor
 
 @pytest.fixture
 def friend(visitor: SignUpVisitor, own: HttpVisitor) -> HttpVisitor:
-    """Somebody whom one follows."""
-    found = visitor()
-    own.follows(found.handle)
-    return found
+    """An account that `own` follows."""
+    followed = visitor()
+    own.follows(followed.handle)
+    return followed
 
 
 @pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
@@ -32,7 +32,7 @@ def press(page: Page, selector: str, key: str = "Enter") -> None:
 
 
 @pytest.mark.parametrize(("act", "done"), [("like", "liked"), ("boost", "boosted"), ("bookmark", "bookmarked")])
-def test_a_reaction_is_given_and_taken_back(
+def test_a_reaction_is_added_and_removed(
     me: BrowserPage, own: HttpVisitor, friend: HttpVisitor, act: str, done: str
 ) -> None:
     post = friend.publishes("words to react to")
@@ -40,14 +40,14 @@ def test_a_reaction_is_given_and_taken_back(
     me.go_to(post["url"])
     press(me.page, f'[data-act="{act}"]')
     expect(button).to_have_attribute("aria-pressed", "true")
-    me.wait_for(lambda: own.get(post["url"])["viewer"][done])  # the button is ahead of the answer
+    me.wait_for(lambda: own.get(post["url"])["viewer"][done])  # the button changes before the answer
     me.go_to(post["url"])
     expect(button).to_have_attribute("aria-pressed", "true")
     press(me.page, f'[data-act="{act}"]')
     expect(button).to_have_attribute("aria-pressed", "false")
 
 
-def test_bookmarks_are_reached_from_the_navigation(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
+def test_the_navigation_leads_to_bookmarks(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     post = friend.publishes("words to keep")
     own.post(f"/posts/{post['id']}/bookmark/")
     me.go_to("/")
@@ -55,7 +55,7 @@ def test_bookmarks_are_reached_from_the_navigation(me: BrowserPage, own: HttpVis
     expect(me.entries.locator(".post-text")).to_have_text(["words to keep"])
 
 
-def test_somebody_is_muted_for_a_time_and_heard_again(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_an_account_is_muted_for_a_time_and_unmuted(me: BrowserPage, friend: HttpVisitor) -> None:
     me.go_to(f"/@{friend.handle}/")
     press(me.page, ".relation-menu > summary")
     press(me.page, "#mute-duration", "ArrowDown")
@@ -82,7 +82,7 @@ def test_a_filter_hides_and_is_deleted(me: BrowserPage, friend: HttpVisitor) -> 
     expect(me.page.locator("details.panel")).to_have_count(0)
 
 
-def test_a_search_begins_in_the_navigation(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
+def test_the_navigation_has_a_search_field(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.publishes(f"rare words of {friend.handle}")
     me.wait_for(lambda: bool(own.get(f"/search/?q={friend.handle}")["posts"]))
     me.go_to("/")
@@ -93,7 +93,7 @@ def test_a_search_begins_in_the_navigation(me: BrowserPage, own: HttpVisitor, fr
     expect(me.entries.locator(".post-text")).to_have_text([f"rare words of {friend.handle}"])
 
 
-def test_the_search_beside_the_page_finds_the_same(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_the_search_field_beside_the_page_gives_the_same_results(me: BrowserPage, friend: HttpVisitor) -> None:
     me.page.set_viewport_size({"width": 1300, "height": 800})
     me.go_to("/")
     tab_to(me.page, "#aside-query")
@@ -109,12 +109,12 @@ def test_notifications_are_read(me: BrowserPage, own: HttpVisitor, friend: HttpV
     expect(me.page.locator("[data-badge]")).to_have_text("1")
     press(me.page, '.site-nav a[href="/notifications/"]')
     expect(me.page.locator("ol.timeline > li")).to_have_count(1)
-    if not scripts:  # else looking at them suffices
+    if not scripts:  # with scripts, opening the page marks them as read
         press(me.page, "main form[data-read] button")
     expect(me.page.locator("[data-badge]")).to_be_hidden()
 
 
-def test_a_thread_is_walked_up(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
+def test_a_reader_walks_up_a_thread(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     post = friend.publishes("the very first")
     for number in range(22):
         post = friend.publishes(f"answer {number}", in_reply_to=post["id"])
@@ -124,7 +124,7 @@ def test_a_thread_is_walked_up(me: BrowserPage, own: HttpVisitor, friend: HttpVi
     expect(me.page.locator(".thread-parent, .thread-post").first).to_contain_text("the very first")
 
 
-def test_a_list_is_made_of_others(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
+def test_a_list_is_made_of_other_lists(me: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.publishes("words for both lists")
     for title in ("Near", "Far"):
         made = own.post("/lists/", title=title).json()

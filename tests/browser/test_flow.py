@@ -1,4 +1,4 @@
-"""From signing up to reading what others say, as a person does it."""
+"""A new account signs up, publishes, follows and reads posts live."""
 
 from playwright.sync_api import expect
 
@@ -33,7 +33,7 @@ def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, v
     expect(me.entries.first.locator(".post-text")).to_have_text("hello from a friend")
 
 
-def test_ten_people_see_each_other_s_posts_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_ten_people_see_each_others_posts_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
     people = [visitor() for _ in range(10)]
     for one in people:
         for other in people:

@@ -1,8 +1,8 @@
-"""Whatever strangers write stays text: attack and naughty collections through every field, in a real browser.
+"""Text of strangers stays text in a real browser: attack and naughty collections in every field.
 
-An attack has worked when a dialog opens, anything is asked for beyond this site, a script throws or the
-page's policy has to step in. And what was typed is what a reader sees. `ATTACK_PAYLOADS=all` tries each
-collection whole, one text a post; without it texts share posts, and fields get a choice.
+An attack succeeds if a dialog opens, a request goes to another site, a script throws or the page's policy blocks
+something. The page also has to show each text exactly as typed. `ATTACK_PAYLOADS=all` tries each collection
+completely, one text a post; without it texts share posts, and fields get a selection.
 """
 
 import os
@@ -31,13 +31,13 @@ TYPED = """() => [...document.querySelectorAll('ol[data-timeline] article .post-
     .filter((h) => !/^<a class="(mention|hashtag)" href="\\/[^"]*" rel="nofollow ugc noopener">/.test(h));
   return [copy.textContent, ...strange];
 })"""
-"""The text of each entry as it stands, links as LINK; behind it elements that no text may become."""
+"""The text of each entry with links as LINK, then the elements that no text may create."""
 AS_SENT = "() => [...document.querySelectorAll('ol[data-timeline] article')].map((e) => e.dataset.postId)"
 
 
 @pytest.fixture(scope="module")
 def own_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
-    """A site without limits, which nothing else writes to."""
+    """A site without rate limits and without other writers."""
     settings = {**NO_LIMITS, "RATE_LIMIT_SEARCH": "off", "FOLLOWING_CAP": "500"}
     with running_site(tmp_path_factory.mktemp("hostile") / "data", **settings) as running:
         yield running
@@ -53,14 +53,14 @@ def watched(own_site: QuickstartSite, chromium: Browser) -> Iterator[InjectionWa
 
 
 def together(texts: Sequence[str]) -> Iterator[str]:
-    """Several in a post, a line each, as many as fit."""
-    kept: list[str] = []
+    """Yield several texts joined by line breaks, as many as fit into a post."""
+    lines: list[str] = []
     for text in texts:
-        if kept and (WHOLE or grapheme_count("\n".join([*kept, text])) > 480):
-            yield "\n".join(kept)
-            kept = []
-        kept.append(text)
-    yield "\n".join(kept)
+        if lines and (WHOLE or grapheme_count("\n".join([*lines, text])) > 480):
+            yield "\n".join(lines)
+            lines = []
+        lines.append(text)
+    yield "\n".join(lines)
 
 
 def person(site: QuickstartSite, handle: str) -> HttpVisitor:
@@ -75,18 +75,18 @@ def test_posts_are_shown_as_typed_and_run_nothing(own_site: QuickstartSite, watc
         for text in select_publishable(together(sent)):
             post = poster.publishes(text)
             typed[post["id"]] = post
-        shown: dict[str, str] = {}
+        texts_by_id: dict[str, str] = {}
         for path, _ in poster.pages("/@poster/"):
             page = watched.opens(path)
             ids = page.evaluate(AS_SENT)
             for post_id, (text, *strange) in zip(ids, page.evaluate(TYPED), strict=True):
                 assert strange == [], (typed[post_id]["text"], strange)
-                shown[post_id] = text
-        assert shown.keys() == typed.keys()
+                texts_by_id[post_id] = text
+        assert texts_by_id.keys() == typed.keys()
         differing = {
-            post["text"]: shown[post["id"]]
+            post["text"]: texts_by_id[post["id"]]
             for post in typed.values()
-            if not same_but_links(post["text"], shown[post["id"]])
+            if not same_but_links(post["text"], texts_by_id[post["id"]])
         }
         assert differing == {}
         watched.reader.sign_in_as(poster)
@@ -95,37 +95,37 @@ def test_posts_are_shown_as_typed_and_run_nothing(own_site: QuickstartSite, watc
 
 
 def same_but_links(typed: str, shown: str) -> bool:
-    """Whether `shown` is `typed` with LINK in place of some words."""
+    """Return whether `shown` is `typed` with some words replaced by LINK."""
     first, *others = shown.split("LINK")
     if not typed.startswith(first):
         return False
     place = len(first)
     for number, piece in enumerate(others):
-        found = typed.rfind(piece) if number == len(others) - 1 and typed.endswith(piece) else -1
-        found = found if found >= place else typed.find(piece, place + 1)
-        if found < 0:
+        start = typed.rfind(piece) if number == len(others) - 1 and typed.endswith(piece) else -1
+        start = start if start >= place else typed.find(piece, place + 1)
+        if start < 0:
             return False
-        place = found + len(piece)
+        place = start + len(piece)
     return not others or place == len(typed)
 
 
 def test_names_bios_links_titles_and_phrases_run_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
-    """Each person bears attacks; the reader meets them on every page that shows people."""
+    """Each account has attacks in its fields; the reader opens every page that shows accounts."""
     reader = person(own_site, "reads_all")
     post = reader.publishes("what all react to")
     tried = list(islice(fields_first(), PEOPLE))
     people = []
     for number, text in enumerate(tried):
-        other = person(own_site, f"hostile{number}")
-        bears(other, text)
-        other.follows(reader.handle)
-        reader.follows(other.handle)
-        other.publishes(f"@{reader.handle} {text}"[:400], in_reply_to=post["id"])
+        attacker = person(own_site, f"hostile{number}")
+        bears(attacker, text)
+        attacker.follows(reader.handle)
+        reader.follows(attacker.handle)
+        attacker.publishes(f"@{reader.handle} {text}"[:400], in_reply_to=post["id"])
         for action in ("like", "boost"):
-            other.post(f"/posts/{post['id']}/{action}/")
+            attacker.post(f"/posts/{post['id']}/{action}/")
         reader.post("/lists/", title=text[:50])
         reader.post("/accounts/filters/", phrase=text[:100])
-        people.append(other)
+        people.append(attacker)
     for hidden in people[-2:]:
         reader.post(f"/@{hidden.handle}/block/")
         reader.post(f"/@{people[0].handle}/mute/")
@@ -151,7 +151,7 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: QuickstartSit
 
 
 def bears(visitor: HttpVisitor, text: str) -> None:
-    """The text in each field of a profile that takes it; a link takes addresses of the web alone."""
+    """Save the text in each profile field that accepts it; the link field accepts only web addresses."""
     for fields in ({"display_name": text[:50]}, {"bio": text[:500]}):
         assert visitor.post("/accounts/settings/", **fields).status_code in (200, 422)
     for link in (text, f"javascript:{text}", f"//evil.example/{text}", f"data:text/html,{text}"):
@@ -162,7 +162,7 @@ def bears(visitor: HttpVisitor, text: str) -> None:
 
 
 def test_words_in_addresses_run_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
-    """Queries, tags, handles, cursors, the way back of the log-in page."""
+    """Hostile text in queries, tags, handles, cursors and the `next` of the log-in page."""
     texts = list(islice(fields_first(), 200 if WHOLE else 6))
     with person(own_site, "asks") as asks:
         watched.reader.sign_in_as(asks)
@@ -176,7 +176,7 @@ def test_words_in_addresses_run_nothing(own_site: QuickstartSite, watched: Injec
 
 
 def test_a_live_entry_runs_nothing(own_site: QuickstartSite, watched: InjectionWatch) -> None:
-    """What a socket brings is put into the page by a script: the shortest way to a hole."""
+    """A script inserts the entries of a socket into the page, which an attack could use."""
     with person(own_site, "live_one") as author:
         watched.reader.go_to_live("/@live_one/")
         texts = select_publishable(together(select_publishable(islice(fields_first(), 60))))
@@ -190,8 +190,8 @@ def test_a_live_entry_runs_nothing(own_site: QuickstartSite, watched: InjectionW
         watched.check("live")
 
 
-def test_the_watch_sees_what_it_should(watched: InjectionWatch) -> None:
-    """A page that is attacked with success is noticed: dialog, request elsewhere, script that throws."""
+def test_the_watch_detects_successful_attacks(watched: InjectionWatch) -> None:
+    """The watch reports a dialog, a request to another site and a script that throws."""
     watched.reader.page.set_content(
         "<script>alert(1)</script><img src='http://127.0.0.1:9/x.png'><script>nothing.here()</script>"
     )

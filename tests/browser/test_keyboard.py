@@ -1,4 +1,4 @@
-"""Everything by the keyboard alone, and single keys for those who like them."""
+"""Every action works by keyboard alone, and single-key shortcuts can be turned on and off."""
 
 from playwright.sync_api import expect
 
@@ -17,7 +17,7 @@ def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: Si
 
 
 def signs_up(me: BrowserPage) -> None:
-    """Over the link that skips to the page's matter."""
+    """Sign up after the link that skips to the main content."""
     page = me.page
     me.go_to("/")
     page.keyboard.press("Tab")
@@ -80,7 +80,7 @@ def logs_out(me: BrowserPage) -> None:
     expect(page.locator("body")).to_have_attribute("data-signed-in", "no")
 
 
-def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     ids = [own.publishes(f"words {number}")["id"] for number in range(3)][::-1]
     me = reader(own)
@@ -88,8 +88,8 @@ def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, vi
     page = me.page
 
     def focused() -> str | None:
-        found: str | None = page.evaluate("document.activeElement?.dataset.postId ?? null")
-        return found
+        post_id: str | None = page.evaluate("document.activeElement?.dataset.postId ?? null")
+        return post_id
 
     page.keyboard.press("j")
     assert focused() == ids[0]
@@ -116,7 +116,7 @@ def test_single_keys_walk_the_posts_and_can_be_turned_off(reader: OpenReader, vi
     assert page.url == me.url + "/"
 
 
-def test_a_new_post_is_shown_by_a_key_and_gets_the_focus(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_key_shows_a_new_post_and_focuses_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     own.follows(friend.handle)
     me = reader(own)

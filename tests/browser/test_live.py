@@ -1,4 +1,4 @@
-"""Live pages keep their promises: nothing moves, nothing is lost, what is deleted goes."""
+"""Live pages never move entries, lose none, and remove deleted posts."""
 
 import contextlib
 import threading
@@ -28,7 +28,7 @@ def me(reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor) -> Brows
 
 
 def goes_live_with(reader: BrowserPage, count: int) -> None:
-    """Open a live home once the worker has brought `count` posts there."""
+    """Open a live home page once the worker has delivered `count` posts to it."""
 
     def has_all() -> bool:
         reader.go_to("/")
@@ -39,18 +39,18 @@ def goes_live_with(reader: BrowserPage, count: int) -> None:
 
 
 def fresh_ids(reader: BrowserPage, pages: int = 1) -> list[str]:
-    """Ids of a page that is opened anew, and of those below it."""
-    other = BrowserPage(reader.context.new_page(), reader.url)
-    other.go_to("/")
+    """Return the ids of a newly opened page and of its older pages."""
+    fresh_page = BrowserPage(reader.context.new_page(), reader.url)
+    fresh_page.go_to("/")
     for page in range(1, pages):
-        other.page.evaluate(OLDER)  # or it came by itself meanwhile
-        expect(other.entries.nth(30 * page)).to_be_attached()
-    ids = other.entry_ids()
-    other.page.close()
+        fresh_page.page.evaluate(OLDER)  # the page may load them itself meanwhile
+        expect(fresh_page.entries.nth(30 * page)).to_be_attached()
+    ids = fresh_page.entry_ids()
+    fresh_page.page.close()
     return ids
 
 
-def test_new_posts_wait_in_the_pill_and_move_nothing(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_new_posts_wait_in_the_pill_and_move_no_entry(me: BrowserPage, friend: HttpVisitor) -> None:
     for number in range(25):
         friend.publishes(f"old words {number}")
     goes_live_with(me, 25)
@@ -73,27 +73,27 @@ def test_new_posts_wait_in_the_pill_and_move_nothing(me: BrowserPage, friend: Ht
     assert me.entry_ids() == fresh_ids(me)
 
 
-def test_a_deleted_post_vanishes_from_open_pages_and_from_the_pill(me: BrowserPage, friend: HttpVisitor) -> None:
-    kept, gone = friend.publishes("this stays"), friend.publishes("this goes")
+def test_a_deleted_post_disappears_from_open_pages_and_from_the_pill(me: BrowserPage, friend: HttpVisitor) -> None:
+    remaining, gone = friend.publishes("this stays"), friend.publishes("this goes")
     goes_live_with(me, 2)
-    held = friend.publishes("this goes before anybody has looked")
+    unseen = friend.publishes("this goes before anybody has looked")
     expect(me.pill).to_have_text("1 new post")
     friend.deletes(gone)
     expect(me.entries).to_have_count(1)
-    friend.deletes(held)
+    friend.deletes(unseen)
     expect(me.pill).to_have_count(0)
-    assert me.entry_ids() == [kept["id"]] == fresh_ids(me)
+    assert me.entry_ids() == [remaining["id"]] == fresh_ids(me)
 
 
 @pytest.mark.parametrize("role", ["web", "worker", "redis"])
-def test_a_killed_process_costs_no_reader_a_post(
+def test_a_killed_process_loses_no_post_for_any_reader(
     me: BrowserPage, friend: HttpVisitor, site: QuickstartSite, role: str
 ) -> None:
     me.go_to_live("/")
     said: list[int] = []
     publishing = threading.Thread(target=publish_whatever_happens, args=(friend, 25, said))
     publishing.start()
-    me.wait_for(lambda: len(said) >= 8)  # amid them, however fast they are
+    me.wait_for(lambda: len(said) >= 8)  # the kill happens between two posts
     site.kill_one(role)
     while publishing.is_alive():
         me.page.wait_for_timeout(50)
@@ -105,7 +105,7 @@ def test_a_killed_process_costs_no_reader_a_post(
 
 
 def publish_whatever_happens(friend: HttpVisitor, count: int, said: list[int]) -> None:
-    """A client that repeats a request until it is answered, with the same key; `said`: those that stand."""
+    """Publish `count` posts and collect their numbers; repeat each request with its key until it succeeds."""
     for number in range(count):
         until = time.monotonic() + 60
         while time.monotonic() < until:
@@ -118,16 +118,18 @@ def publish_whatever_happens(friend: HttpVisitor, count: int, said: list[int]) -
         time.sleep(0.05)
 
 
-def test_what_was_deleted_while_the_socket_was_away_goes_when_it_is_back(me: BrowserPage, friend: HttpVisitor) -> None:
-    kept, gone = (friend.publishes(words) for words in ("kept words", "words taken back"))
+def test_a_post_deleted_while_the_socket_was_closed_disappears_when_it_reconnects(
+    me: BrowserPage, friend: HttpVisitor
+) -> None:
+    remaining, gone = (friend.publishes(words) for words in ("kept words", "words taken back"))
     goes_live_with(me, 2)
     me.page.evaluate(LOSE_SOCKET)
     friend.deletes(gone)
     me.page.evaluate(COME_BACK)
-    me.wait_for(lambda: me.entry_ids() == [kept["id"]])
+    me.wait_for(lambda: me.entry_ids() == [remaining["id"]])
 
 
-def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
+def test_more_than_a_hundred_missed_posts_are_a_gap_that_the_reader_can_fill(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     authors, own = [visitor() for _ in range(4)], visitor()
@@ -153,12 +155,12 @@ def test_more_than_a_hundred_missed_posts_are_a_gap_that_can_be_filled(
         me.wait_for(lambda known=size: len(me.entry_ids()) > known or not gap.count())  # type: ignore[misc]
     assert not gap.count()
     expected = sorted(known + missed + after, key=int, reverse=True)
-    me.wait_for(lambda: me.entry_ids() == expected or (me.pill.count() and me.pill.click()))  # what came meanwhile
+    me.wait_for(lambda: me.entry_ids() == expected or (me.pill.count() and me.pill.click()))  # entries of the meantime
     assert fresh_ids(me, pages=5) == expected
 
 
 @pytest.mark.parametrize("timeline", ["public", "profile", "list"])
-def test_other_timelines_are_live_too(
+def test_other_timelines_are_live(
     reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor, timeline: str
 ) -> None:
     own = visitor()
@@ -180,7 +182,7 @@ def test_other_timelines_are_live_too(
         expect(one.page.locator(f"article[data-post-id='{post['id']}']")).to_have_count(0)
 
 
-def test_a_page_that_comes_back_from_the_cache_of_the_browser_catches_up(me: BrowserPage, friend: HttpVisitor) -> None:
+def test_a_page_from_the_browsers_back_cache_catches_up(me: BrowserPage, friend: HttpVisitor) -> None:
     me.go_to_live("/")
     me.go_to("/lists/")
     post = friend.publishes("while the page rested")
@@ -191,7 +193,7 @@ def test_a_page_that_comes_back_from_the_cache_of_the_browser_catches_up(me: Bro
     assert me.entry_ids() == [post["id"]]
 
 
-def test_the_own_post_of_another_tab_arrives_too(me: BrowserPage, reader: OpenReader) -> None:
+def test_an_own_post_of_another_tab_arrives(me: BrowserPage, reader: OpenReader) -> None:
     me.go_to_live("/")
     tab = BrowserPage(me.context.new_page(), me.url)
     tab.go_to_live("/")
@@ -215,7 +217,7 @@ def test_a_new_password_leaves_the_other_tabs_signed_in(me: BrowserPage, friend:
     expect(me.page.locator(".toast")).to_have_count(0)
 
 
-def test_signing_out_elsewhere_says_so_on_the_open_page(me: BrowserPage, reader: OpenReader) -> None:
+def test_signing_out_in_another_tab_shows_a_notice_on_the_open_page(me: BrowserPage, reader: OpenReader) -> None:
     me.go_to_live("/")
     tab = BrowserPage(me.context.new_page(), me.url)
     tab.go_to("/accounts/logout/")

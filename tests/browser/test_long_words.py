@@ -1,4 +1,4 @@
-"""Languages with long words on the smallest phone: what a row is about keeps its room beside its buttons."""
+"""Languages with long words on the smallest phone: names keep enough width beside their buttons."""
 
 from playwright.sync_api import expect
 
@@ -6,7 +6,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 
 PHONE = {"width": 320, "height": 640}
 LEAST = 90
-"""Pixels of a name: about twelve letters."""
+"""Pixels for a name: about twelve letters."""
 
 
 def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor: SignUpVisitor) -> None:
@@ -25,14 +25,14 @@ def test_names_keep_their_room_beside_german_buttons(reader: OpenReader, visitor
         ("/lists/", ".row:last-child .name"),
     ):
         page.go_to(path)
-        found = page.page.locator(f"main {row}").last
-        expect(found).to_be_visible()
-        box = found.bounding_box()
+        name = page.page.locator(f"main {row}").last
+        expect(name).to_be_visible()
+        box = name.bounding_box()
         assert box is not None
         assert box["width"] >= LEAST, path
 
 
-def test_long_names_and_phrases_stand_whole_in_their_rows(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_long_names_and_phrases_are_shown_in_full_in_their_rows(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     friend.post("/accounts/settings/", display_name="Wolfgang Amadeus Mozartkugelfabrikant")
     friend.follows(own.handle)

@@ -1,4 +1,4 @@
-"""The number of unread notifications: on every page, live, gone once they were seen, in every window."""
+"""The number of unread notifications appears live on every page and in every window until they are read."""
 
 from playwright.sync_api import Locator, expect
 
@@ -13,7 +13,7 @@ def badge(reader: BrowserPage) -> Locator:
     return reader.page.locator("[data-badge]")
 
 
-def test_it_rises_live_on_any_page_and_falls_where_it_was_read(
+def test_the_number_rises_live_on_any_page_and_falls_after_reading(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
     first, second = reader(own), reader(own)
@@ -39,7 +39,7 @@ def test_it_rises_live_on_any_page_and_falls_where_it_was_read(
     expect(second.page.locator(".told-new")).to_have_count(0)
 
 
-def test_new_ones_are_offered_on_their_page_and_move_nothing(
+def test_new_notifications_are_offered_on_their_page_and_move_no_entry(
     reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
 ) -> None:
     me = reader(own)
@@ -52,7 +52,7 @@ def test_new_ones_are_offered_on_their_page_and_move_nothing(
     expect(me.page.locator("[data-notification-id]")).to_have_count(1)
 
 
-def test_what_is_taken_back_leaves_the_number(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
+def test_a_deleted_mention_lowers_the_number(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     me = reader(own)
     me.go_to_live("/")
     post = friend.publishes(f"hello @{own.handle}")
@@ -61,7 +61,7 @@ def test_what_is_taken_back_leaves_the_number(reader: OpenReader, own: HttpVisit
     expect(badge(me)).to_be_hidden()
 
 
-def test_they_are_read_without_a_script(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
+def test_notifications_are_read_without_a_script(reader: OpenReader, own: HttpVisitor, friend: HttpVisitor) -> None:
     friend.follows(own.handle)
     me = reader(own, java_script_enabled=False)
     me.go_to(PAGE)

@@ -1,4 +1,4 @@
-"""The dashboard renews itself, and a followed link is told: what only a browser can show."""
+"""The parts of the dashboard and of link counting that only a browser can show."""
 
 from playwright.sync_api import expect
 
@@ -6,7 +6,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.site import QuickstartSite
 
 
-def test_the_dashboard_renews_itself_unless_it_is_told_not_to(
+def test_the_dashboard_renews_itself_until_it_is_turned_off(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     staff, other = visitor(), visitor()
@@ -25,7 +25,7 @@ def test_the_dashboard_renews_itself_unless_it_is_told_not_to(
     expect(me.page.locator("#kept")).to_have_count(1)
 
 
-def test_a_link_that_somebody_follows_is_told_to_its_author(
+def test_an_author_sees_how_often_a_link_was_followed(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     author = visitor()

@@ -1,6 +1,7 @@
-"""Every page in every state: no barrier that axe finds, no sideways scrolling, no word in the console.
+"""Every page in every state: no barrier that axe finds, no sideways scrolling, no message in the console.
 
-Each is looked at as a dark phone of 320 pixels and as a light laptop; EVERY_LOOK=1 adds the other two.
+Each page is checked on a dark phone of 320 pixels and on a light laptop; EVERY_LOOK=1 adds the other two
+combinations.
 """
 
 import os
@@ -137,7 +138,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("state", SIGNED_IN)
-def test_a_page_of_somebody_signed_in(scene: PageScenario, state: str) -> None:
+def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
     SIGNED_IN[state](scene)
     healthy(scene.reader)
 
@@ -162,7 +163,7 @@ def test_a_page_of_a_refusal(scene: PageScenario, state: str) -> None:
     healthy(scene.reader)
 
 
-def test_the_home_of_somebody_new(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_home_of_a_new_account(reader: OpenReader, visitor: SignUpVisitor) -> None:
     me = reader(visitor())
     me.go_to("/")
     healthy(me)
@@ -193,8 +194,8 @@ def test_the_page_of_a_defect(scene: PageScenario) -> None:
     healthy(scene.reader)
 
 
-def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: PageScenario, reader: OpenReader) -> None:
-    """No tag is closed out of order, none is guessed, no id stands twice: as a validator would say."""
+def test_browsers_build_pages_as_their_markup_says(scene: PageScenario, reader: OpenReader) -> None:
+    """No tag is closed out of order, none is implied and no id is used twice, as a validator checks."""
     new = scene.own.post("/lists/", title="Good people").json()
     paths = [
         *("/", "/public/", "/lists/", f"/lists/{new['id']}/", scene.post["url"], "/@nobody_by_this_name/"),
@@ -215,11 +216,11 @@ def test_the_markup_of_pages_is_what_browsers_build_from_it(scene: PageScenario,
     assert not problems, "\n".join(problems)
 
 
-def test_the_checks_of_this_file_see_what_is_wrong(reader: OpenReader) -> None:
+def test_the_checks_of_this_file_find_faults(reader: OpenReader) -> None:
     page = reader().page
     html = "<!doctype html><title>x</title><p id=a><div id=a style='width: 2000px'><img src=''></p></div>"
     page.set_content(html)
-    found = "\n".join(find_page_problems(page))
-    assert "320 dark: image-alt" in found
-    assert "1280 light: 2008 of 1280 pixels" in found
+    problems = "\n".join(find_page_problems(page))
+    assert "320 dark: image-alt" in problems
+    assert "1280 light: 2008 of 1280 pixels" in problems
     assert len(markup_errors(page, html)) == 4

@@ -1,4 +1,4 @@
-"""Like, boost and bookmark in real browsers: at once, corrected by the answer, the same everywhere."""
+"""Like, boost and bookmark in real browsers: shown immediately, corrected by the answer, equal everywhere."""
 
 import re
 
@@ -39,21 +39,21 @@ def test_two_readers_see_the_same_counts(reader: OpenReader, visitor: SignUpVisi
     friend.post(f"/posts/{post['id']}/delete/")
 
 
-def test_a_refused_like_takes_itself_back(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_refused_like_is_removed_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor())
     me.go_to("/public/")
-    held: list[Route] = []
-    me.page.route(re.compile("/like/"), lambda route: held.append(route))
+    pending_routes: list[Route] = []
+    me.page.route(re.compile("/like/"), lambda route: pending_routes.append(route))
     button(me, post, "like").click()
     is_on(button(me, post, "like"), True, "1")
-    me.wait_for(lambda: held)
-    held[0].fulfill(status=404, json={"error": "not_found", "message": "This post is gone.", "fields": {}})
+    me.wait_for(lambda: pending_routes)
+    pending_routes[0].fulfill(status=404, json={"error": "not_found", "message": "This post is gone.", "fields": {}})
     is_on(button(me, post, "like"), False, "")
     expect(me.page.locator(".toast")).to_have_text("This post is gone.")
 
 
-def test_clicks_while_an_answer_is_awaited_are_said_after_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_clicks_during_a_request_are_sent_after_its_answer(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = visitor().publishes("hello")
     me = reader(own)
@@ -69,7 +69,7 @@ def test_clicks_while_an_answer_is_awaited_are_said_after_it(reader: OpenReader,
     is_on(like, True, "1")
 
 
-def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_boost_reaches_a_follower_live_and_disappears_again(reader: OpenReader, visitor: SignUpVisitor) -> None:
     author, booster, follower = visitor(), visitor(), visitor()
     follower.follows(booster.handle)
     post = author.publishes("carried on")
@@ -79,18 +79,18 @@ def test_a_boost_reaches_a_follower_live_and_goes_again(reader: OpenReader, visi
     button(me, post, "boost").click()
     is_on(button(me, post, "boost"), True, "1")
     them.pill.click()
-    shown = them.page.locator(f'article[data-boost-of="{post["id"]}"]')
-    expect(shown).to_contain_text("carried on")
-    expect(shown).to_contain_text("Boosted by")
-    shown.locator('[data-act="like"]').click()
+    boost = them.page.locator(f'article[data-boost-of="{post["id"]}"]')
+    expect(boost).to_contain_text("carried on")
+    expect(boost).to_contain_text("Boosted by")
+    boost.locator('[data-act="like"]').click()
     is_on(button(me, post, "like"), False, "1")
     button(me, post, "boost").click()
     is_on(button(me, post, "boost"), False, "")
-    expect(shown).to_have_count(0)
+    expect(boost).to_have_count(0)
 
 
-def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    """Where it belongs, at once; but what the reader has not asked for yet stays behind the pill."""
+def test_the_next_boost_replaces_a_withdrawn_boost(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    """A visible boost is replaced immediately; a boost hidden by the pill stays hidden."""
     author, first, second, follower = (visitor() for _ in range(4))
     for followed in (first, second):
         follower.follows(followed.handle)
@@ -98,7 +98,7 @@ def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(reader: OpenRea
     me = reader(follower)
 
     def shows(post: JsonObject, *by: HttpVisitor) -> None:
-        """By nobody else."""
+        """Check that the page shows the boosts of exactly these accounts."""
         for booster in (first, second):
             boosted = f'article[data-boost-of="{post["id"]}"][data-author="{booster.handle}"]'
             expect(me.page.locator(boosted)).to_have_count(1 if booster in by else 0)
@@ -124,12 +124,12 @@ def test_the_next_boost_takes_the_place_of_one_that_is_withdrawn(reader: OpenRea
     shows(late)
     me.pill.click()
     shows(late, second)
-    shown = me.entry_ids()
+    entry_ids = me.entry_ids()
     me.go_to("/")
-    assert me.entry_ids() == shown
+    assert me.entry_ids() == entry_ids
 
 
-def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_an_own_boost_disappears_with_its_button(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = visitor().publishes("hello")
     assert own.post(f"/posts/{post['id']}/boost/").status_code == 200
@@ -141,8 +141,8 @@ def test_ones_own_boost_goes_with_its_button(reader: OpenReader, visitor: SignUp
     expect(entry).to_have_count(0)
 
 
-def test_ones_own_boost_comes_into_ones_open_timelines(reader: OpenReader, visitor: SignUpVisitor) -> None:
-    """At once where the button is, behind the pill of other pages; and goes from all of them."""
+def test_an_own_boost_appears_in_ones_open_timelines(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    """The boost appears immediately on the page of the button and behind the pill of other pages."""
     own = visitor()
     post, mine = visitor().publishes("of a stranger"), own.publishes("of my own")
     home, public, profile = (reader(own) for _ in range(3))
@@ -168,7 +168,7 @@ def test_ones_own_boost_comes_into_ones_open_timelines(reader: OpenReader, visit
     expect(button(profile, mine, "boost")).to_have_attribute("aria-pressed", "false")
 
 
-def test_buttons_are_reached_and_pressed_by_keyboard(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_keyboard_reaches_and_presses_buttons(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post = visitor().publishes("hello")
     me = reader(visitor())
     me.go_to(post["url"])

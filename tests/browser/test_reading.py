@@ -1,4 +1,4 @@
-"""Reading in a browser: the place is kept as one reads, older posts come by themselves for a while."""
+"""The reading position is saved while the reader scrolls, and older posts load automatically up to a limit."""
 
 from playwright.sync_api import expect
 
@@ -8,36 +8,36 @@ from tests.support.visitor import HttpVisitor
 
 
 def published(author: HttpVisitor, count: int, **fields: object) -> list[str]:
-    """Ids, the newest first."""
+    """Publish posts and return their ids, the newest first."""
     return [author.publishes(f"words {number}", **fields)["id"] for number in range(count)][::-1]
 
 
 def place_of(reader: BrowserPage) -> int:
-    """The place among the entries where the line says that they were read; -1 without one."""
-    found: int = reader.page.evaluate(
+    """Return the index of the line that marks read entries; -1 without such a line."""
+    index: int = reader.page.evaluate(
         "[...document.querySelectorAll('ol[data-timeline] > li')].findIndex((item) => item.matches('.here'))"
     )
-    return found
+    return index
 
 
-def test_what_was_in_sight_is_read_on_every_device(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_posts_in_sight_are_marked_as_read_on_every_device(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 3)
     me = reader(own)
     with me.page.expect_response("**/positions/"):
         me.go_to("/")
     published(own, 2)
-    other = reader(own)
-    other.go_to("/")
-    expect(other.page.locator("li.here")).to_have_text("You are caught up. You had read what follows.")
-    assert place_of(other) == 2
-    with other.page.expect_response("**/positions/"):
-        other.go_to("/")
-    other.go_to("/")
-    assert place_of(other) == -1
+    second_page = reader(own)
+    second_page.go_to("/")
+    expect(second_page.page.locator("li.here")).to_have_text("You are caught up. You had read what follows.")
+    assert place_of(second_page) == 2
+    with second_page.page.expect_response("**/positions/"):
+        second_page.go_to("/")
+    second_page.go_to("/")
+    assert place_of(second_page) == -1
 
 
-def test_older_posts_come_by_themselves_until_that_is_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_older_posts_load_automatically_until_that_is_turned_off(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 35)
     me = reader(own)
@@ -80,7 +80,7 @@ def test_a_visitors_choice_stays_on_the_device(reader: OpenReader, visitor: Sign
     expect(me.page.get_by_role("checkbox", name="Load older posts as I scroll")).not_to_be_checked()
 
 
-def test_a_day_is_chosen_without_a_script(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_reader_chooses_a_day_without_a_script(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     published(own, 2)
     me = reader(own, java_script_enabled=False)
@@ -93,7 +93,7 @@ def test_a_day_is_chosen_without_a_script(reader: OpenReader, visitor: SignUpVis
     assert len(me.entry_ids()) == 2
 
 
-def test_a_suggestion_goes_once_it_is_taken(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_suggestion_disappears_after_the_follow(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend, third = visitor(), visitor(), visitor()
     own.follows(friend.handle)
     friend.follows(third.handle)

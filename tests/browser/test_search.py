@@ -1,4 +1,4 @@
-"""Search in a browser: names completed while somebody writes, and what was searched for is found."""
+"""Search in a browser: names are completed while a reader types, and the search finds posts."""
 
 import re
 
@@ -15,7 +15,7 @@ def types(me: BrowserPage, text: str) -> None:
     box.press_sequentially(text)
 
 
-def test_a_handle_is_completed_by_keyboard(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_keyboard_completes_a_handle(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader(visitor())
     friend.post("/accounts/settings/", display_name="Zoë Quiet", bio="", link="")
     me.go_to("/")
@@ -36,7 +36,7 @@ def test_a_handle_is_completed_by_keyboard(reader: OpenReader, visitor: SignUpVi
     expect(me.page.get_by_role("link", name=f"@{friend.handle}").first).to_be_visible()
 
 
-def test_a_hashtag_is_completed_by_pointer_and_escape_leaves_the_text_alone(
+def test_a_pointer_completes_a_hashtag_and_escape_leaves_the_text_alone(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     tag = f"日本{next(visitor_numbers)}"
@@ -57,7 +57,7 @@ def test_a_hashtag_is_completed_by_pointer_and_escape_leaves_the_text_alone(
     expect(box).to_be_focused()
 
 
-def test_what_is_published_by_keys_leaves_no_list_behind(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_publishing_by_keys_closes_the_completion_list(reader: OpenReader, visitor: SignUpVisitor) -> None:
     tag = f"tea{next(visitor_numbers)}"
     friend, me = visitor(), reader(visitor())
     friend.publishes(f"#{tag}more")
@@ -70,13 +70,13 @@ def test_what_is_published_by_keys_leaves_no_list_behind(reader: OpenReader, vis
     expect(me.entries).to_have_count(1)
     expect(options).to_have_count(0)
     types(me, f"#{tag}")
-    box.press("Control+Enter")  # before the answer: it comes too late
+    box.press("Control+Enter")  # before the completion's answer, which comes too late
     expect(me.entries).to_have_count(2)
     me.page.wait_for_timeout(300)
     expect(options).to_have_count(0)
 
 
-def test_the_field_leads_to_what_was_said(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_search_field_finds_posts(reader: OpenReader, visitor: SignUpVisitor) -> None:
     word = f"needle{next(visitor_numbers)}"
     friend, me = visitor(), reader(visitor())
     post = friend.publishes(f"A {word}, in a haystack")

@@ -7,7 +7,9 @@ from playwright.sync_api import expect
 from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
 
 
-def test_a_tag_is_reached_from_a_post_and_its_next_posts_come_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_post_leads_to_its_tag_and_the_tags_next_posts_arrive_live(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
     tag = f"日本{next(visitor_numbers)}"
     friend, me = visitor(), reader()
     first = friend.publishes(f"one #{tag}")
@@ -22,7 +24,7 @@ def test_a_tag_is_reached_from_a_post_and_its_next_posts_come_live(reader: OpenR
     assert me.entry_ids() == [second["id"], first["id"]]
 
 
-def test_the_address_of_a_post_is_copied(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_button_copies_the_address_of_a_post(reader: OpenReader, visitor: SignUpVisitor) -> None:
     post, me = visitor().publishes("worth telling"), reader(permissions=["clipboard-read", "clipboard-write"])
     me.go_to(f"{post['url']}?from=somewhere")
     me.page.get_by_role("button", name="Copy link").click()

@@ -1,4 +1,4 @@
-"""A thread in a browser: its numbers and new replies come live, and stand where they belong."""
+"""A thread in a browser: its counts and new replies arrive live, at their places."""
 
 from playwright.sync_api import expect
 
@@ -7,15 +7,15 @@ from tests.support.chromium import BrowserPage
 
 
 def shown(reader: BrowserPage) -> list[str]:
-    """Ids of the replies, from the top."""
-    found: list[str] = reader.page.evaluate(
+    """Return the ids of the replies, from the top."""
+    reply_ids: list[str] = reader.page.evaluate(
         "[...document.querySelectorAll('[data-replies] > li:not(.leaving) article[data-post-id]')]"
         ".map((entry) => entry.dataset.postId)"
     )
-    return found
+    return reply_ids
 
 
-def test_new_replies_wait_behind_a_pill_and_come_to_their_places(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_new_replies_wait_behind_a_pill_and_appear_at_their_places(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, other = visitor(), visitor()
     first = friend.publishes("first")
     one, two = (other.publishes(text, in_reply_to=first["id"]) for text in ("one", "two"))
@@ -39,7 +39,7 @@ def test_new_replies_wait_behind_a_pill_and_come_to_their_places(reader: OpenRea
         assert {below["id"], two["id"]} <= set(shown(me))
 
 
-def test_an_own_reply_needs_no_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_an_own_reply_appears_without_a_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own, friend = visitor(), visitor()
     first = friend.publishes("first")
     me = reader(own)
@@ -52,7 +52,7 @@ def test_an_own_reply_needs_no_pill(reader: OpenReader, visitor: SignUpVisitor) 
     expect(me.pill).to_have_text("1 new reply")
 
 
-def test_a_long_way_up_leaves_the_post_itself_in_sight(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_the_post_itself_stays_in_sight_below_many_ancestors(reader: OpenReader, visitor: SignUpVisitor) -> None:
     own = visitor()
     post = own.publishes("0 " + "long " * 80)
     for number in range(1, 12):

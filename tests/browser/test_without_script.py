@@ -1,4 +1,4 @@
-"""Every page and every action with JavaScript off."""
+"""Every page and every action works with JavaScript off."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,14 +11,14 @@ from tests.support.visitor import PASSWORD, HttpVisitor
 @pytest.fixture
 def me(reader: OpenReader) -> BrowserPage:
     """A visitor without JavaScript who signs up by the form."""
-    found = reader(java_script_enabled=False)
-    found.go_to("/accounts/signup/")
-    found.page.locator("[name=handle]").fill(f"plain{next(visitor_numbers)}")
-    found.page.locator("[name=password1]").fill(PASSWORD)
-    found.page.locator("[name=password2]").fill(PASSWORD)
-    press(found.page, "Sign up")
-    expect(found.page).to_have_url(found.url + "/")
-    return found
+    page = reader(java_script_enabled=False)
+    page.go_to("/accounts/signup/")
+    page.page.locator("[name=handle]").fill(f"plain{next(visitor_numbers)}")
+    page.page.locator("[name=password1]").fill(PASSWORD)
+    page.page.locator("[name=password2]").fill(PASSWORD)
+    press(page.page, "Sign up")
+    expect(page.page).to_have_url(page.url + "/")
+    return page
 
 
 def press(page: Page, name: str, *, exact: bool = True) -> None:
@@ -83,7 +83,7 @@ def test_lists_from_creation_to_deletion(me: BrowserPage, friend: HttpVisitor) -
 
 
 def open_panel(page: Page) -> None:
-    """The settings of a list, where they are closed."""
+    """Open the settings of a list if they are closed."""
     panel = page.locator("details#manage")
     if panel.get_attribute("open") is None:
         panel.locator("> summary").click()

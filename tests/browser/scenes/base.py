@@ -1,4 +1,4 @@
-"""What a look at a page begins with: two people who follow each other, and ways to get somewhere."""
+"""The common start of every page scenario: two accounts that follow each other, and ways to open pages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SUBMIT = "(path) => { const form = document.getElementById('post-actions'); form
 
 @dataclass
 class PageScenario:
-    """A reader, signed in as `own`, who follows `friend`; everybody has said something."""
+    """A reader, signed in as `own`, who follows `friend`; both have published posts."""
 
     site: QuickstartSite
     reader: BrowserPage
@@ -35,7 +35,7 @@ def goes(path: str) -> Callable[[PageScenario], None]:
 
 
 def fills(path: str, **fields: str) -> Callable[[PageScenario], None]:
-    """Sends the first form of a page with these values, past the browser's own checks."""
+    """Submit the first form of a page with these values, without the browser's validation."""
 
     def act(scene: PageScenario) -> None:
         page = scene.reader.page
@@ -58,7 +58,7 @@ def submits(path: str) -> Callable[[PageScenario], None]:
 
 
 def goes_as_staff(path: str) -> Callable[[PageScenario], None]:
-    """With everything that staff may find: a dead letter, a trail, posts on their way."""
+    """Open a page of /ops/ as staff, with a dead letter, an audit log and pending jobs."""
 
     def act(scene: PageScenario) -> None:
         own, friend = (scene.own.get(f"/@{each.handle}/")["account"]["id"] for each in (scene.own, scene.friend))

@@ -1,4 +1,4 @@
-"""Home in its states."""
+"""Scenarios of the home page."""
 
 from playwright.sync_api import expect
 

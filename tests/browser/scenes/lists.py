@@ -1,4 +1,4 @@
-"""Lists in their states."""
+"""Scenarios of the pages of lists."""
 
 from playwright.sync_api import expect
 

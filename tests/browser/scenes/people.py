@@ -1,4 +1,4 @@
-"""People: what stands between them, and what they are refused."""
+"""Scenarios of profiles, relations between accounts, and refusals."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ def a_profile_with_its_menu(scene: PageScenario) -> None:
 
 
 def kept_away(*acts: str) -> Callable[[PageScenario], None]:
-    """The friend's profile after these actions."""
+    """Open the friend's profile after these actions."""
 
     def act(scene: PageScenario) -> None:
         for each in acts:

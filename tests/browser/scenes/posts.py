@@ -1,4 +1,4 @@
-"""Posts, and what gathers them: threads, reactions, tags, search, notifications."""
+"""Scenarios of posts: threads, reactions, tags, search, notifications."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def a_thread(scene: PageScenario) -> None:
 
 
 def a_thread_with_gaps(scene: PageScenario) -> None:
-    """Deep, with a deleted branch, and more above than is shown."""
+    """A deep thread with a deleted branch and more ancestors than the page shows."""
     posts = [scene.post]
     for number in range(24):
         posts.append(scene.own.publishes(f"{number} {LONG_WORD}", in_reply_to=posts[-1]["id"]))
@@ -26,10 +26,10 @@ def a_thread_with_gaps(scene: PageScenario) -> None:
 
 
 def much_reacted_to(scene: PageScenario) -> None:
-    """Everything pressed, with numbers that take room; the friend's entry comes as a boost, too."""
+    """Posts with all reactions and wide numbers; the friend's post also appears as a boost."""
     stranger = scene.friend.publishes("said for followers alone", audience="followers")
-    shown = scene.friend.get("/public/")["posts"][0]
-    for post in (scene.post, shown, stranger):
+    public_post = scene.friend.get("/public/")["posts"][0]
+    for post in (scene.post, public_post, stranger):
         for act in ("like", "boost", "bookmark"):
             scene.own.post(f"/posts/{post['id']}/{act}/")
     with scene.site.redis() as client:
