@@ -134,7 +134,8 @@ class ReadPipeline:
 def filter_posts(loaded: LoadedPosts, rights: ViewerRights, post_ids: Iterable[PostId]) -> list[VisiblePost]:
     """Return the posts that exist and that the viewer may see, in the order of `post_ids`."""
     posts = [post for post_id in post_ids if (post := loaded.posts.get(post_id)) is not None]
-    if not rights.is_plain or any(post.boost_of for post in posts):
+    boosts = [post for post in posts if post.boost_of is not None]
+    if boosts or not rights.is_plain:
         return [visible for post in posts if (visible := filter_post(rights, post)) is not None]
     # Most pages: the author alone decides, which saves 1 us for each post.
     if not rights.sees_every_allowed_post:
