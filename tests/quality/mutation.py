@@ -34,7 +34,11 @@ SUBJECTS = (
 def subjects() -> list[str]:
     """Return every module and script under test, the smallest first."""
     paths = {path for pattern in SUBJECTS for path in ROOT.glob(pattern) if path.suffix in (".py", ".lua")}
-    return [path.relative_to(ROOT).as_posix() for path in sorted(paths, key=lambda path: path.stat().st_size)]
+    return [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted(paths, key=lambda path: (path.stat().st_size, path))
+        if path.stem != "__init__"
+    ]
 
 
 def run(files: list[str], results: Path, parts: int, coverage: Path, tests: list[str]) -> None:

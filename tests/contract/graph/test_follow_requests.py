@@ -40,8 +40,8 @@ async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: W
     await alice.follows(carol)
     at, now_ms = services.repositories, services.clock.now_ms()
     requests = FollowRequestService(
-        follow_requests=at.follow_requests, blocks_and_mutes=at.blocks_and_mutes, follows=at.follows, accounts=services.accounts,
-        homes=at.homes, following_cap=1,
+        follow_requests=at.follow_requests, blocks_and_mutes=at.blocks_and_mutes, follows=at.follows,
+        accounts=services.accounts, homes=at.homes, following_cap=1,
     )  # fmt: skip
     with pytest.raises(RequesterFollowingCapReached):
         await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
@@ -149,8 +149,9 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     for other in (bob, carol):
         await other.locks()
     following = FollowingService(
-        follows=at.follows, blocks_and_mutes=at.blocks_and_mutes, follow_requests=at.follow_requests, accounts=services.accounts,
-        homes=at.homes, following_cap=10, open_requests_cap=1, limits=services.action_limits,
+        follows=at.follows, blocks_and_mutes=at.blocks_and_mutes, follow_requests=at.follow_requests,
+        accounts=services.accounts, homes=at.homes, following_cap=10, open_requests_cap=1,
+        limits=services.action_limits,
     )  # fmt: skip
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     with pytest.raises(FollowRequestsCapReached):
