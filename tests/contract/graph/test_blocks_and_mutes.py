@@ -1,4 +1,4 @@
-"""Blocks and mutes: what stands of them on both sides, whatever races, stops or is repeated."""
+"""Blocks and mutes are consistent on both sides after races, interruptions and repetitions."""
 
 import asyncio
 
@@ -41,7 +41,7 @@ async def test_a_block_ends_follows_and_requests_both_ways(world: World, service
     assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_a_second_block_changes_nothing_and_a_block_can_be_taken_back(world: World) -> None:
+async def test_a_repeated_block_changes_nothing_and_a_block_can_be_undone(world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     assert await alice.blocks(bob)
     assert not await alice.blocks(bob)
@@ -59,7 +59,7 @@ async def test_neither_side_of_a_block_follows_the_other(world: World, blocker: 
             await one.follows(other)
 
 
-async def test_nobody_blocks_mutes_or_hides_the_boosts_of_themselves(world: World, services: Services) -> None:
+async def test_an_account_cannot_block_or_mute_itself(world: World, services: Services) -> None:
     alice = await world.person("alice")
     now_ms = services.clock.now_ms()
     with pytest.raises(CannotBlockOrMuteSelf):
@@ -72,21 +72,19 @@ async def test_nobody_blocks_mutes_or_hides_the_boosts_of_themselves(world: Worl
         await alice.follows(alice)
 
 
-async def test_a_follow_under_way_does_not_survive_a_block(
-    world: World, services: Services, relations: BlocksAndMutes
-) -> None:
-    """The block comes whole between the follow's first look and its edge."""
+async def test_a_block_ends_a_concurrent_follow(world: World, services: Services, relations: BlocksAndMutes) -> None:
+    """The block is complete between the check of the follow and the write of its edge."""
     alice, bob = await world.people("alice", "bob")
 
     class Late(BlocksAndMutes):
         looks = 0
 
         async def blocked_either_way(self, account_id: AccountId, others) -> set[AccountId]:
-            found = await super().blocked_either_way(account_id, others)
+            blocked_ids = await super().blocked_either_way(account_id, others)
             self.looks += 1
             if self.looks == 1:
                 await bob.blocks(alice)
-            return found
+            return blocked_ids
 
     at, late = services.repositories, Late(services.store)
     following = FollowingService(
@@ -99,7 +97,7 @@ async def test_a_follow_under_way_does_not_survive_a_block(
     assert late.looks == 2
 
 
-async def test_follows_and_blocks_at_once_leave_no_edge(world: World, services: Services) -> None:
+async def test_concurrent_follows_and_blocks_leave_no_edge(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     for _ in range(20):
         await asyncio.gather(alice.follows(bob), bob.blocks(alice), return_exceptions=True)
@@ -109,7 +107,7 @@ async def test_follows_and_blocks_at_once_leave_no_edge(world: World, services: 
 
 
 @pytest.mark.parametrize("lost", [keys.blocks, keys.blocked_by])
-async def test_a_side_that_a_crash_left_out_is_mended_by_repeating(world: World, services: Services, lost) -> None:
+async def test_repeating_a_block_repairs_a_side_missing_after_a_crash(world: World, services: Services, lost) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.blocks(bob)
     key = lost(alice.id if lost is keys.blocks else bob.id)
@@ -122,25 +120,27 @@ async def test_a_side_that_a_crash_left_out_is_mended_by_repeating(world: World,
     assert not (await read_relation(services, bob, alice)).is_blocked_either_way
 
 
-async def test_blocked_accounts_come_in_pages_also_when_they_share_a_time(
+async def test_blocked_accounts_with_equal_times_are_listed_in_pages(
     world: World, services: Services, relations: BlocksAndMutes
 ) -> None:
     alice = await world.person("alice")
     others = [(await world.person(f"p{number}")).id for number in range(9)]
     for other in others:
         await relations.block(alice.id, other, 1_000)
-    found: list[AccountId] = []
+    account_ids: list[AccountId] = []
     cursor: FollowCursor | None = None
     for _ in range(5):
         page = await services.blocks_and_mutes.blocked(alice.id, cursor, 2)
-        found += page.account_ids
+        account_ids += page.account_ids
         cursor = page.next
     assert cursor is None
-    assert sorted(found) == sorted(others)
-    assert len(set(found)) == 9
+    assert sorted(account_ids) == sorted(others)
+    assert len(set(account_ids)) == 9
 
 
-async def test_a_suspended_account_is_on_no_page_and_comes_back(world: World, services: Services) -> None:
+async def test_a_suspended_account_is_hidden_from_pages_until_it_is_reinstated(
+    world: World, services: Services
+) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.blocks(bob)
     await services.accounts.suspend(account_id=bob.id)
@@ -149,7 +149,7 @@ async def test_a_suspended_account_is_on_no_page_and_comes_back(world: World, se
     assert (await services.blocks_and_mutes.blocked(alice.id)).account_ids == (bob.id,)
 
 
-async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, services: Services) -> None:
+async def test_blocked_accounts_are_on_no_page_of_followers(world: World, services: Services) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     for fan in (alice, bob, carol):
         await fan.follows(dave)
@@ -159,24 +159,24 @@ async def test_who_is_kept_away_is_on_no_page_of_followers(world: World, service
     assert bob.id in (await services.following.followers(dave.id, viewer_id=carol.id)).account_ids
 
 
-async def test_caps_refuse_one_more(world: World, services: Services) -> None:
+async def test_a_block_above_the_cap_is_refused(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()
     for act in (capped.block, capped.mute, capped.hide_boosts):
         await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
         with pytest.raises(BlocksAndMutesCapReached):
             await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
-        assert not await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)  # a repetition is none
+        assert not await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)  # a repetition adds none
 
 
 @pytest.mark.parametrize("verb", ["block", "mute", "hide_boosts"])
-async def test_deleted_accounts_make_room_at_the_cap(world: World, services: Services, verb: str) -> None:
+async def test_deleted_accounts_do_not_count_towards_the_cap(world: World, services: Services, verb: str) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()
     act = getattr(capped, verb)
     await act(account_id=alice.id, other_id=bob.id, now_ms=now_ms)
     await services.accounts.suspend(account_id=bob.id)
-    with pytest.raises(BlocksAndMutesCapReached):  # it may come back
+    with pytest.raises(BlocksAndMutesCapReached):  # it may be reinstated
         await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
     await services.accounts.delete(account_id=bob.id, now_ms=now_ms)
     assert await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
@@ -184,11 +184,11 @@ async def test_deleted_accounts_make_room_at_the_cap(world: World, services: Ser
         await act(account_id=alice.id, other_id=dave.id, now_ms=now_ms)
 
 
-# What a block refuses
+# Actions that a block refuses
 
 
 @pytest.mark.parametrize("blocker", ["alice", "bob"])
-async def test_nobody_answers_likes_or_boosts_across_a_block(world: World, services: Services, blocker: str) -> None:
+async def test_a_block_refuses_replies_likes_and_boosts(world: World, services: Services, blocker: str) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await bob.publishes("hello")
     await (alice.blocks(bob) if blocker == "alice" else bob.blocks(alice))
@@ -201,7 +201,7 @@ async def test_nobody_answers_likes_or_boosts_across_a_block(world: World, servi
     assert not await services.blocks_and_mutes.may_interact(alice.id, bob.id)
 
 
-async def test_a_post_for_followers_is_answered_by_followers_and_for_followers(world: World) -> None:
+async def test_a_reply_to_a_post_for_followers_is_for_followers(world: World) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.follows(bob)
     post = await bob.publishes("among us", audience=2)
@@ -211,10 +211,10 @@ async def test_a_post_for_followers_is_answered_by_followers_and_for_followers(w
     assert (await alice.publishes("to all", in_reply_to=post, audience=0)).audience == 0
 
 
-# The end of an account
+# Deletion of an account
 
 
-async def test_a_deleted_account_leaves_no_relation_behind(world: World, services: Services) -> None:
+async def test_a_deleted_account_leaves_no_block_or_mute(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await alice.blocks(bob)
     await carol.blocks(alice)

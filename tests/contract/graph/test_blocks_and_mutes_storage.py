@@ -1,4 +1,4 @@
-"""What is kept of blocks, mutes and hidden boosts, to the letter: times, answers, and rounds that end."""
+"""Stored blocks, mutes and hidden boosts: exact times, return values and bounded rounds."""
 
 import pytest
 
@@ -13,16 +13,16 @@ ALICE, BOB, CAROL = AccountId(7), AccountId(8), AccountId(9)
 
 
 async def at(store: Store, key: Key) -> list[bytes]:
-    """Members and their times."""
-    held: list[bytes] = await run_command(store, "ZRANGE", key, 0, -1, "WITHSCORES")
-    return held
+    """Return the members with their times."""
+    members: list[bytes] = await run_command(store, "ZRANGE", key, 0, -1, "WITHSCORES")
+    return members
 
 
 async def related(store: Store, now_ms: int) -> Relationship:
-    """What Alice has to do with Bob."""
-    found = await BlocksAndMutes(store).relationship(ALICE, BOB, now_ms)
-    assert isinstance(found, Relationship)
-    return found
+    """Return Alice's relationship to Bob."""
+    relationship = await BlocksAndMutes(store).relationship(ALICE, BOB, now_ms)
+    assert isinstance(relationship, Relationship)
+    return relationship
 
 
 async def test_a_block_keeps_its_time_on_both_sides(store: Store, relations: BlocksAndMutes) -> None:
@@ -37,7 +37,7 @@ async def test_a_block_keeps_its_time_on_both_sides(store: Store, relations: Blo
     assert await at(store, keys.blocked_by(BOB)) == []
 
 
-async def test_a_mute_is_new_where_it_ends_at_another_time(store: Store, relations: BlocksAndMutes) -> None:
+async def test_a_mute_is_new_if_its_end_changes(store: Store, relations: BlocksAndMutes) -> None:
     assert await relations.mute(ALICE, BOB, 500, 100) is True
     assert await relations.mute(ALICE, BOB, 500, 100) is False
     assert await relations.mute(ALICE, BOB, 600, 100) is True
@@ -58,7 +58,7 @@ async def test_hidden_boosts_keep_their_time(store: Store, relations: BlocksAndM
     assert await relations.show_boosts(ALICE, BOB) is False
 
 
-async def test_each_relation_is_told_by_itself(store: Store, relations: BlocksAndMutes) -> None:
+async def test_each_field_of_the_relationship_is_independent(store: Store, relations: BlocksAndMutes) -> None:
     assert await related(store, 100) == Relationship()
     await relations.block(ALICE, BOB, 1)
     assert await related(store, 100) == Relationship(blocks=True)
@@ -75,7 +75,7 @@ async def test_each_relation_is_told_by_itself(store: Store, relations: BlocksAn
     assert await related(store, 99) == Relationship(requested=True, hides_boosts=True, muted_until_ms=100)
 
 
-async def test_mutes_that_are_over_are_not_counted(relations: BlocksAndMutes) -> None:
+async def test_expired_mutes_are_not_counted(relations: BlocksAndMutes) -> None:
     await relations.block(ALICE, BOB, 1)
     await relations.block(ALICE, CAROL, 1)
     await relations.mute(ALICE, BOB, 100, 1)
@@ -87,9 +87,7 @@ async def test_mutes_that_are_over_are_not_counted(relations: BlocksAndMutes) ->
 
 
 @pytest.mark.parametrize("which", range(3))
-async def test_members_are_looked_at_in_parts_until_some_are_gone(
-    store: Store, relations: BlocksAndMutes, which: int
-) -> None:
+async def test_deleted_members_are_pruned_in_batches(store: Store, relations: BlocksAndMutes, which: int) -> None:
     key, members, parts = CAPPED_KEYS[which](ALICE), range(1, 2 * PRUNE_BATCH + 2), []
     await run_command(store, "ZADD", key, *(part for member in members for part in (member, member)))
     dead: set[int] = set()
@@ -108,7 +106,7 @@ async def test_members_are_looked_at_in_parts_until_some_are_gone(
     assert await run_command(store, "ZMSCORE", key, *sorted(dead)) == [None, None]
 
 
-async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(
+async def test_a_deleted_account_is_removed_from_both_sides_in_bounded_rounds(
     store: Store, relations: BlocksAndMutes
 ) -> None:
     for other in range(11, 16):
@@ -127,12 +125,14 @@ async def test_a_deleted_account_goes_from_both_sides_in_bounded_rounds(
     assert await run_command(store, "ZCARD", keys.blocks(AccountId(23))) == 0
 
 
-async def test_a_round_goes_on_while_others_block_a_deleted_account(store: Store, relations: BlocksAndMutes) -> None:
+async def test_a_round_continues_while_accounts_block_a_deleted_account(
+    store: Store, relations: BlocksAndMutes
+) -> None:
     await relations.block(BOB, ALICE, 1)
     assert await relations.purge(ALICE, 2) is True
     assert await relations.purge(ALICE, 2) is False
 
 
-async def test_of_nobody_no_end_of_a_mute_is_told(relations: BlocksAndMutes) -> None:
+async def test_no_accounts_have_no_end_of_a_mute(relations: BlocksAndMutes) -> None:
     assert await relations.muted_until(ALICE, []) == {}
     assert await relations.blocked_either_way(ALICE, []) == set()

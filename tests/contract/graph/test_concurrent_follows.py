@@ -1,4 +1,4 @@
-"""People come and go between pages and while passes are read: who stays is met, and once."""
+"""Follows and unfollows during pages and passes: each remaining follower is read exactly once."""
 
 from collections.abc import Awaitable, Callable, Iterable
 
@@ -22,28 +22,28 @@ from timelines.graph.repository import Follows
     limit=st.integers(1, 5),
     data=st.data(),
 )
-async def test_who_stays_is_met_once_whoever_goes_between_pages(
+async def test_unfollows_between_pages_skip_and_repeat_no_follower(
     store: Store, deployment: Deployment, times: dict[int, int], limit: int, data: st.DataObject
 ) -> None:
-    """The cursor's own follower may be the one who went."""
+    """The follower at the cursor may unfollow too."""
     deployment.empty()
     follows = Follows(store, partitions=3, following_cap=10)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
     gone: set[int] = set()
-    found: list[int] = []
+    read_ids: list[int] = []
     cursor: FollowCursor | None = None
     while True:
         page = await follows.followers(ALICE, cursor, limit)
-        found.extend(page.account_ids)
+        read_ids.extend(page.account_ids)
         if (cursor := page.next) is None:
             break
         leaving = {cursor.account_id, *data.draw(st.sets(st.sampled_from(sorted(times)), max_size=3))}
         gone |= leaving
         for id in leaving:
             await follows.remove(AccountId(id), ALICE)
-    assert len(found) == len(set(found))
-    assert set(times) - gone <= set(found)
-    assert found == [id for id in newest_first(times) if id in set(found)]
+    assert len(read_ids) == len(set(read_ids))
+    assert set(times) - gone <= set(read_ids)
+    assert read_ids == [id for id in newest_first(times) if id in set(read_ids)]
 
 
 @ON_ONE_SERVER
@@ -52,29 +52,29 @@ async def test_who_stays_is_met_once_whoever_goes_between_pages(
     limit=st.integers(1, 5),
     data=st.data(),
 )
-async def test_who_stays_is_delivered_to_once_whoever_goes_between_passes(
+async def test_unfollows_between_passes_skip_and_repeat_no_follower(
     store: Store, deployment: Deployment, times: dict[int, int], limit: int, data: st.DataObject
 ) -> None:
     deployment.empty()
     follows = Follows(store, partitions=3, following_cap=10)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
     gone: set[int] = set()
-    found: list[int] = []
+    read_ids: list[int] = []
     page = await follows.followers_pass(ALICE, FIRST_PASS, limit)
     while page.next is not None:
-        found.extend(page.ids)
+        read_ids.extend(page.ids)
         leaving = {page.ids[-1], *data.draw(st.sets(st.sampled_from(sorted(times)), max_size=3))}
         gone |= leaving
         for id in leaving:
             await follows.remove(AccountId(id), ALICE)
         page = await follows.followers_pass(ALICE, page.next, limit)
-    found.extend(page.ids)
-    assert len(found) == len(set(found))
-    assert set(times) - gone <= set(found)
+    read_ids.extend(page.ids)
+    assert len(read_ids) == len(set(read_ids))
+    assert set(times) - gone <= set(read_ids)
 
 
 class RestlessPairs(KeyDataShardedConnection):
-    """A real connection, on which somebody leaves right after every answer."""
+    """A real connection that runs `leave` after every reply."""
 
     def __init__(self, store: Store, leave: Callable[[], Awaitable[None]], partitions: int = 16) -> None:
         super().__init__(store, "follows", partitions)
@@ -86,15 +86,15 @@ class RestlessPairs(KeyDataShardedConnection):
         return replies
 
 
-async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Store, follows: Follows) -> None:
-    """Sizes are read before members: a partition that shrinks between must not hide the ones behind it."""
+async def test_unfollows_during_a_pass_do_not_end_it_early(store: Store, follows: Follows) -> None:
+    """Sizes are read before members: a partition that shrinks in between must not hide later partitions."""
     ids = range(2, 202)
     await follows.add_many(Follow(AccountId(id), ALICE, id) for id in ids)
-    found: list[int] = []
+    read_ids: list[int] = []
     gone: set[int] = set()
 
     async def leave() -> None:
-        for id in [id for id in ids if id not in gone and id not in found][:3]:
+        for id in [id for id in ids if id not in gone and id not in read_ids][:3]:
             gone.add(id)
             await follows.remove(AccountId(id), ALICE)
 
@@ -103,19 +103,19 @@ async def test_those_who_go_while_a_pass_is_read_do_not_end_it_early(store: Stor
     while cursor is not None:
         page = await side.next_pass(ALICE, cursor, 7)
         cursor = page.next
-        found.extend(page.ids)
-    assert len(found) == len(set(found))
-    assert set(ids) - gone <= set(found)
+        read_ids.extend(page.ids)
+    assert len(read_ids) == len(set(read_ids))
+    assert set(ids) - gone <= set(read_ids)
 
 
-async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(store: Store, follows: Follows) -> None:
-    """Their edge is the newest then; a cursor behind it would pass everybody between by."""
+async def test_a_new_follow_during_a_pass_skips_no_other_follower(store: Store, follows: Follows) -> None:
+    """A new edge is the newest edge; a cursor after it would skip all followers in between."""
     ids = range(2, 202)
     await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)
-    found: list[int] = []
+    read_ids: list[int] = []
 
     async def come_back() -> None:
-        for id in set(ids) - set(found):
+        for id in set(ids) - set(read_ids):
             await follows.remove(AccountId(id), ALICE)
             await follows.add(Follow(AccountId(id), ALICE, 1_000_000))
 
@@ -124,21 +124,19 @@ async def test_who_goes_and_comes_back_while_a_pass_is_read_takes_nobody_along(s
     for _ in range(400):
         page = await side.next_pass(ALICE, cursor, 7)
         cursor = page.next
-        found.extend(page.ids)
+        read_ids.extend(page.ids)
         if cursor is None:
             break
     assert cursor is None
-    assert set(found) == set(ids)
+    assert set(read_ids) == set(ids)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 40])
-async def test_edges_of_before_that_come_while_a_pass_is_read_push_nobody_out(
-    store: Store, follows: Follows, limit: int
-) -> None:
-    """An import writes all its edges with the time it began at, between people who followed since."""
+async def test_old_edges_imported_during_a_pass_skip_no_follower(store: Store, follows: Follows, limit: int) -> None:
+    """An import gives all its edges its start time, so they sort among existing followers."""
     ids, imported = range(2, 102), iter(range(1_000, 1_300))
     await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id) for id in ids)
-    found: list[int] = []
+    read_ids: list[int] = []
 
     async def bring() -> None:
         for _ in range(2):
@@ -151,12 +149,12 @@ async def test_edges_of_before_that_come_while_a_pass_is_read_push_nobody_out(
         page = await side.next_pass(ALICE, cursor, limit)
         cursor = page.next
         assert len(page.ids) <= limit
-        found.extend(page.ids)
-    assert set(ids) <= set(found)
+        read_ids.extend(page.ids)
+    assert set(ids) <= set(read_ids)
 
 
-async def test_who_comes_back_behind_ties_takes_nobody_along(store: Store) -> None:
-    """The last of a pass, behind some of the cursor's own ms, goes and follows again as it is read."""
+async def test_a_new_follow_after_equal_times_skips_no_other_follower(store: Store) -> None:
+    """The last follower of the pass unfollows and follows again while the pass is read."""
     follows = Follows(store, partitions=1, following_cap=10)
     for id, at_ms in ((10, 5), (2, 5), (3, 5), (4, 6), (5, 7)):
         await follows.add(Follow(AccountId(id), ALICE, at_ms))
@@ -166,11 +164,11 @@ async def test_who_comes_back_behind_ties_takes_nobody_along(store: Store) -> No
         await follows.add(Follow(AccountId(4), ALICE, 9))
 
     side = EdgeList[int](RestlessPairs(store, come_back, partitions=1), keys.followers)
-    found: list[int] = []
+    read_ids: list[int] = []
     cursor: PassCursor | None = PassCursor(0, 5, 10)
     for _ in range(5):
         if cursor is not None:
             page = await side.next_pass(ALICE, cursor, 3)
             cursor = page.next
-            found.extend(page.ids)
-    assert set(found) == {2, 3, 4, 5}
+            read_ids.extend(page.ids)
+    assert set(read_ids) == {2, 3, 4, 5}

@@ -1,4 +1,4 @@
-"""Where reads of a side of edges end, what a pass does when edges come as it is read, changes that wait."""
+"""Limits of reads of one side of edges, passes during new edges, and changes that wait."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
@@ -18,7 +18,7 @@ ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 
 
 class WatchedPairs(KeyDataShardedConnection):
-    """A real connection that counts its round trips; something happens once, after so many commands."""
+    """A real connection that counts round trips and calls `meanwhile` once after `after` commands."""
 
     def __init__(
         self,
@@ -58,12 +58,12 @@ def edges_of(store: Store, partitions: int) -> PairEdges[int, int]:
 
 
 def of_partition(number: int, partitions: int, count: int, start: int = 2) -> list[int]:
-    """The first ids from `start` on whose edges with Alice are in one partition."""
-    found = [id for id in range(start, start + 500) if partition_of_pair(id, ALICE, partitions) == number]
-    return found[:count]
+    """Return the first ids from `start` whose edges with Alice are in partition `number`."""
+    ids = [id for id in range(start, start + 500) if partition_of_pair(id, ALICE, partitions) == number]
+    return ids[:count]
 
 
-async def test_reads_of_a_partition_end_where_they_are_told_to(store: Store) -> None:
+async def test_reads_of_a_partition_end_at_their_limit(store: Store) -> None:
     edges = edges_of(store, 1)
     await edges.add_many((ALICE, id, 100 + id) for id in range(2, 9))
     side = edges.outgoing
@@ -73,7 +73,7 @@ async def test_reads_of_a_partition_end_where_they_are_told_to(store: Store) -> 
     assert await side.times(ALICE, 3) == {2: 102, 3: 103, 4: 104}
 
 
-async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Store) -> None:
+async def test_reads_of_several_partitions_end_at_their_limit(store: Store) -> None:
     edges, partitions = edges_of(store, 2), 2
     one, other = (of_partition(number, partitions, 4) for number in range(partitions))
     await edges.add_many((ALICE, id, 1_000 + id) for id in (*one, *other))
@@ -96,7 +96,7 @@ async def test_reads_of_several_partitions_end_where_they_are_told_to(store: Sto
         (PassCursor(0, 8, 7), 5, [], None, 1),
     ],
 )
-async def test_a_pass_asks_again_only_where_ties_made_another_one_the_last(
+async def test_a_pass_reads_again_only_if_ties_change_its_last_follower(
     store: Store, cursor: PassCursor, limit: int, ids: list[int], next: PassCursor | None, trips: int
 ) -> None:
     await edges_of(store, 1).add_many(
@@ -108,7 +108,7 @@ async def test_a_pass_asks_again_only_where_ties_made_another_one_the_last(
 
 
 class Growing:
-    """Followers of Alice by partition, the first one's empty; a pass is read while some more come."""
+    """Followers of Alice by partition (partition 0 is empty); a pass is read while followers are added."""
 
     def __init__(self, store: Store, sizes: Sequence[int]) -> None:
         self._store = store
@@ -117,7 +117,7 @@ class Growing:
         self._edges = edges_of(store, self._count)
 
     async def passed(self, limit: int, partition: int, more: int) -> tuple[list[int], PassCursor | None]:
-        """The first pass; `more` older edges come into the partition, between its sizes and its members."""
+        """Read the first pass; add `more` older edges to the partition between its two reads."""
         await self._edges.add_many((id, ALICE, 1_000 + id) for ids in self.ids for id in ids)
         self.come = of_partition(partition, self._count, more, start=1_000)
 
@@ -128,21 +128,21 @@ class Growing:
         return await read_pass(pairs, FIRST_PASS, limit)
 
 
-async def test_a_partition_that_has_no_room_any_more_is_left_to_the_next_pass(store: Store) -> None:
+async def test_a_partition_that_no_longer_fits_is_left_to_the_next_pass(store: Store) -> None:
     followers = Growing(store, [2, 2])
     ids, next = await followers.passed(4, partition=1, more=1)
     assert ids == [*followers.come, *followers.ids[0]]
     assert next == PassCursor.start_of(2)
 
 
-async def test_a_partition_that_grew_on_the_way_is_begun_by_the_next_pass(store: Store) -> None:
+async def test_a_partition_that_grew_during_a_pass_is_left_to_the_next_pass(store: Store) -> None:
     followers = Growing(store, [1, 1, 5])
     ids, next = await followers.passed(4, partition=2, more=3)
     assert ids == followers.ids[0]
     assert next == PassCursor.start_of(2)
 
 
-async def test_of_a_first_partition_that_grew_as_many_are_read_as_may_be(store: Store) -> None:
+async def test_a_first_partition_that_grew_is_read_up_to_the_limit(store: Store) -> None:
     followers = Growing(store, [1])
     ids, next = await followers.passed(2, partition=1, more=2)
     assert ids == followers.come
@@ -152,7 +152,7 @@ async def test_of_a_first_partition_that_grew_as_many_are_read_as_may_be(store: 
 async def pass_over_four(
     store: Store, partitions: int, after: int, gone: Sequence[int]
 ) -> tuple[list[int], PassCursor | None]:
-    """A pass of two over the last partition's four, some of whom go after so many commands."""
+    """Read a pass of two over the last partition's four followers; `gone` unfollow after `after` commands."""
     edges = edges_of(store, partitions)
     await edges.add_many((id, ALICE, 100 + id) for id in of_partition(partitions - 1, partitions, 4))
 
@@ -165,22 +165,22 @@ async def pass_over_four(
 
 
 @pytest.mark.parametrize("gone", [(1,), (0, 1, 2, 3)])
-async def test_who_goes_before_the_last_ones_time_is_told_has_the_pass_repeated(
+async def test_a_pass_is_repeated_if_a_follower_leaves_before_the_last_time_is_read(
     store: Store, gone: Sequence[int]
 ) -> None:
-    """The time told would be somebody else's, and whoever stands between would be passed by."""
+    """The time would belong to another follower, and followers in between would be skipped."""
     ids, next = await pass_over_four(store, 1, 2, gone)
     assert (ids, next) == (of_partition(0, 1, 2), FIRST_PASS)
 
 
 @pytest.mark.parametrize("gone", [(0,), (0, 1, 2, 3)])
-async def test_who_goes_from_a_further_partition_has_it_begun_again(store: Store, gone: Sequence[int]) -> None:
+async def test_a_later_partition_is_read_again_if_a_follower_leaves(store: Store, gone: Sequence[int]) -> None:
     ids, next = await pass_over_four(store, 2, 5, gone)
     assert (ids, next) == (of_partition(1, 2, 2), PassCursor.start_of(1))
 
 
 class TurningPairs(KeyDataShardedConnection):
-    """A real connection to partitions that turn over so many times before they take a change."""
+    """A real connection whose partition layout changes `turns` times before it accepts a write."""
 
     def __init__(self, store: Store, turns: int) -> None:
         super().__init__(store, "follows", 4)
@@ -193,14 +193,14 @@ class TurningPairs(KeyDataShardedConnection):
         return await super().write_each(commands)
 
 
-async def test_a_change_waits_for_partitions_to_turn_over_and_back_again(store: Store) -> None:
+async def test_a_change_is_repeated_after_changes_of_the_partition_layout(store: Store) -> None:
     pairs = TurningPairs(store, MAX_LAYOUT_CHANGES)
     edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
     assert await edges.add(ALICE, BOB, 5)
     assert await edges.has(ALICE, BOB)
 
 
-async def test_a_change_does_not_wait_for_ever(store: Store) -> None:
+async def test_a_change_is_repeated_a_limited_number_of_times(store: Store) -> None:
     pairs = TurningPairs(store, MAX_LAYOUT_CHANGES + 1)
     edges = PairEdges(pairs, outgoing=keys.following, incoming=keys.followers)
     with pytest.raises(PartitionLayoutChanged):
@@ -208,18 +208,20 @@ async def test_a_change_does_not_wait_for_ever(store: Store) -> None:
     assert not await edges.has(ALICE, BOB)
 
 
-async def test_of_those_whom_each_follows_the_last_are_told(store: Store) -> None:
+async def test_the_most_recent_follows_of_each_account_are_returned(store: Store) -> None:
     follows = Follows(store, partitions=1, following_cap=10)
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 17))
     await follows.add_many(Follow(BOB, AccountId(id), id) for id in range(20, 23))
     assert await follows.recently_followed_by_each([], 5) == {}
     assert await follows.recently_followed_by_each([ALICE], 5) == {ALICE: [16, 15, 14, 13, 12]}
-    told = await follows.recently_followed_by_each([CAROL, BOB, ALICE], 2)
-    assert told == {CAROL: [], BOB: [22, 21], ALICE: [16, 15]}
+    followed_ids = await follows.recently_followed_by_each([CAROL, BOB, ALICE], 2)
+    assert followed_ids == {CAROL: [], BOB: [22, 21], ALICE: [16, 15]}
 
 
 @pytest.mark.parametrize(("most", "each"), [(1, (1, 0)), (2, (1, 1)), (3, (1, 1)), (5, (2, 2)), (6, (3, 3))])
-async def test_each_partition_tells_its_share_of_them(store: Store, most: int, each: tuple[int, int]) -> None:
+async def test_each_partition_returns_its_share_of_recent_follows(
+    store: Store, most: int, each: tuple[int, int]
+) -> None:
     follows = Follows(store, partitions=2, following_cap=10)
     parts = [of_partition(number, 2, 5) for number in range(2)]
     await follows.add_many(Follow(ALICE, AccountId(id), id) for part in parts for id in part)
@@ -231,7 +233,9 @@ async def test_each_partition_tells_its_share_of_them(store: Store, most: int, e
     ("count", "is_complete"),
     [(FOLLOWED_PER_PARTITION - 1, True), (FOLLOWED_PER_PARTITION, False), (FOLLOWED_PER_PARTITION + 1, False)],
 )
-async def test_a_reader_is_met_with_the_first_of_a_partition(store: Store, count: int, is_complete: bool) -> None:
+async def test_the_viewer_graph_contains_the_first_follows_of_a_partition(
+    store: Store, count: int, is_complete: bool
+) -> None:
     follows = Follows(store, partitions=1, following_cap=100)
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(10, 10 + count))
     graph = await follows.viewer_graph(ALICE, BOB)

@@ -1,4 +1,4 @@
-"""Hybrid fan-out: whichever way a post reaches its readers, pushed or pulled, their pages are the same."""
+"""Hybrid fan-out: pages are the same for fan-out on write and fan-out on read."""
 
 import random
 from dataclasses import replace
@@ -25,12 +25,12 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def pulling(store: Store, clock: FixedClock) -> World:
-    """A site where two followers are too many to push to."""
+    """Return a site that uses fan-out on read from two followers on."""
     return World(Services(store, clock, PULLING))
 
 
 async def popular_author(world: World, clock: FixedClock) -> tuple[Person, Person, Person]:
-    """An author in the set for long enough, and two readers whose homes are cached."""
+    """Return an author in the fan-out-on-read set and two readers with cached home timelines."""
     author, one, other = await world.people("author", "one", "other")
     for reader in (one, other):
         await reader.follows(author)
@@ -54,7 +54,7 @@ async def test_a_much_followed_author_is_read_from_the_profile(pulling: World, c
     assert (await one.home_ids())[0] == post.id
 
 
-async def test_posts_are_pushed_until_every_process_must_know(pulling: World, clock: FixedClock) -> None:
+async def test_posts_are_pushed_until_the_grace_period_ends(pulling: World, clock: FixedClock) -> None:
     author, one, _other = await popular_author(pulling, clock)
     clock.advance(-PULLING.pull_grace_ms)
     post = await author.publishes("in the grace time")
@@ -62,14 +62,16 @@ async def test_posts_are_pushed_until_every_process_must_know(pulling: World, cl
     assert post.id in await cached_ids(pulling.services, one)
 
 
-async def test_a_pulled_author_who_is_unfollowed_leaves_the_home(pulling: World, clock: FixedClock) -> None:
+async def test_an_unfollowed_popular_author_leaves_the_home_timeline(pulling: World, clock: FixedClock) -> None:
     author, one, _other = await popular_author(pulling, clock)
     post = await author.publishes("hello")
     await one.unfollows(author)
     assert post.id not in await one.home_ids()
 
 
-async def test_the_audit_knows_what_homes_need_not_hold(pulling: World, clock: FixedClock) -> None:
+async def test_the_audit_accepts_home_timelines_without_posts_of_popular_authors(
+    pulling: World, clock: FixedClock
+) -> None:
     author, _one, _other = await popular_author(pulling, clock)
     await author.publishes("hello")
     await pulling.deliver_all()
@@ -78,7 +80,7 @@ async def test_the_audit_knows_what_homes_need_not_hold(pulling: World, clock: F
     assert not report.discrepancies
 
 
-async def test_switched_off_again_nothing_that_was_pulled_is_missing(
+async def test_no_post_is_missing_after_fan_out_on_read_is_disabled(
     pulling: World, store: Store, clock: FixedClock
 ) -> None:
     author, one, _other = await popular_author(pulling, clock)
@@ -94,8 +96,8 @@ async def test_switched_off_again_nothing_that_was_pulled_is_missing(
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_pages_are_the_same_pushed_or_pulled(store: Store, clock: FixedClock, seed: int) -> None:
-    """A random history: all pages of all homes merge the followed profiles, with cursors both ways."""
+async def test_pages_are_equal_with_fan_out_on_write_and_on_read(store: Store, clock: FixedClock, seed: int) -> None:
+    """After random actions every home timeline equals the merged author feeds, in both directions."""
     chance = random.Random(seed)
     world = World(Services(store, clock, PULLING))
     people = [*await world.people(*(f"p{number}" for number in range(PEOPLE)))]
@@ -130,14 +132,14 @@ async def test_pages_are_the_same_pushed_or_pulled(store: Store, clock: FixedClo
 
 
 async def walk(reader: Person, *, down: bool) -> list[PostId]:
-    """All pages of a home, by their cursors."""
-    found: list[PostId] = []
+    """Return the post ids of all pages of a home timeline."""
+    post_ids: list[PostId] = []
     cut: dict[str, int] = {} if down else {"after": 0}
     while True:
         page = await reader.home(limit=3, **cut)
         ids = ids_on(page)
-        found += ids if down else ids[::-1]
+        post_ids += ids if down else ids[::-1]
         cursor = page.next_before if down else page.previous_after
         if cursor is None or not ids:
-            return found
+            return post_ids
         cut = {"before": cursor} if down else {"after": cursor}

@@ -1,4 +1,4 @@
-"""Private accounts: who asks, is let in, refused or sent off, and what stands of it, whatever races."""
+"""Follow requests of private accounts: sent, accepted, refused, withdrawn, with races."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 
 
-async def test_a_private_account_is_asked_and_lets_in(world: World, services: Services) -> None:
+async def test_a_private_account_receives_and_accepts_a_request(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     post = await bob.publishes("for those I know")
@@ -33,7 +33,7 @@ async def test_a_private_account_is_asked_and_lets_in(world: World, services: Se
     assert await services.follow_requests.count(bob.id) == 0
 
 
-async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: World, services: Services) -> None:
+async def test_a_request_of_an_account_at_its_following_cap_stays_open(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await bob.locks()
     await alice.follows(bob)
@@ -51,14 +51,14 @@ async def test_who_follows_as_many_as_may_be_is_not_let_in_and_waits_on(world: W
     assert await requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=now_ms)
 
 
-async def test_nobody_is_let_in_who_did_not_ask(world: World, services: Services) -> None:
+async def test_only_an_existing_request_can_be_accepted(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     with pytest.raises(AccountNotFound):
         await services.follow_requests.accept(account_id=bob.id, requester_id=alice.id, now_ms=1)
 
 
-async def test_a_refused_request_may_be_made_again(world: World, services: Services) -> None:
+async def test_a_refused_request_can_be_sent_again(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     await alice.follows(bob)
@@ -77,7 +77,7 @@ async def test_unfollowing_withdraws_a_request(world: World, services: Services)
     assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(world: World, services: Services) -> None:
+async def test_a_withdrawal_overrides_a_concurrent_acceptance(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     for _ in range(20):
@@ -93,7 +93,7 @@ async def test_a_request_withdrawn_while_it_is_accepted_is_not_accepted(world: W
         await alice.unfollows(bob)
 
 
-async def test_two_acceptances_at_once_let_in(world: World, services: Services) -> None:
+async def test_concurrent_acceptances_create_one_follow(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.locks()
     await alice.follows(bob)
@@ -106,7 +106,7 @@ async def test_two_acceptances_at_once_let_in(world: World, services: Services) 
     assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_opening_an_account_lets_in_nobody_by_itself(world: World, services: Services) -> None:
+async def test_making_an_account_public_accepts_no_request(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     await bob.locks()
@@ -114,12 +114,14 @@ async def test_opening_an_account_lets_in_nobody_by_itself(world: World, service
     await bob.locks(private=False)
     assert await follow_request_sides(services, alice, bob) == (True, True)
     assert not (await read_relation(services, alice, bob)).follows
-    assert (await read_relation(services, carol, bob)).follows  # who followed goes on
+    assert (await read_relation(services, carol, bob)).follows  # existing followers remain
     assert await alice.follows(bob)
     assert await follow_request_sides(services, alice, bob) == (False, False)
 
 
-async def test_a_follow_that_a_lock_overtakes_becomes_a_request(world: World, services: Services) -> None:
+async def test_a_follow_becomes_a_request_if_the_account_turns_private_meanwhile(
+    world: World, services: Services
+) -> None:
     alice, bob = await world.people("alice", "bob")
     at, locked = services.repositories, []
 
@@ -160,7 +162,7 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     assert await follow_request_sides(services, alice, bob) == (True, True)
 
 
-async def test_a_follower_sent_off_may_come_again(world: World, services: Services) -> None:
+async def test_a_removed_follower_can_follow_again(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await bob.publishes("hello")
     await alice.follows(bob)
@@ -171,8 +173,8 @@ async def test_a_follower_sent_off_may_come_again(world: World, services: Servic
     assert await alice.follows(bob)
 
 
-async def test_asking_again_changes_no_time_on_either_side(services: Services) -> None:
-    """So nobody gets to the top of the page by asking again."""
+async def test_a_repeated_request_keeps_its_time_on_both_sides(services: Services) -> None:
+    """Repeating a request therefore does not move it to the top of the page."""
     requests, asker, asked = services.repositories.follow_requests, AccountId(1), AccountId(2)
     assert await requests.add(asker, asked, 100)
     assert not await requests.add(asker, asked, 200)
@@ -193,7 +195,7 @@ async def test_a_deleted_account_leaves_no_request_on_either_side(world: World, 
     assert await follow_request_sides(services, bob, carol) == (False, False)
 
 
-async def test_a_request_of_which_one_side_is_left_is_still_taken_back(services: Services) -> None:
+async def test_a_request_with_one_remaining_side_can_be_withdrawn(services: Services) -> None:
     alice, bob, at = AccountId(1), AccountId(2), services.repositories
     for side in (keys.follow_requests(bob), keys.sent_follow_requests(alice)):
         await at.follow_requests.add(alice, bob, 5)
@@ -202,7 +204,7 @@ async def test_a_request_of_which_one_side_is_left_is_still_taken_back(services:
         assert not await at.follow_requests.remove(alice, bob)
 
 
-async def test_a_round_of_purging_takes_as_many_as_it_may(services: Services) -> None:
+async def test_a_round_of_purging_removes_at_most_its_limit(services: Services) -> None:
     requests, bob = services.repositories.follow_requests, AccountId(9)
     for number in range(1, 4):
         await requests.add(AccountId(number), bob, number)
@@ -212,7 +214,7 @@ async def test_a_round_of_purging_takes_as_many_as_it_may(services: Services) ->
     assert left == [2, 1, 0]
 
 
-async def test_among_nobody_nobody_was_asked_or_muted(services: Services) -> None:
+async def test_no_accounts_have_no_requests_and_no_mutes(services: Services) -> None:
     at = services.repositories
     assert await at.follow_requests.requested_among(AccountId(1), []) == set()
     assert await at.blocks_and_mutes.muted_until(AccountId(1), []) == {}

@@ -1,4 +1,4 @@
-"""Edges: both sides change together, whatever races."""
+"""Follow edges change on both sides together, also under concurrent changes."""
 
 import asyncio
 from collections.abc import Iterable
@@ -16,10 +16,10 @@ ALICE, BOB, CAROL = map(AccountId, (1, 2, 3))
 
 
 async def edges_of(store: Store) -> tuple[set[tuple[int, int, int]], set[tuple[int, int, int]]]:
-    """All (follower, followed, ms): as the following sides say, as the followers sides say."""
+    """Return all (follower, followed, ms) of the following sides, and of the followers sides."""
     outgoing, incoming = set(), set()
-    found = [key for node in store.nodes for key in await node.execute("KEYS", "follows:*")]
-    for key in [Key.parse(each.decode()) for each in found]:
+    key_names = [key for node in store.nodes for key in await node.execute("KEYS", "follows:*")]
+    for key in [Key.parse(each.decode()) for each in key_names]:
         _, tag, side, owner = key.split(":")
         reply = await store.node(key).execute("ZRANGE", key, 0, -1, "WITHSCORES")
         for other, at_ms in zip(map(int, reply[::2]), map(int, reply[1::2]), strict=True):
@@ -32,7 +32,7 @@ async def edges_of(store: Store) -> tuple[set[tuple[int, int, int]], set[tuple[i
     return outgoing, incoming
 
 
-async def test_a_follow_stands_on_both_sides(store: Store, follows: Follows) -> None:
+async def test_a_follow_is_stored_on_both_sides(store: Store, follows: Follows) -> None:
     assert await follows.add(Follow(ALICE, BOB, 1000))
     assert await edges_of(store) == ({(ALICE, BOB, 1000)}, {(ALICE, BOB, 1000)})
     assert await follows.is_following(ALICE, BOB)
@@ -45,7 +45,7 @@ async def test_a_second_follow_changes_nothing(store: Store, follows: Follows) -
     assert (await edges_of(store))[0] == {(ALICE, BOB, 1000)}
 
 
-async def test_an_unfollow_leaves_nothing_behind(store: Store, follows: Follows) -> None:
+async def test_an_unfollow_removes_both_sides(store: Store, follows: Follows) -> None:
     await follows.add(Follow(ALICE, BOB, 1000))
     assert await follows.remove(ALICE, BOB)
     assert not await follows.remove(ALICE, BOB)
@@ -66,7 +66,7 @@ async def test_an_edge_at_time_zero_is_an_edge(follows: Follows) -> None:
     assert await follows.is_following(ALICE, BOB)
 
 
-async def test_of_fifty_follows_at_once_one_is_the_first(store: Store, follows: Follows) -> None:
+async def test_one_of_fifty_concurrent_follows_is_new(store: Store, follows: Follows) -> None:
     answers = await asyncio.gather(*(follows.add(Follow(ALICE, BOB, 1000 + n)) for n in range(50)))
     assert sum(answers) == 1
     outgoing, incoming = await edges_of(store)
@@ -74,7 +74,7 @@ async def test_of_fifty_follows_at_once_one_is_the_first(store: Store, follows: 
     assert len(outgoing) == 1
 
 
-async def test_follows_and_unfollows_at_once_keep_both_sides_equal(store: Store, redis_urls: StoreUrls) -> None:
+async def test_concurrent_follows_and_unfollows_keep_both_sides_equal(store: Store, redis_urls: StoreUrls) -> None:
     stores = [await open_store(redis_urls) for _ in range(5)]
     try:
         many = [Follows(each, partitions=PARTITIONS, following_cap=5_000) for each in stores]
@@ -120,27 +120,27 @@ async def test_a_repeated_import_adds_what_was_missing(store: Store, follows: Fo
     assert sum(at_ms == 7 for _, _, at_ms in outgoing) == 100
 
 
-async def test_an_edge_named_twice_in_an_import_counts_once(store: Store, follows: Follows) -> None:
+async def test_a_duplicate_edge_in_an_import_counts_once(store: Store, follows: Follows) -> None:
     assert await follows.add_many([Follow(ALICE, BOB, 1), Follow(ALICE, BOB, 2)]) == 1
     assert await edges_of(store) == ({(ALICE, BOB, 1)}, {(ALICE, BOB, 1)})
 
 
-async def test_an_import_of_nothing_is_nothing(follows: Follows) -> None:
+async def test_an_empty_import_adds_no_edge(follows: Follows) -> None:
     assert await follows.add_many([]) == 0
 
 
-async def test_following_ids_are_all_of_them(follows: Follows) -> None:
+async def test_following_ids_are_complete(follows: Follows) -> None:
     await follows.add_many(Follow(ALICE, AccountId(n), 5) for n in range(10, 2_010))
     assert sorted(await follows.following_ids(ALICE)) == list(range(10, 2_010))
 
 
-async def test_following_ids_are_bounded_whatever_was_imported(store: Store) -> None:
+async def test_following_ids_are_bounded_after_an_import_above_the_cap(store: Store) -> None:
     follows = Follows(store, partitions=PARTITIONS, following_cap=10)
     await follows.add_many(Follow(ALICE, AccountId(n), 5) for n in range(10, 3_010))
     assert len(await follows.following_ids(ALICE)) == 1_010
 
 
-async def test_followed_among_says_whom_the_viewer_follows(follows: Follows) -> None:
+async def test_followed_among_returns_the_accounts_that_the_viewer_follows(follows: Follows) -> None:
     await follows.add_many(Follow(ALICE, AccountId(n), 5) for n in range(10, 100, 2))
     ids = [AccountId(n) for n in range(10, 100)]
     assert await follows.followed_among(ALICE, ids) == set(range(10, 100, 2))
@@ -149,7 +149,7 @@ async def test_followed_among_says_whom_the_viewer_follows(follows: Follows) -> 
     assert set(await follows.followers_among(AccountId(10), [ALICE, BOB])) == {ALICE}
 
 
-async def test_of_two_accounts_each_may_follow_the_other(store: Store, follows: Follows) -> None:
+async def test_two_accounts_can_follow_each_other(store: Store, follows: Follows) -> None:
     await follows.add(Follow(ALICE, BOB, 5))
     for one, other, answer in (
         (ALICE, BOB, (True, False)), (BOB, ALICE, (False, True)), (ALICE, CAROL, (False, False)),
@@ -159,7 +159,7 @@ async def test_of_two_accounts_each_may_follow_the_other(store: Store, follows: 
     assert await follows.followers_among(BOB, [ALICE, CAROL]) == {ALICE: 5}
 
 
-async def test_a_deleted_account_leaves_in_bounded_rounds(store: Store, follows: Follows) -> None:
+async def test_a_deleted_accounts_edges_are_removed_in_bounded_rounds(store: Store, follows: Follows) -> None:
     await follows.add_many(Follow(AccountId(n), ALICE, n) for n in range(100, 400))
     await follows.add_many(Follow(ALICE, AccountId(n), n) for n in range(200, 300))
     await follows.add(Follow(BOB, CAROL, 1))
@@ -170,7 +170,7 @@ async def test_a_deleted_account_leaves_in_bounded_rounds(store: Store, follows:
     assert await edges_of(store) == ({(BOB, CAROL, 1)}, {(BOB, CAROL, 1)})
 
 
-async def test_two_sweeps_at_once_end_with_nothing_left(store: Store, follows: Follows) -> None:
+async def test_two_concurrent_sweeps_remove_all_edges(store: Store, follows: Follows) -> None:
     await follows.add_many(Follow(AccountId(n), ALICE, n) for n in range(100, 400))
 
     async def sweep() -> None:
@@ -181,7 +181,7 @@ async def test_two_sweeps_at_once_end_with_nothing_left(store: Store, follows: F
     assert await edges_of(store) == (set(), set())
 
 
-async def test_a_lost_side_is_mended_by_the_next_follow(store: Store, follows: Follows) -> None:
+async def test_the_next_follow_repairs_a_lost_side(store: Store, follows: Follows) -> None:
     await follows.add(Follow(ALICE, BOB, 1))
     tag = store.partitioned_component("follows", PARTITIONS)[ALICE, BOB].tag
     lost = keys.followers(tag, BOB)
@@ -191,7 +191,7 @@ async def test_a_lost_side_is_mended_by_the_next_follow(store: Store, follows: F
     assert outgoing == incoming
 
 
-async def test_a_round_of_removal_takes_as_many_as_it_may(follows: Follows) -> None:
+async def test_a_round_of_removal_removes_at_most_its_limit(follows: Follows) -> None:
     for number in range(10, 15):
         await follows.add(Follow(ALICE, AccountId(number), 1))
         await follows.add(Follow(AccountId(number), ALICE, 1))

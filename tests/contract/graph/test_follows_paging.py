@@ -1,4 +1,4 @@
-"""Pages and passes: every edge exactly once, however many share a millisecond."""
+"""Pages and passes contain every edge exactly once, also with equal times."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from timelines.graph.follow import FIRST_PASS, Follow, FollowCursor
 from timelines.graph.repository import Follows
 
 
-async def test_five_thousand_followers_of_one_millisecond_page_exactly_once(follows: Follows) -> None:
+async def test_five_thousand_followers_with_equal_times_are_paged_exactly_once(follows: Follows) -> None:
     times = dict.fromkeys(range(2, 5_002), 1_700_000_000_000)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
     assert await read_by_pages(follows, 70) == newest_first(times)
@@ -21,7 +21,7 @@ async def test_five_thousand_followers_of_one_millisecond_page_exactly_once(foll
     assert set(delivered) == set(times)
 
 
-async def test_five_thousand_of_one_partition_and_millisecond_page_exactly_once(store: Store) -> None:
+async def test_five_thousand_followers_of_one_partition_and_time_are_paged_exactly_once(store: Store) -> None:
     follows = Follows(store, partitions=1, following_cap=10)
     times = dict.fromkeys(range(2, 5_002), 5)
     await follows.add_many(Follow(AccountId(id), ALICE, at_ms) for id, at_ms in times.items())
@@ -31,7 +31,7 @@ async def test_five_thousand_of_one_partition_and_millisecond_page_exactly_once(
 
 @ON_ONE_SERVER
 @given(times=st.dictionaries(IDS, st.integers(0, 6), max_size=60), limit=st.integers(1, 13))
-async def test_pages_and_passes_meet_everybody_once(
+async def test_pages_and_passes_contain_each_follower_once(
     store: Store, deployment: Deployment, times: dict[int, int], limit: int
 ) -> None:
     deployment.empty()
@@ -46,14 +46,14 @@ async def test_pages_and_passes_meet_everybody_once(
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 40])
-async def test_passes_walk_through_ties_without_a_gap(follows: Follows, limit: int) -> None:
+async def test_passes_contain_all_followers_with_equal_times(follows: Follows, limit: int) -> None:
     ids = range(2, 302)
     await follows.add_many(Follow(AccountId(id), ALICE, 1_000 + id % 4) for id in ids)
     walked = await read_by_passes(follows, limit)
     assert sorted(walked) == list(ids)
 
 
-async def test_nobody_follows_is_an_empty_last_page(follows: Follows) -> None:
+async def test_an_account_without_followers_has_one_empty_page(follows: Follows) -> None:
     assert await read_by_pages(follows, 10) == []
     assert await read_by_passes(follows, 10) == []
 
@@ -64,13 +64,13 @@ async def test_a_page_that_ends_with_the_last_follower_has_no_next(follows: Foll
     assert (await follows.followers_pass(ALICE, FIRST_PASS, 10)).next is None
 
 
-async def test_a_cursor_that_never_was_works_all_the_same(follows: Follows) -> None:
+async def test_a_cursor_without_an_edge_is_valid(follows: Follows) -> None:
     await follows.add_many(Follow(AccountId(id), ALICE, 100 * id) for id in range(2, 12))
     page = await follows.followers(ALICE, FollowCursor(450, AccountId(999_999)), 10)
     assert page.account_ids == (4, 3, 2)
 
 
-async def test_following_pages_like_followers(follows: Follows) -> None:
+async def test_followed_accounts_are_paged_like_followers(follows: Follows) -> None:
     await follows.add_many(Follow(ALICE, AccountId(id), id) for id in range(2, 12))
     first = await follows.following(ALICE, None, 6)
     second = await follows.following(ALICE, first.next, 6)

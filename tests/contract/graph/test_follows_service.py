@@ -1,4 +1,4 @@
-"""Following as the site offers it: rules, caps, deleted accounts, and when a home is forgotten."""
+"""The following service: rules, caps, deleted accounts and invalidation of the home timeline."""
 
 import asyncio
 
@@ -48,26 +48,26 @@ def service(
     )
 
 
-async def test_a_follow_says_whether_it_is_new(service: FollowingService) -> None:
+async def test_a_follow_returns_whether_it_is_new(service: FollowingService) -> None:
     assert await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
     assert not await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=2000)
     assert await service.is_following(ALICE, BOB)
     assert await service.counts(BOB) == FollowCounts(followers=1, following=0)
 
 
-async def test_an_unfollow_says_whether_there_was_one(service: FollowingService) -> None:
+async def test_an_unfollow_returns_whether_a_follow_existed(service: FollowingService) -> None:
     await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
     assert await service.unfollow(follower_id=ALICE, followed_id=BOB)
     assert not await service.unfollow(follower_id=ALICE, followed_id=BOB)
 
 
-async def test_nobody_follows_themselves(service: FollowingService) -> None:
+async def test_an_account_cannot_follow_itself(service: FollowingService) -> None:
     with pytest.raises(CannotFollowSelf):
         await service.follow(follower_id=ALICE, followed_id=ALICE, now_ms=1000)
 
 
 @pytest.mark.parametrize("state", [SUSPENDED, DELETED])
-async def test_only_active_accounts_are_followed(
+async def test_only_active_accounts_can_be_followed(
     service: FollowingService, people: FakeAccountDirectory, state: str
 ) -> None:
     people.states[BOB] = state  # type: ignore[assignment]
@@ -83,7 +83,7 @@ async def test_a_suspended_account_can_be_unfollowed(service: FollowingService, 
     assert await service.unfollow(follower_id=ALICE, followed_id=BOB)
 
 
-async def test_the_home_is_forgotten_before_and_after_also_when_nothing_changed(
+async def test_the_home_timeline_is_invalidated_before_and_after_each_follow(
     service: FollowingService, homes: RecordingTimelineCache
 ) -> None:
     for _ in range(2):
@@ -93,10 +93,10 @@ async def test_the_home_is_forgotten_before_and_after_also_when_nothing_changed(
     assert homes.ids == [ALICE] * 8
 
 
-async def test_a_follow_that_a_deletion_overtakes_leaves_no_edge(
+async def test_a_follow_during_a_deletion_leaves_no_edge(
     service: FollowingService, follows: Follows, people: FakeAccountDirectory
 ) -> None:
-    """Bob is deleted and swept between the check and the edge."""
+    """Bob is deleted and swept between the check and the write of the edge."""
 
     async def delete_bob() -> None:
         people.states[BOB] = DELETED
@@ -108,7 +108,7 @@ async def test_a_follow_that_a_deletion_overtakes_leaves_no_edge(
     assert not await follows.is_following(ALICE, BOB)
 
 
-async def test_an_old_follow_outlives_a_suspension_during_its_repetition(
+async def test_an_existing_follow_survives_a_suspension_during_its_repetition(
     service: FollowingService, people: FakeAccountDirectory
 ) -> None:
     await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
@@ -121,7 +121,7 @@ async def test_an_old_follow_outlives_a_suspension_during_its_repetition(
     assert await service.is_following(ALICE, BOB)
 
 
-async def test_the_cap_refuses_one_more_but_not_a_repetition(service: FollowingService) -> None:
+async def test_the_cap_refuses_a_new_follow_but_no_repetition(service: FollowingService) -> None:
     for id in range(10, 10 + CAP):
         await service.follow(follower_id=ALICE, followed_id=AccountId(id), now_ms=1000)
     with pytest.raises(FollowingCapReached):
@@ -131,7 +131,7 @@ async def test_the_cap_refuses_one_more_but_not_a_repetition(service: FollowingS
     assert await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1000)
 
 
-async def test_concurrent_follows_pass_the_cap_by_no_more_than_themselves(service: FollowingService) -> None:
+async def test_concurrent_follows_exceed_the_cap_at_most_by_their_number(service: FollowingService) -> None:
     for id in range(10, 9 + CAP):
         await service.follow(follower_id=ALICE, followed_id=AccountId(id), now_ms=1000)
     answers = await asyncio.gather(
@@ -144,7 +144,7 @@ async def test_concurrent_follows_pass_the_cap_by_no_more_than_themselves(servic
         await service.follow(follower_id=ALICE, followed_id=BOB, now_ms=1)
 
 
-async def test_pages_leave_out_the_suspended_and_are_full_all_the_same(
+async def test_pages_are_full_without_suspended_accounts(
     service: FollowingService, follows: Follows, people: FakeAccountDirectory
 ) -> None:
     await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 42))
@@ -158,7 +158,7 @@ async def test_pages_leave_out_the_suspended_and_are_full_all_the_same(
     assert second.next is None
 
 
-async def test_a_page_of_many_suspended_ends_in_bounded_time(
+async def test_a_page_of_many_suspended_accounts_ends_in_bounded_time(
     service: FollowingService, follows: Follows, people: FakeAccountDirectory
 ) -> None:
     await follows.add_many(Follow(AccountId(id), ALICE, id) for id in range(2, 102))

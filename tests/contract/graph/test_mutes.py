@@ -1,4 +1,4 @@
-"""Mutes: for a time or for good, how they end, and in which order they are shown."""
+"""Mutes with and without an end: their expiry and their order on pages."""
 
 from socialsite.container import Services
 from tests.support.relating import read_relation, service_with_cap_of_one
@@ -9,14 +9,14 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 HOUR_MS = 3_600_000
 
 
-async def test_mutes_that_are_over_do_not_count_to_the_cap(world: World, services: Services) -> None:
+async def test_expired_mutes_do_not_count_towards_the_cap(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     capped, now_ms = service_with_cap_of_one(services), services.clock.now_ms()
     await capped.mute(account_id=alice.id, other_id=bob.id, now_ms=now_ms, until_ms=now_ms + 1)
     assert await capped.mute(account_id=alice.id, other_id=carol.id, now_ms=now_ms + 2)
 
 
-async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services) -> None:
+async def test_a_mute_expires_at_its_end(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     now_ms = services.clock.now_ms()
     await alice.mutes(bob, now_ms + HOUR_MS)
@@ -27,7 +27,7 @@ async def test_a_mute_ends_when_it_was_said_to(world: World, services: Services)
     assert (await services.blocks_and_mutes.muted(alice.id, now_ms=now_ms + HOUR_MS)).account_ids == ()
 
 
-async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: Services) -> None:
+async def test_a_permanent_mute_replaces_a_temporary_mute(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     now_ms = services.clock.now_ms()
     assert await alice.mutes(bob, now_ms + HOUR_MS)
@@ -39,7 +39,7 @@ async def test_a_mute_for_good_replaces_one_for_a_time(world: World, services: S
     assert not await alice.unmutes(bob)
 
 
-async def test_mutes_for_good_come_first_and_in_pages(
+async def test_permanent_mutes_are_listed_first_and_in_pages(
     world: World, services: Services, relations: BlocksAndMutes
 ) -> None:
     alice = await world.person("alice")

@@ -1,4 +1,4 @@
-"""Accounts with a score in pages (requests, blocks, mutes): full pages, each account once, ties by id."""
+"""Pages of accounts with a score (follow requests, blocks, mutes): full, without duplicates, ties ordered by id."""
 
 import pytest
 
@@ -20,19 +20,19 @@ async def filled(store: Store) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6, 7])
-async def test_pages_of_any_size_hold_each_account_once(store: Store, limit: int) -> None:
+async def test_pages_of_any_size_contain_each_account_once(store: Store, limit: int) -> None:
     await filled(store)
-    place, found, cursor, pages = store.component("timelines"), list[AccountId](), None, 0
+    place, account_ids, cursor, pages = store.component("timelines"), list[AccountId](), None, 0
     for _ in range(len(ROWS)):
         page = await read_account_page(place, [KEY], cursor, limit)
-        found += page.account_ids
+        account_ids += page.account_ids
         pages += 1
         cursor = page.next
         if cursor is None:
             break
         assert len(page.account_ids) == limit
         assert cursor == FollowCursor({id: at for at, id in ROWS}[page.account_ids[-1]], page.account_ids[-1])
-    assert found == NEWEST_FIRST
+    assert account_ids == NEWEST_FIRST
     assert cursor is None
     assert pages == -(-len(ROWS) // limit), "a full last page is the last"
 
@@ -44,14 +44,14 @@ async def test_a_page_ends_above_a_score(store: Store) -> None:
     assert page.next is None
 
 
-async def test_a_cursor_need_not_stand_any_more(store: Store) -> None:
+async def test_a_cursor_of_a_removed_account_is_valid(store: Store) -> None:
     await filled(store)
     page = await read_account_page(store.component("timelines"), [KEY], FollowCursor(400, AccountId(31)), limit=2)
     assert page.account_ids == (30, 200)
     assert page.next == FollowCursor(400, AccountId(200))
 
 
-async def test_authors_stay_pulled_since_the_first_time_until_they_leave(store: Store) -> None:
+async def test_authors_keep_their_first_time_in_the_fan_out_on_read_set(store: Store) -> None:
     pulled = FanOutOnReadAuthors(store)
     for account_id, at_ms in ((5, 100), (6, 200), (5, 300)):
         await pulled.add(AccountId(account_id), at_ms)
@@ -60,7 +60,7 @@ async def test_authors_stay_pulled_since_the_first_time_until_they_leave(store: 
     assert await pulled.read_all() == {6: 200}
 
 
-async def test_as_many_authors_are_read_as_may_be_pulled_and_the_earliest(store: Store) -> None:
+async def test_the_earliest_fan_out_on_read_authors_are_read_up_to_the_cap(store: Store) -> None:
     key = keys.fan_out_on_read_authors()
     rows = [part for number in range(1, FAN_OUT_ON_READ_CAP + 3) for part in (number, number)]
     await store.node(key).execute("ZADD", key, *rows)

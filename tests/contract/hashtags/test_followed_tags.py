@@ -1,4 +1,4 @@
-"""Hashtags that somebody follows, and the timeline they make."""
+"""Followed hashtags and their timeline."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from timelines.errors import FollowedHashtagsCapReached
 from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 
 
-async def test_following_is_said_once_and_taken_back(world: World, services: Services) -> None:
+async def test_a_hashtag_is_followed_once_and_can_be_unfollowed(world: World, services: Services) -> None:
     alice = await world.person("alice")
     tagging, now_ms = services.followed_hashtags, services.clock.now_ms()
     assert await tagging.follow(account_id=alice.id, tag="one", now_ms=now_ms)
@@ -22,7 +22,7 @@ async def test_following_is_said_once_and_taken_back(world: World, services: Ser
     assert await tagging.followed(alice.id) == ["one"]
 
 
-async def test_there_is_a_cap(world: World, services: Services) -> None:
+async def test_the_number_of_followed_hashtags_is_capped(world: World, services: Services) -> None:
     alice = await world.person("alice")
     for number in range(FOLLOWED_HASHTAGS_CAP):
         await services.followed_hashtags.follow(account_id=alice.id, tag=f"t{number}", now_ms=number + 1)
@@ -31,26 +31,26 @@ async def test_there_is_a_cap(world: World, services: Services) -> None:
     assert not await services.followed_hashtags.follow(account_id=alice.id, tag="t1", now_ms=1)
 
 
-async def test_their_posts_are_one_timeline(world: World, services: Services) -> None:
+async def test_posts_of_followed_hashtags_are_one_timeline(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     texts = ["#one", "#two", "neither", "#one and #two", "#three", "#two"]
     posts = [await bob.publishes(text) for text in texts]
     hidden = await carol.publishes("#one")
     await alice.mutes(carol)
-    wanted = ids_of([posts[number] for number in (5, 3, 1, 0)])
+    expected_ids = ids_of([posts[number] for number in (5, 3, 1, 0)])
     page = await services.reading.tags(["one", "two"], viewer_id=alice.id)
-    assert ids_on(page) == wanted
+    assert ids_on(page) == expected_ids
     assert hidden.id not in ids_on(page)
     first = await services.reading.tags(["one", "two"], viewer_id=alice.id, limit=3)
-    assert ids_on(first) == wanted[:3]
+    assert ids_on(first) == expected_ids[:3]
     rest = await services.reading.tags(["one", "two"], viewer_id=alice.id, before=first.next_before)
-    assert ids_on(rest) == wanted[3:]
-    newer = await services.reading.tags(["one", "two"], viewer_id=alice.id, after=wanted[3], limit=2)
-    assert ids_on(newer) == wanted[1:3]
+    assert ids_on(rest) == expected_ids[3:]
+    newer = await services.reading.tags(["one", "two"], viewer_id=alice.id, after=expected_ids[3], limit=2)
+    assert ids_on(newer) == expected_ids[1:3]
     assert ids_on(await services.reading.tags([], viewer_id=alice.id)) == []
 
 
-async def test_with_the_account_they_go(world: World, services: Services) -> None:
+async def test_a_deleted_accounts_followed_hashtags_are_deleted(world: World, services: Services) -> None:
     alice = await world.person("alice")
     await services.followed_hashtags.follow(account_id=alice.id, tag="one", now_ms=1)
     await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())

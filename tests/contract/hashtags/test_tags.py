@@ -1,4 +1,4 @@
-"""Hashtags' timelines: who stands in them, what a reader sees, and that they can be lost."""
+"""Hashtag timelines: their posts, their readers and their rebuilding."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ async def tagged(services: Services, tag: str, **cut: int) -> list[PostId]:
     return ids_on(await services.reading.tag(tag, viewer_id=None, **cut))
 
 
-async def test_a_post_stands_under_each_of_its_tags_at_once(world: World, services: Services) -> None:
+async def test_a_post_is_listed_under_each_of_its_hashtags_immediately(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first = await alice.publishes("#Redis and #redis are one, #日本 is another")
     second = await alice.publishes("more #REDIS, no#tag, #42")
@@ -29,7 +29,7 @@ async def test_a_post_stands_under_each_of_its_tags_at_once(world: World, servic
     assert await tagged(services, "tag") == await tagged(services, "nobody") == []
 
 
-async def test_the_worker_repeats_it_and_nothing_comes_twice(world: World, services: Services) -> None:
+async def test_the_workers_repetition_adds_no_duplicate(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("#redis")
     await services.store.node(hashtag_key("redis")).execute("DEL", hashtag_key("redis"))
@@ -37,7 +37,7 @@ async def test_the_worker_repeats_it_and_nothing_comes_twice(world: World, servi
     assert await tagged(services, "redis") == [post.id]
 
 
-async def test_pages_follow_each_other_both_ways(world: World, services: Services) -> None:
+async def test_pages_are_contiguous_in_both_directions(world: World, services: Services) -> None:
     alice = await world.person("alice")
     posts = [await alice.publishes(f"{n} #n") for n in range(5)][::-1]
     page = await services.reading.tag("n", viewer_id=alice.id, limit=2)
@@ -46,7 +46,7 @@ async def test_pages_follow_each_other_both_ways(world: World, services: Service
     assert await tagged(services, "n", after=posts[3].id, limit=2) == ids_of(posts[1:3])
 
 
-async def test_what_was_deleted_leaves_the_tag_and_its_memory(world: World, services: Services) -> None:
+async def test_a_deleted_post_leaves_the_hashtag_timeline_and_its_key(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("#gone")
     await alice.deletes(post)
@@ -54,7 +54,7 @@ async def test_what_was_deleted_leaves_the_tag_and_its_memory(world: World, serv
     assert await services.store.node(hashtag_key("gone")).execute("EXISTS", hashtag_key("gone")) == 0
 
 
-async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(world: World, services: Services) -> None:
+async def test_a_page_is_full_without_suspended_and_deleted_authors(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     posts = [await alice.publishes(f"{n} #redis") for n in range(3)][::-1]
     for n in range(20):
@@ -66,32 +66,32 @@ async def test_suspended_and_deleted_authors_are_hidden_and_the_page_is_full(wor
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await tagged(services, "redis", limit=100)) == 23
     await world.deliver_all()
-    held = await services.repositories.hashtag_timelines.read("redis", ABOVE_ALL_IDS, 100, upward=False)
-    assert len(held) == 23, "the sweep took the posts of the deleted account out"
+    post_ids = await services.repositories.hashtag_timelines.read("redis", ABOVE_ALL_IDS, 100, upward=False)
+    assert len(post_ids) == 23, "the sweep took the posts of the deleted account out"
 
 
-async def test_a_tag_keeps_its_newest(store: Store) -> None:
+async def test_a_hashtag_timeline_keeps_its_newest_posts(store: Store) -> None:
     tags = HashtagTimelines(store, cap=3)
     for number in (5, 1, 2, 4, 3):
         await tags.add([Post(PostId(number), 7, "#few")])  # type: ignore[arg-type]
     assert await tags.read("few", ABOVE_ALL_IDS, 10, upward=False) == [5, 4, 3]
 
 
-async def test_no_tag_enters_a_key() -> None:
+async def test_no_key_contains_the_text_of_a_hashtag() -> None:
     assert KEY_PATTERN.fullmatch(hashtag_key("日本"))
     assert "redis" not in hashtag_key("redis")
 
 
-async def test_a_tag_is_found_where_earlier_releases_put_it() -> None:
+async def test_hashtag_timelines_of_earlier_releases_are_found() -> None:
     assert hashtag_key("redis") == "timelines:{34fb46c847bb9df96e5205a39d382f64}:tag"
 
 
-async def test_imported_posts_stand_under_their_tags(services: Services, tmp_path: Path) -> None:
+async def test_imported_posts_are_listed_under_their_hashtags(services: Services, tmp_path: Path) -> None:
     await import_old_post(services, tmp_path, author="ann", text="old #News")
     assert len(await tagged(services, "news")) == 1
 
 
-async def test_lost_tags_come_back_the_same(world: World, services: Services) -> None:
+async def test_lost_hashtag_timelines_are_rebuilt_equal(world: World, services: Services) -> None:
     people = await world.people("alice", "bob")
     for n in range(6):
         await people[n % 2].publishes(f"{n} #redis" + " #even" * (n % 2 == 0))
@@ -104,7 +104,7 @@ async def test_lost_tags_come_back_the_same(world: World, services: Services) ->
 
 @pytest.mark.parametrize("option", ["--tags", "--all"])
 @pytest.mark.usefixtures("here")
-def test_the_command_says_what_it_put_back(capsys, option: str) -> None:
+def test_the_command_reports_the_rebuilt_hashtags(capsys, option: str) -> None:
     call_command("rebuild_timelines", option)
     assert "Put 0 entries back under their tags." in capsys.readouterr().out
     call_command("rebuild_timelines", option, "--dry-run")

@@ -1,4 +1,4 @@
-"""Trending hashtags: many accounts make a trend, one does not; what is older counts less."""
+"""Trending hashtags need several accounts, and older uses count less."""
 
 import pytest
 
@@ -27,7 +27,7 @@ async def used(trends: Trends, tag: str, accounts: int, at_ms: int) -> None:
         await trends.count_uses(AccountId(number), [tag], at_ms)
 
 
-async def test_one_account_makes_no_trend(trends: Trends, now_ms: int) -> None:
+async def test_one_account_cannot_make_a_trend(trends: Trends, now_ms: int) -> None:
     for hours in range(20, 0, -1):
         await trends.count_uses(AccountId(1), ["alone"], now_ms - hours * HOUR_MS)
     await used(trends, "together", 2, now_ms)
@@ -40,7 +40,7 @@ async def test_a_use_counts_once_a_day(trends: Trends, now_ms: int) -> None:
     assert await trends.count_uses(AccountId(1), ["one"], now_ms + 25 * HOUR_MS) == 1
 
 
-async def test_half_as_much_after_the_half_life(trends: Trends, now_ms: int) -> None:
+async def test_a_use_counts_half_after_the_half_life(trends: Trends, now_ms: int) -> None:
     await used(trends, "old", 5, now_ms - int(2 * HALF_LIFE_HOURS) * HOUR_MS)
     await used(trends, "new", 2, now_ms)
     await used(trends, "older", 9, now_ms - 25 * HOUR_MS)
@@ -48,14 +48,14 @@ async def test_half_as_much_after_the_half_life(trends: Trends, now_ms: int) -> 
     assert await trends.top(now_ms, 1) == [("new", 2)]
 
 
-async def test_an_hour_keeps_what_is_used_most(trends: Trends, now_ms: int) -> None:
+async def test_an_hour_keeps_its_most_used_hashtags(trends: Trends, now_ms: int) -> None:
     await used(trends, "kept", 3, now_ms)
     for number in range(2 * HASHTAGS_PER_HOUR_CAP):
         await trends.count_uses(AccountId(7), [f"t{number}"], now_ms)
     assert await trends.top(now_ms, 10) == [("kept", 3)]
 
 
-async def test_what_strangers_may_read_makes_trends(world: World, services: Services) -> None:
+async def test_only_public_posts_make_trends(world: World, services: Services) -> None:
     people = await world.people("alice", "bob", "carol")
     for person in people:
         await person.publishes("all of us: #Public")
@@ -67,4 +67,4 @@ async def test_what_strangers_may_read_makes_trends(world: World, services: Serv
     await people[0].publishes("#public #other")
     await people[1].publishes("#other")
     await world.deliver_all()
-    assert await services.trends.top() == (Trend("public", 3),)  # kept for a moment
+    assert await services.trends.top() == (Trend("public", 3),)  # cached for a moment

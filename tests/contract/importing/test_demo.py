@@ -1,4 +1,4 @@
-"""The demo: people to log in as, lively timelines in many languages, the same after a second load."""
+"""The demo data: accounts to log in with and timelines in many languages, equal after a second load."""
 
 import gzip
 import json
@@ -23,9 +23,7 @@ LICENSED = {
 }
 
 
-async def test_the_demo_is_there_after_a_load_and_the_same_after_a_second(
-    services: Services, deployment: Deployment
-) -> None:
+async def test_a_second_load_of_the_demo_changes_nothing(services: Services, deployment: Deployment) -> None:
     now_ms = services.clock.now_ms()
     logins = await services.demo.load(now_ms)
     loaded = lasting(deployment)
@@ -43,7 +41,7 @@ async def test_the_demo_is_there_after_a_load_and_the_same_after_a_second(
 
 
 def lasting(deployment: Deployment) -> list[str]:
-    """All keys but the statistics, which are written a second later."""
+    """Return all keys except the statistics, which are written a second later."""
     return [key for key in deployment.all_keys() if not key.startswith("series:")]
 
 

@@ -1,4 +1,4 @@
-"""manage.py import_graph and import_posts: what they print, report and refuse."""
+"""manage.py import_graph and import_posts: their output, reports and errors."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def posts(folder: Path) -> Path:
     return path
 
 
-def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
+def test_the_edges_of_a_graph_are_counted_and_invalid_lines_are_reported(tmp_path: Path) -> None:
     report = tmp_path / "report"
     said = run_command("import_graph", graph(tmp_path), "--report", report)
     assert said.splitlines() == [
@@ -46,7 +46,7 @@ def test_a_graph_is_counted_and_its_bad_lines_reported(tmp_path: Path) -> None:
     assert run_command("import_graph", graph(tmp_path), verbosity=0) == ""
 
 
-def test_every_refused_line_is_told_or_where_to_find_it(tmp_path: Path) -> None:
+def test_twenty_refused_lines_are_printed_and_the_others_counted(tmp_path: Path) -> None:
     file, report = graph(tmp_path, "1\t2\n" + "oops\n" * 25), tmp_path / "report"
     said = run_command("import_graph", file)
     assert "line 2: columns\n" in said
@@ -57,14 +57,14 @@ def test_every_refused_line_is_told_or_where_to_find_it(tmp_path: Path) -> None:
     assert len(report.read_text().splitlines()) == 25
 
 
-def test_posts_are_counted_and_refused_by_their_reason(tmp_path: Path) -> None:
+def test_refused_posts_are_counted_by_reason(tmp_path: Path) -> None:
     said = run_command("import_posts", posts(tmp_path), "--unescape", "--max-length", 10)
     assert "posts: 1\n" in said
     assert said.endswith("refused: 2\n  before_2000: 1\n  text_too_long: 1\n")
     assert "standing: 1" in run_command("import_posts", posts(tmp_path), "--max-length", 10)
 
 
-def test_a_dry_run_says_so(tmp_path: Path) -> None:
+def test_the_output_names_a_dry_run(tmp_path: Path) -> None:
     said = run_command("import_posts", posts(tmp_path), "--dry-run")
     assert "Dry run: nothing was written.\nposts: 2\n" in said
     assert "posts: 2" in run_command("import_posts", posts(tmp_path))
@@ -85,7 +85,7 @@ def test_times_can_be_moved_for_a_demonstration(tmp_path: Path) -> None:
         (["import_graph", "BROKEN"], "BROKEN"),
     ],
 )
-def test_trouble_is_one_line(tmp_path: Path, words: list[str], complaint: str) -> None:
+def test_an_error_is_one_line(tmp_path: Path, words: list[str], complaint: str) -> None:
     broken = tmp_path / "BROKEN"
     broken.write_bytes(b"\x1f\x8b\x08\x00 this is no gzip")
     files = {"GRAPH": graph(tmp_path), "POSTS": posts(tmp_path), "BROKEN": broken}
@@ -94,7 +94,7 @@ def test_trouble_is_one_line(tmp_path: Path, words: list[str], complaint: str) -
     assert "\n" not in str(caught.value)
 
 
-def test_an_unreachable_store_is_one_line(tmp_path: Path, settings: Any) -> None:
+def test_the_error_of_an_unreachable_store_is_one_line(tmp_path: Path, settings: Any) -> None:
     settings.REDIS_URL = f"unix://{tmp_path}/nobody.sock"
     with pytest.raises(CommandError, match="The store cannot be used"):
         run_command("import_graph", graph(tmp_path))

@@ -1,4 +1,4 @@
-"""Importing a follow graph: direction, refused lines, repetition, and homes that stay right."""
+"""Importing a follow graph: direction, refused lines, repetition, and home timelines afterwards."""
 
 import gzip
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ NOW_MS = 1_790_000_000_000
 
 
 class Stopped(Exception):
-    """The operator's Ctrl-C."""
+    """An exception that stands for the operator's Ctrl-C."""
 
 
 def written(path: Path, lines: Iterable[str]) -> Path:
@@ -51,7 +51,7 @@ async def handles_followed_by(services: Services, handle: str) -> set[str]:
         (GraphOptions(undirected=True), {"n2", "n3"}, {"n1"}),
     ],
 )
-async def test_the_direction_is_what_the_option_says(
+async def test_the_option_determines_the_direction(
     services: Services, tmp_path: Path, options: GraphOptions, of_1: set[str], of_2: set[str]
 ) -> None:
     await run(services, written(tmp_path / "graph.tsv", ["1\t2", "1\t3"]), options)
@@ -59,7 +59,9 @@ async def test_the_direction_is_what_the_option_says(
     assert await handles_followed_by(services, "n2") == of_2
 
 
-async def test_self_loops_and_comments_are_skipped_and_bad_lines_reported(services: Services, tmp_path: Path) -> None:
+async def test_self_loops_and_comments_are_skipped_and_invalid_lines_are_reported(
+    services: Services, tmp_path: Path
+) -> None:
     lines = [
         "# a comment",
         "1\t1",
@@ -91,7 +93,7 @@ async def test_a_second_run_changes_nothing(services: Services, deployment: Depl
     assert deployment.all_keys() == before
 
 
-async def test_a_stopped_run_is_finished_by_the_next(services: Services, tmp_path: Path) -> None:
+async def test_the_next_run_finishes_an_interrupted_run(services: Services, tmp_path: Path) -> None:
     importer = services.graph_import
     importer.edges_per_batch = 10
     path = written(tmp_path / "graph.tsv", [f"{i}\t{i + 1}" for i in range(1, 101)])
@@ -111,7 +113,7 @@ async def test_a_stopped_run_is_finished_by_the_next(services: Services, tmp_pat
     assert await handles_followed_by(services, "n100") == {"n101"}
 
 
-async def test_nobody_can_sign_in_to_an_imported_account(services: Services, tmp_path: Path) -> None:
+async def test_an_imported_account_cannot_sign_in(services: Services, tmp_path: Path) -> None:
     await run(services, written(tmp_path / "graph.tsv", ["1\t2"]))
     account = await services.accounts.find_by_handle("n1")
     assert account is not None
@@ -127,7 +129,7 @@ async def test_a_cached_home_is_right_after_an_import(services: Services, tmp_pa
     assert [entry.post.id for entry in page.entries] == [post.id]
 
 
-async def test_the_following_cap_is_held(services: Services, tmp_path: Path) -> None:
+async def test_an_import_respects_the_following_cap(services: Services, tmp_path: Path) -> None:
     importer = GraphImport(
         accounts=services.accounts,
         follows=services.repositories.follows,
@@ -157,7 +159,7 @@ async def test_a_dry_run_writes_nothing(services: Services, tmp_path: Path) -> N
         ("ego-facebook-undirected", GraphOptions(undirected=True), 4_039, 2 * 88_234, ("n108", 1_045)),
     ],
 )
-async def test_real_graphs_arrive_whole(
+async def test_real_graphs_are_imported_completely(
     services: Services,
     name: str,
     options: GraphOptions,

@@ -1,4 +1,4 @@
-"""Importing posts: times, replies, authors, refused rows, repetition after any stop."""
+"""Importing posts: times, replies, authors, refused rows, and repetition after an interruption."""
 
 import gzip
 import json
@@ -42,7 +42,7 @@ async def test_posts_keep_their_times_and_replies(services: Services, tmp_path: 
     assert (tally.counts["posts"], tally.counts["replies"]) == (2, 1)
 
 
-async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None:
+async def test_imported_posts_are_not_syndicated(services: Services, tmp_path: Path) -> None:
     await import_posts(services, write_rows(tmp_path / "posts", [row("a")]))
     assert (await services.outbox.read_depth()).is_empty
 
@@ -65,7 +65,7 @@ async def test_nothing_is_syndicated(services: Services, tmp_path: Path) -> None
         (json.dumps(row("a", "\ud800")), "not_json"),
     ],
 )
-async def test_a_row_that_cannot_be_is_refused_with_its_reason(
+async def test_an_invalid_row_is_refused_with_its_reason(
     services: Services, tmp_path: Path, line: str, reason: str
 ) -> None:
     tally = await import_posts(services, write_rows(tmp_path / "posts", [row("good"), line, row("better")]))
@@ -85,7 +85,7 @@ async def test_a_second_run_changes_nothing(services: Services, tmp_path: Path) 
 
 
 async def test_a_post_of_the_first_millisecond_is_imported_once(services: Services, tmp_path: Path) -> None:
-    """The digest of this source ends in twelve zeros: its post asks for the lowest id there can be."""
+    """The digest of this source ends in twelve zeros, so its post gets the lowest possible id."""
     path = write_rows(tmp_path / "posts", [row("4163", created_at="2000-01-01T00:00:00Z")])
     await import_posts(services, path)
     (post,) = await read_profile_posts(services, "alice")
@@ -95,7 +95,7 @@ async def test_a_post_of_the_first_millisecond_is_imported_once(services: Servic
 
 
 class Unplugged(ImportedPosts):
-    """Loses the store at one step of its second segment."""
+    """A repository that loses the store at one step of its second segment."""
 
     def __init__(self, store: Store, step: str) -> None:
         super().__init__(store, profile_cap=1000)
@@ -104,8 +104,8 @@ class Unplugged(ImportedPosts):
 
     async def claim(self, wanted: Any) -> Any:
         self.segments += 1
-        held = await super().claim(wanted)
-        return self._through("claim", held)
+        claims = await super().claim(wanted)
+        return self._through("claim", claims)
 
     async def write(self, posts: Any) -> Any:
         return self._through("write", await super().write(posts))
@@ -140,27 +140,27 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
 
 
 @pytest.mark.parametrize("step", ["claim", "write", "place", "half of finish"])
-async def test_a_run_stopped_anywhere_is_finished_by_the_next_without_doubles(
+async def test_the_next_run_finishes_an_interrupted_run_without_duplicates(
     services: Services, tmp_path: Path, step: str
 ) -> None:
     path = write_rows(tmp_path / "posts", [row(f"s{i}", f"post {i}") for i in range(60)])
     stopped = segments_of_20(services, Unplugged(services.store, step))
     with pytest.raises(StoreUnavailable):
         await stopped.run(LineFile(path), PostsOptions(RULES), Tally(), NOW_MS)
-    # Other times than the first run: what was begun keeps its id all the same.
+    # The times differ from the first run; posts that were begun keep their ids.
     await import_posts(services, path, RowRules(max_graphemes=500, latest_ms=NOW_MS, shift_ms=1000))
     texts = [post.text for post in await read_profile_posts(services, "alice")]
     assert sorted(texts) == sorted(f"post {i}" for i in range(60))
     assert len((await state_of(services))["public"]) == 60
 
 
-async def test_an_id_that_another_source_holds_is_passed_over(services: Services) -> None:
+async def test_an_id_of_another_source_is_skipped(services: Services) -> None:
     posts = ImportedPosts(services.store, profile_cap=1000)
-    wanted = id_at(NOW_MS, 7)
-    first = await posts.claim([("a", wanted), ("b", wanted)])
-    second = await posts.claim([("c", wanted)])
-    assert [first["a"].post_id, first["b"].post_id, second["c"].post_id] == [wanted, wanted + 1, wanted + 2]
-    assert await posts.claim([("a", PostId(wanted + 100))]) == {"a": first["a"]}
+    post_id = id_at(NOW_MS, 7)
+    first = await posts.claim([("a", post_id), ("b", post_id)])
+    second = await posts.claim([("c", post_id)])
+    assert [first["a"].post_id, first["b"].post_id, second["c"].post_id] == [post_id, post_id + 1, post_id + 2]
+    assert await posts.claim([("a", PostId(post_id + 100))]) == {"a": first["a"]}
 
 
 async def test_a_deleted_import_stays_deleted(services: Services, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ async def test_a_deleted_import_stays_deleted(services: Services, tmp_path: Path
     assert [post.id for post in await read_profile_posts(services, "alice")] == [second.id]
 
 
-async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_path: Path) -> None:
+async def test_home_and_list_timelines_show_imported_posts(services: Services, tmp_path: Path) -> None:
     owners = await services.accounts.import_accounts(handles=["alice", "reader"], now_ms=NOW_MS)
     reader, alice = owners["reader"], owners["alice"]
     await services.following.follow(follower_id=reader, followed_id=alice, now_ms=NOW_MS)
@@ -186,7 +186,7 @@ async def test_homes_and_lists_show_what_was_imported(services: Services, tmp_pa
     assert len((await services.reading.list_timeline(named.id, viewer_id=reader)).entries) == 2
 
 
-async def test_authors_are_given_to_the_graph_by_rank(services: Services, tmp_path: Path) -> None:
+async def test_authors_are_assigned_to_accounts_of_the_graph_by_rank(services: Services, tmp_path: Path) -> None:
     graph = tmp_path / "graph"
     graph.write_text("1\t9\n2\t9\n3\t9\n1\t8\n2\t8\n1\t7\n")
     await services.graph_import.run(LineFile(graph), GraphOptions(), Tally(), NOW_MS)
@@ -198,7 +198,7 @@ async def test_authors_are_given_to_the_graph_by_rank(services: Services, tmp_pa
     assert await services.accounts.find_by_handle("most") is None
 
 
-async def test_without_a_graph_nothing_can_be_given_to_it(services: Services, tmp_path: Path) -> None:
+async def test_assigning_authors_without_a_graph_is_refused(services: Services, tmp_path: Path) -> None:
     with pytest.raises(NoGraph):
         await import_posts(services, write_rows(tmp_path / "posts", [row("a")]), to_graph=True)
 
@@ -220,17 +220,17 @@ async def test_a_dry_run_writes_nothing(services: Services, deployment: Deployme
         ("Straße", "strasse"),
     ],
 )
-def test_an_author_becomes_a_handle(author: str, handle: str) -> None:
+def test_an_authors_name_becomes_a_handle(author: str, handle: str) -> None:
     assert parse_handle(author) == handle
 
 
-async def test_over_long_thai_posts_are_refused_lines(services: Services) -> None:
+async def test_thai_posts_above_the_length_limit_are_refused(services: Services) -> None:
     tally = await import_posts(services, corpus_path("posts/wisesight-thai.jsonl.gz"))
     assert tally.refused["text_too_long"] == 244
     assert tally.counts["posts"] + tally.refused.total() == 12_000
 
 
-async def test_entities_of_the_white_house_are_read_once(services: Services) -> None:
+async def test_html_entities_are_decoded_once(services: Services) -> None:
     path = corpus_path("posts/whitehouse-flotus.jsonl.gz")
     with gzip.open(path, "rt") as lines:
         escaped = sum("&amp;" in line for line in lines)

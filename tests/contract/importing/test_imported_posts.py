@@ -1,4 +1,4 @@
-"""What imports keep, to the letter: posts that are gone, caps, and who leads the graph."""
+"""Import repositories: deleted posts, caps, and the accounts with most followers."""
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
@@ -11,7 +11,7 @@ ALICE = AccountId(7)
 POSTS = [Post(PostId(n), ALICE, f"post {n}") for n in range(1, 6)]
 
 
-async def test_what_was_deleted_or_superseded_is_not_written_again(store: Store) -> None:
+async def test_deleted_and_superseded_posts_are_not_written_again(store: Store) -> None:
     imported = ImportedPosts(store, profile_cap=10)
     states = {1: "deleted:7", 2: "superseded", 3: "pending"}
     for number, state in states.items():
@@ -22,7 +22,7 @@ async def test_what_was_deleted_or_superseded_is_not_written_again(store: Store)
     assert await run_command(store, "GET", keys.post(PostId(2))) == b"superseded"
 
 
-async def test_a_profile_keeps_the_newest_that_are_imported(store: Store) -> None:
+async def test_a_profile_keeps_the_newest_imported_posts(store: Store) -> None:
     imported, profile = ImportedPosts(store, profile_cap=3), keys.author_feed(ALICE)
     await imported.place(POSTS[:3])
     assert await run_command(store, "ZRANGE", profile, 0, -1) == [b"1", b"2", b"3"]
@@ -30,7 +30,7 @@ async def test_a_profile_keeps_the_newest_that_are_imported(store: Store) -> Non
     assert await run_command(store, "ZRANGE", profile, 0, -1) == [b"3", b"4", b"5"]
 
 
-async def test_the_graph_keeps_those_with_most_followers(store: Store) -> None:
+async def test_the_ranking_keeps_the_accounts_with_most_followers(store: Store) -> None:
     ranks, key = GraphRanks(store), keys.imported_graph_ranks()
     await ranks.record((10 * n, n) for n in range(1, GRAPH_RANKS_CAP + 1))
     assert await run_command(store, "ZCARD", key) == GRAPH_RANKS_CAP
@@ -42,7 +42,7 @@ async def test_the_graph_keeps_those_with_most_followers(store: Store) -> None:
         assert await ranks.most_followed(limit) == led[:limit]
 
 
-async def test_of_a_small_graph_everybody_is_told(store: Store) -> None:
+async def test_the_ranking_of_a_small_graph_contains_all_accounts(store: Store) -> None:
     ranks = GraphRanks(store)
     assert await ranks.most_followed(3) == []
     await ranks.record([(1, 5), (2, 9)])

@@ -1,4 +1,4 @@
-"""Deleted lists: gone at once and without a trace, whatever crashed or raced."""
+"""Deleted lists disappear immediately and completely, also after crashes and races."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from timelines.lists.repository import DELETED_TRACE_MS, ListMembers, Lists
 from timelines.lists.service import ListService
 
 
-async def test_a_deleted_list_leaves_nothing_behind(
+async def test_a_deleted_list_leaves_no_data(
     deployment: Deployment,
     service: ListService,
     members: ListMembers,
@@ -36,7 +36,7 @@ async def test_a_deleted_list_leaves_nothing_behind(
         await service.edit(owner_id=ALICE, list_id=news, title="again")
 
 
-async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_alone(
+async def test_its_owner_can_repeat_a_deletion_of_a_list_for_a_day(
     store: Store, deployment: Deployment, service: ListService, news: ListId
 ) -> None:
     trace = keys.account_list(news)
@@ -49,13 +49,13 @@ async def test_deleting_a_list_again_is_a_success_for_a_day_and_for_its_owner_al
     assert await store.node(trace).execute("PTTL", trace) <= left_ms
     with pytest.raises(ListNotFound):
         await service.delete(owner_id=BOB, list_id=news)
-    await store.node(trace).execute("DEL", trace)  # as a day later
+    await store.node(trace).execute("DEL", trace)  # as if a day had passed
     with pytest.raises(ListNotFound):
         await service.delete(owner_id=ALICE, list_id=news)
     assert deployment.all_keys() == [keys.list_id_counter()]
 
 
-async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
+async def test_the_next_deletion_finishes_an_interrupted_deletion(
     store: Store, deployment: Deployment, service: ListService, lists: Lists, members: ListMembers
 ) -> None:
     async def mark(list_id: ListId) -> None:
@@ -84,7 +84,7 @@ async def test_a_deletion_that_crashed_anywhere_is_finished_by_the_next(
         await store.node(trace).execute("DEL", trace)
 
 
-async def test_a_member_that_a_deletion_overtakes_is_withdrawn(
+async def test_a_member_added_during_a_deletion_is_removed(
     service: ListService, members: ListMembers, people: FakeAccountDirectory, news: ListId
 ) -> None:
     async def delete_list() -> None:
@@ -96,7 +96,7 @@ async def test_a_member_that_a_deletion_overtakes_is_withdrawn(
     assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == ()
 
 
-async def test_members_and_deletion_at_once_leave_no_edge(
+async def test_members_added_during_a_deletion_leave_no_edge(
     deployment: Deployment, service: ListService, members: ListMembers, news: ListId
 ) -> None:
     await asyncio.gather(

@@ -1,4 +1,4 @@
-"""Lists and members as they are stored: who finds a list, and what a crash between two steps leaves."""
+"""Stored lists and members: lookups, pages, and the state after a crash between two steps."""
 
 import asyncio
 
@@ -32,13 +32,13 @@ async def test_a_new_list_is_found_by_its_id(lists: Lists) -> None:
     assert await lists.find(ListId(99)) is None
 
 
-async def test_lists_made_at_once_have_ids_of_their_own(lists: Lists) -> None:
+async def test_lists_created_concurrently_have_different_ids(lists: Lists) -> None:
     made = await asyncio.gather(*(lists.add(of(ALICE, "news")) for _ in range(50)))
     assert len({each.id for each in made}) == 50
     assert await lists.count(ALICE) == 50
 
 
-async def test_own_lists_page_by_id(lists: Lists) -> None:
+async def test_owned_lists_are_paged_by_id(lists: Lists) -> None:
     made = [await lists.add(of(ALICE, str(n))) for n in range(7)]
     await lists.add(of(BOB, "his"))
     first = await lists.page(ALICE, None, 3)
@@ -48,14 +48,14 @@ async def test_own_lists_page_by_id(lists: Lists) -> None:
     assert third.next is None
 
 
-async def test_a_page_that_holds_all_that_is_left_is_the_last(lists: Lists) -> None:
+async def test_a_page_with_all_remaining_lists_is_the_last_page(lists: Lists) -> None:
     made = [await lists.add(of(ALICE, str(n))) for n in range(3)]
     assert await lists.page(ALICE, None, 3) == ListPage(tuple(made), None)
     assert await lists.page(ALICE, None, 2) == ListPage(tuple(made[:2]), made[1].id)
     assert await lists.page(ALICE, made[0].id, 2) == ListPage(tuple(made[1:]), None)
 
 
-async def test_of_an_index_far_over_its_cap_the_oldest_are_told(store: Store, lists: Lists) -> None:
+async def test_the_oldest_lists_of_an_index_above_its_cap_are_returned(store: Store, lists: Lists) -> None:
     key, most = keys.list_index(ALICE), LISTS_PER_ACCOUNT + CAP_TOLERANCE
     await store.node(key).execute("ZADD", key, *(part for id in range(1, most + 3) for part in (id, id)))
     assert await lists.owned_ids(ALICE) == list(range(1, most + 1))
@@ -63,7 +63,7 @@ async def test_of_an_index_far_over_its_cap_the_oldest_are_told(store: Store, li
     assert await lists.count(ALICE) == most + 2
 
 
-async def test_exclusive_lists_are_so_until_they_are_erased(lists: Lists) -> None:
+async def test_lists_stay_exclusive_until_they_are_erased(lists: Lists) -> None:
     assert await lists.exclusive_ids(ALICE) == set()
     made = [(await lists.add(of(ALICE, str(n)))).id for n in range(3)]
     for list_id in made:
@@ -75,7 +75,7 @@ async def test_exclusive_lists_are_so_until_they_are_erased(lists: Lists) -> Non
     assert await lists.exclusive_ids(BOB) == set()
 
 
-async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> None:
+async def test_a_page_is_full_without_deleted_lists(lists: Lists) -> None:
     made = [await lists.add(of(ALICE, str(n))) for n in range(6)]
     await lists.mark_deleted(ALICE, made[0].id)
     await lists.mark_deleted(ALICE, made[2].id)
@@ -84,14 +84,14 @@ async def test_a_page_is_full_though_lists_are_being_deleted(lists: Lists) -> No
     assert (await lists.page(ALICE, page.next, 3)).lists == (made[5],)
 
 
-async def test_only_the_owner_renames(lists: Lists) -> None:
+async def test_only_the_owner_can_rename_a_list(lists: Lists) -> None:
     made = await lists.add(of(ALICE, "news"))
     assert not await lists.edit(of(BOB, "his", made.id))
     assert await lists.edit(of(ALICE, "hers", made.id))
     assert await lists.find(made.id) == AccountList(made.id, ALICE, "hers", 1000)
 
 
-async def test_a_rename_that_comes_late_revives_nothing(store: Store, lists: Lists) -> None:
+async def test_a_late_rename_does_not_restore_a_deleted_list(store: Store, lists: Lists) -> None:
     made = await lists.add(of(ALICE, "news"))
     await lists.mark_deleted(ALICE, made.id)
     assert not await lists.edit(of(ALICE, "again", made.id))
@@ -101,7 +101,7 @@ async def test_a_rename_that_comes_late_revives_nothing(store: Store, lists: Lis
     assert await store.node(key).execute("HKEYS", key) == [b"owner", b"deleted"]
 
 
-async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:
+async def test_a_list_marked_deleted_is_not_found(lists: Lists) -> None:
     made = await lists.add(of(ALICE, "news"))
     assert not await lists.mark_deleted(BOB, made.id)
     assert await lists.mark_deleted(ALICE, made.id)
@@ -110,7 +110,7 @@ async def test_nobody_finds_a_list_that_is_marked_deleted(lists: Lists) -> None:
     assert await lists.mark_deleted(ALICE, made.id)
 
 
-async def test_a_member_stands_on_both_sides(members: ListMembers) -> None:
+async def test_a_member_is_stored_on_both_sides(members: ListMembers) -> None:
     assert await members.add(ListId(7), BOB, 1000)
     assert not await members.add(ListId(7), BOB, 2000)
     assert (await members.page(ListId(7), None, 10)).account_ids == (BOB,)
@@ -121,7 +121,7 @@ async def test_a_member_stands_on_both_sides(members: ListMembers) -> None:
     assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == ()
 
 
-async def test_a_list_and_an_account_of_one_number_do_not_mix_with_follows(store: Store, members: ListMembers) -> None:
+async def test_list_members_and_follows_with_equal_ids_are_separate(store: Store, members: ListMembers) -> None:
     follows = Follows(store, partitions=16, following_cap=10)
     await members.add(ListId(1), ALICE, 5)
     await members.add(ListId(1), BOB, 5)
@@ -131,7 +131,7 @@ async def test_a_list_and_an_account_of_one_number_do_not_mix_with_follows(store
     assert await follows.following_ids(ALICE) == []
 
 
-async def test_members_page_newest_first(members: ListMembers) -> None:
+async def test_members_are_paged_newest_first(members: ListMembers) -> None:
     for id in range(1, 8):
         await members.add(ListId(1), AccountId(id), 100 + id // 3)
     first = await members.page(ListId(1), None, 4)
@@ -141,22 +141,22 @@ async def test_members_page_newest_first(members: ListMembers) -> None:
     assert await members.count(ListId(1)) == 7
 
 
-async def test_the_lists_that_hold_an_account_are_passed_once_each(members: ListMembers) -> None:
+async def test_passes_contain_each_list_of_an_account_once(members: ListMembers) -> None:
     for id in range(1, 301):
         await members.add(ListId(id), BOB, 5)
-    found: list[ListId] = []
+    list_ids: list[ListId] = []
     page = await members.listed_on_pass(BOB, FIRST_PASS, 40)
     while page.next is not None:
-        found.extend(page.ids)
+        list_ids.extend(page.ids)
         page = await members.listed_on_pass(BOB, page.next, 40)
-    found.extend(page.ids)
-    assert sorted(found) == list(range(1, 301))
+    list_ids.extend(page.ids)
+    assert sorted(list_ids) == list(range(1, 301))
 
 
 async def test_members_among_given_accounts_are_found(store: Store, members: ListMembers) -> None:
     await members.add(ListId(1), ALICE, 5)
-    found = await members.members_among(ListId(1), [ALICE, BOB])
-    assert found == {ALICE}
+    member_ids = await members.members_among(ListId(1), [ALICE, BOB])
+    assert member_ids == {ALICE}
 
 
 async def test_a_list_is_emptied_in_bounded_rounds(members: ListMembers) -> None:
@@ -171,7 +171,7 @@ async def test_a_list_is_emptied_in_bounded_rounds(members: ListMembers) -> None
     assert (await members.listed_on_pass(BOB, FIRST_PASS, 10)).ids == (2,)
 
 
-async def test_an_account_leaves_all_lists_in_bounded_rounds(members: ListMembers) -> None:
+async def test_an_account_is_removed_from_all_lists_in_bounded_rounds(members: ListMembers) -> None:
     for id in range(1, 26):
         await members.add(ListId(id), BOB, 5)
     await members.add(ListId(1), ALICE, 5)

@@ -1,4 +1,4 @@
-"""Lists as the site offers them: a secret of their owner, and capped."""
+"""The lists service: lists are private to their owner and capped."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from timelines.lists.repository import ListMembers
 from timelines.lists.service import ListService
 
 
-async def test_a_list_is_its_owners_secret(service: ListService, news: ListId) -> None:
+async def test_a_list_is_visible_only_to_its_owner(service: ListService, news: ListId) -> None:
     assert (await service.get(owner_id=ALICE, list_id=news)).title == "News"
     assert await service.owner_of(news) == ALICE
     for refused in (
@@ -31,7 +31,7 @@ async def test_a_list_is_its_owners_secret(service: ListService, news: ListId) -
     assert (await service.get(owner_id=ALICE, list_id=news)).title == "News"
 
 
-async def test_a_title_is_checked_at_creation_and_renaming(service: ListService, news: ListId) -> None:
+async def test_a_title_is_validated_at_creation_and_renaming(service: ListService, news: ListId) -> None:
     for title in ("", " ", "x" * 51, "a\x00b", "two\nlines"):
         with pytest.raises(ListTitleInvalid) as refused:
             await service.create(owner_id=ALICE, title=title, now_ms=1)
@@ -41,7 +41,7 @@ async def test_a_title_is_checked_at_creation_and_renaming(service: ListService,
     assert (await service.edit(owner_id=ALICE, list_id=news, title=" Cafe\u0301 ")).title == "Caf\u00e9"
 
 
-async def test_an_account_has_a_bounded_number_of_lists(service: ListService, news: ListId) -> None:
+async def test_the_number_of_lists_of_an_account_is_bounded(service: ListService, news: ListId) -> None:
     for _ in range(2):
         await service.create(owner_id=ALICE, title="more", now_ms=1)
     with pytest.raises(ListsCapReached):
@@ -65,7 +65,7 @@ async def test_any_active_account_can_be_on_a_list(
     assert set(page.account_ids) == {ALICE, BOB}
 
 
-async def test_a_list_has_a_bounded_number_of_members(service: ListService, news: ListId) -> None:
+async def test_the_number_of_members_of_a_list_is_bounded(service: ListService, news: ListId) -> None:
     for id in range(10, 10 + MEMBERS_CAP):
         await add_member(service, news, id)
     with pytest.raises(ListMembersCapReached):
@@ -75,7 +75,7 @@ async def test_a_list_has_a_bounded_number_of_members(service: ListService, news
     assert await add_member(service, news, BOB)
 
 
-async def test_the_list_timeline_is_forgotten_before_and_after_each_change(
+async def test_the_list_timeline_is_invalidated_before_and_after_each_change(
     service: ListService, timelines: RecordingTimelineCache, news: ListId
 ) -> None:
     await add_member(service, news, BOB)
@@ -85,16 +85,14 @@ async def test_the_list_timeline_is_forgotten_before_and_after_each_change(
     assert timelines.ids == [news] * 8
 
 
-async def test_members_leave_out_the_suspended(
-    service: ListService, people: FakeAccountDirectory, news: ListId
-) -> None:
+async def test_suspended_members_are_hidden(service: ListService, people: FakeAccountDirectory, news: ListId) -> None:
     await add_member(service, news, BOB)
     await add_member(service, news, CAROL)
     people.states[BOB] = SUSPENDED
     assert (await service.members(owner_id=ALICE, list_id=news)).account_ids == (CAROL,)
 
 
-async def test_an_account_that_is_deleted_meanwhile_is_withdrawn(
+async def test_a_member_deleted_while_it_is_added_is_removed(
     service: ListService, members: ListMembers, people: FakeAccountDirectory, news: ListId
 ) -> None:
     async def delete_bob() -> None:

@@ -1,4 +1,4 @@
-"""Lists with rules: virtual ones, replies policies, exclusive ones, against what reading everything finds."""
+"""Virtual lists, replies policies and exclusive lists, compared with a scan of all posts."""
 
 import pytest
 
@@ -18,7 +18,7 @@ async def scene(world: World, request: pytest.FixtureRequest) -> ListScenario:
     return await ListScenario(world, request.param).build()
 
 
-async def test_virtual_lists_show_what_their_parts_make(scene: ListScenario) -> None:
+async def test_virtual_lists_show_the_combination_of_their_parts(scene: ListScenario) -> None:
     parts = [each.id for each in scene.lists]
     for operation in OPERATIONS:
         made = await scene.make_list(operation, operation, *parts)
@@ -38,7 +38,7 @@ async def test_virtual_lists_show_what_their_parts_make(scene: ListScenario) -> 
     assert await scene.list_post_ids(scene.lists[3]) == scene.expected_post_ids(union)
 
 
-async def test_the_replies_policy_shows_answers_to_some(scene: ListScenario) -> None:
+async def test_the_replies_policy_filters_replies(scene: ListScenario) -> None:
     made = scene.lists[0]
     virtual = await scene.make_list("virtual", "union", *[each.id for each in scene.lists[:2]])
     for replies in REPLY_POLICIES:
@@ -49,7 +49,7 @@ async def test_the_replies_policy_shows_answers_to_some(scene: ListScenario) -> 
         assert await scene.list_post_ids(virtual) == scene.expected_post_ids(union, replies)
 
 
-async def test_members_of_exclusive_lists_leave_home_and_come_back(scene: ListScenario) -> None:
+async def test_members_of_exclusive_lists_are_hidden_from_home_and_shown_again(scene: ListScenario) -> None:
     def home_without(*left_out: AccountList) -> list[PostId]:
         gone = set().union(*(scene.members[each.id] for each in left_out))
         return scene.expected_post_ids((scene.followed - gone) | {scene.alice.id})
@@ -73,23 +73,23 @@ async def test_members_of_exclusive_lists_leave_home_and_come_back(scene: ListSc
     assert await scene.home_post_ids() == home_without()
 
 
-async def test_a_page_of_home_is_full_though_an_exclusive_list_takes_most_out(world: World, services: Services) -> None:
+async def test_a_page_of_home_is_full_without_members_of_an_exclusive_list(world: World, services: Services) -> None:
     alice, loud, quiet = await world.people("alice", "loud", "quiet")
     for other in (loud, quiet):
         await alice.follows(other)
     made = await alice.makes_list(loud, title="loud")
     await services.lists.edit(owner_id=alice.id, list_id=made.id, exclusive=True)
-    wanted = []
+    quiet_ids = []
     for number in range(12):
-        wanted.append((await quiet.publishes(f"{number}")).id)
+        quiet_ids.append((await quiet.publishes(f"{number}")).id)
         for _ in range(60):
             await loud.publishes("noise")
     await world.deliver_all()
     page = await alice.home(limit=10)
-    assert ids_on(page) == wanted[::-1][:10]
+    assert ids_on(page) == quiet_ids[::-1][:10]
 
 
-async def test_a_deleted_part_counts_as_empty_and_is_told(world: World, services: Services) -> None:
+async def test_a_deleted_part_counts_as_empty_and_is_reported(world: World, services: Services) -> None:
     scene = await ListScenario(world, 1).build()
     one, two, _ = scene.lists
     made = await scene.make_list("both", "union", one.id, two.id)
@@ -102,9 +102,7 @@ async def test_a_deleted_part_counts_as_empty_and_is_told(world: World, services
     assert await services.lists.missing_parts([edited]) == {made.id: ()}
 
 
-async def test_a_virtual_list_has_no_members_of_its_own_and_is_never_exclusive(
-    world: World, services: Services
-) -> None:
+async def test_a_virtual_list_has_no_own_members_and_is_never_exclusive(world: World, services: Services) -> None:
     scene = await ListScenario(world, 2).build()
     made = await scene.make_list("both", "union", *[each.id for each in scene.lists[:2]])
     with pytest.raises(ListIsVirtual):
@@ -126,7 +124,7 @@ async def test_a_virtual_list_has_no_members_of_its_own_and_is_never_exclusive(
         await scene.edit_list(scene.lists[0], replies="some")
 
 
-async def test_the_deletion_of_an_exclusive_virtual_scene_leaves_nothing(
+async def test_the_deletion_of_exclusive_and_virtual_lists_leaves_no_keys(
     world: World, services: Services, deployment: Deployment
 ) -> None:
     scene = await ListScenario(world, 3).build()

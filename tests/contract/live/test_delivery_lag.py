@@ -1,4 +1,4 @@
-"""The delivery lag that replays allow for."""
+"""The largest recent delivery lag, which replays allow for."""
 
 from socialsite.ids import id_at
 from socialsite.store import Store
@@ -10,7 +10,7 @@ from timelines.live.delivery_lag import HOUR_MS, REMEMBERED_HOURS, USUAL_MS, Del
 NOW_MS = 1_900_000_000_000
 
 
-async def test_the_usual_lag_is_not_noted(store: Store, deployment: Deployment) -> None:
+async def test_a_usual_lag_is_not_recorded(store: Store, deployment: Deployment) -> None:
     lag = DeliveryLag(store)
     await lag.note(id_at(NOW_MS - USUAL_MS), NOW_MS)
     assert await lag.worst_ms(NOW_MS) == USUAL_MS
@@ -25,14 +25,14 @@ async def test_the_largest_lag_of_a_day_is_kept_for_a_day(store: Store) -> None:
     assert await lag.worst_ms(NOW_MS + 26 * HOUR_MS) == USUAL_MS
 
 
-async def test_a_lag_counts_through_the_hour_a_day_later(store: Store) -> None:
+async def test_a_lag_counts_until_the_same_hour_of_the_next_day(store: Store) -> None:
     lag, hour_ms = DeliveryLag(store), NOW_MS // HOUR_MS * HOUR_MS
     await lag.note(id_at(hour_ms - 90_000), hour_ms)
     assert await lag.worst_ms(hour_ms + 25 * HOUR_MS - 1) == 90_000
     assert await lag.worst_ms(hour_ms + 25 * HOUR_MS) == USUAL_MS
 
 
-async def test_days_of_larger_lags_before_do_not_hide_todays(store: Store) -> None:
+async def test_larger_lags_of_earlier_days_do_not_hide_todays_lag(store: Store) -> None:
     lag, key = DeliveryLag(store), keys.delivery_lag()
     for back in range(100, 24, -1):
         at_ms = NOW_MS - back * HOUR_MS
@@ -43,8 +43,8 @@ async def test_days_of_larger_lags_before_do_not_hide_todays(store: Store) -> No
     assert abs(await store.node(key).execute("TTL", key) - 25 * 3_600) <= 2
 
 
-async def test_todays_lag_counts_behind_a_larger_one_that_is_over(store: Store) -> None:
-    """Only a note takes out what is over; here none comes any more."""
+async def test_todays_lag_counts_after_a_larger_lag_expired(store: Store) -> None:
+    """Only a new record removes expired lags; this test adds none."""
     lag = DeliveryLag(store)
     for hour, late_ms in ((0, 600_000), (9, 300_000), (10, 90_000)):
         at_ms = NOW_MS + hour * HOUR_MS
@@ -53,15 +53,15 @@ async def test_todays_lag_counts_behind_a_larger_one_that_is_over(store: Store) 
     assert await lag.worst_ms(NOW_MS + 34 * HOUR_MS) == 90_000
 
 
-async def test_what_is_over_goes_with_the_next_note_however_late_that_comes(store: Store) -> None:
+async def test_the_next_record_removes_expired_lags(store: Store) -> None:
     lag, key = DeliveryLag(store), keys.delivery_lag()
-    for hour in (0, 24, 49):  # the key lives for 25 hours after each
+    for hour in (0, 24, 49):  # the key expires 25 hours after each record
         at_ms = NOW_MS + hour * HOUR_MS
         await lag.note(id_at(at_ms - 90_000), at_ms)
     assert await store.node(key).execute("ZRANGE", key, 0, -1) == [b"%d" % (NOW_MS // HOUR_MS + 49)]
 
 
-async def test_a_worker_that_comes_late_notes_it_and_announces_what_nobody_did(world: World) -> None:
+async def test_a_late_worker_records_its_lag_and_announces_the_entries(world: World) -> None:
     services = world.services
     author, reader = await world.people("author", "reader")
     await reader.follows(author)

@@ -1,4 +1,4 @@
-"""Who hears of a post: LiveService on a real server, listened to as a web process listens."""
+"""Receivers of live messages: LiveService on a real server, with listening web processes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ class Ear:
         self._came = asyncio.Event()
 
     async def waits_for(self, *messages: LiveMessage) -> None:
-        """Exactly these, in this order."""
+        """Wait for exactly these messages, in this order."""
         async with asyncio.timeout(12):
             while len(self.heard) < len(messages):
                 self._came.clear()
@@ -69,13 +69,13 @@ def author() -> Author:
     return Author(AccountId(1), "bob", "Bob", "active", 1)
 
 
-async def test_a_published_entry_is_told_to_every_process(services, ears, post, author) -> None:
+async def test_a_published_entry_is_sent_to_every_process(services, ears, post, author) -> None:
     await services.live.entry_published(post)
     for ear in ears:
         await ear.waits_for(EntryPublished(post.id, author.id, public=True))
 
 
-async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(services, ears, post, author) -> None:
+async def test_a_delivered_entry_is_sent_only_to_processes_with_followers_online(services, ears, post, author) -> None:
     one, other = ears
     await one.hub.add_member(home_member(AccountId(7)))
     await other.hub.add_member(home_member(AccountId(8)))
@@ -86,7 +86,7 @@ async def test_a_delivered_entry_is_told_only_where_its_followers_are_online(ser
     await other.waits_for(PostDeleted(post.id))
 
 
-async def test_a_list_entry_is_told_where_the_list_is_open(services, ears, post, author) -> None:
+async def test_a_list_entry_is_sent_to_processes_with_the_list_open(services, ears, post, author) -> None:
     one, other = ears
     await one.hub.add_member(home_member(AccountId(3)))  # account 3 is not list 3
     await other.hub.add_member(list_member(ListId(3)))
@@ -96,7 +96,7 @@ async def test_a_list_entry_is_told_where_the_list_is_open(services, ears, post,
     await one.waits_for(CountsChanged(post.id))
 
 
-async def test_nobody_online_costs_no_message(services, ears, post, author) -> None:
+async def test_an_entry_without_online_readers_causes_no_message(services, ears, post, author) -> None:
     await services.live.entry_delivered(post, [AccountId(7)])
     await services.live.entry_delivered(post, [])
     await services.live.session_ended(AccountId(7), "ab")
@@ -105,20 +105,20 @@ async def test_nobody_online_costs_no_message(services, ears, post, author) -> N
         await ear.waits_for(SessionsEnded(AccountId(7), "ab"), SessionsEnded(AccountId(7)))
 
 
-async def test_of_a_withdrawn_boost_it_is_told_what_it_showed(services, ears, post, author) -> None:
+async def test_the_message_of_a_removed_boost_names_the_boosted_post(services, ears, post, author) -> None:
     boost = boost_post(PostId(post.id + 1), AccountId(7), post)
     await services.live.boost_removed(boost)
     for ear in ears:
         await ear.waits_for(PostDeleted(boost.id, post.id, AccountId(7)))
-    assert decode_live(encode_live(["deleted1", boost.id])) == PostDeleted(boost.id)  # of an older release
+    assert decode_live(encode_live(["deleted1", boost.id])) == PostDeleted(boost.id)  # the format of an older release
 
 
 @pytest.mark.parametrize("payload", [b"", b"\xc1", encode_live(["entry9", 1]), encode_live({"kind": "new"})])
-def test_messages_of_another_release_are_passed_over(payload) -> None:
+def test_messages_of_another_release_are_ignored(payload) -> None:
     assert decode_live(payload) is None
 
 
-def test_messages_come_back_as_they_went(post, author) -> None:
+def test_messages_are_decoded_as_they_were_encoded(post, author) -> None:
     messages: list[LiveMessage] = [
         EntryPublished(post.id, author.id, public=False),
         EntryDelivered(post.id, author.id, (AccountId(2),), (ListId(3),)),

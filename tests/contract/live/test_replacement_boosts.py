@@ -1,4 +1,4 @@
-"""What takes over from a withdrawn boost goes to those who saw that one, and costs little elsewhere."""
+"""The replacement of a removed boost is sent to its readers, with few reads for all others."""
 
 import json
 from collections.abc import AsyncIterator, Iterable
@@ -30,7 +30,7 @@ from timelines.visibility.rights import ViewContext
 
 @dataclass
 class Seen:
-    """An outlet that remembers."""
+    """A socket writer that records its frames."""
 
     frames: list[dict[str, Any]] = field(default_factory=list)
     is_closed = False
@@ -52,7 +52,7 @@ async def nothing(**cut: int) -> TimelinePage:
 
 @dataclass
 class ReplacementBoostScenario:
-    """Bob, Carol and Erin boost a post, in this order; nobody follows them yet."""
+    """Bob, Carol and Erin boost a post, in this order; no account follows them yet."""
 
     services: Services
     world: World
@@ -75,11 +75,11 @@ class ReplacementBoostScenario:
     def opens(self, reader: Person | None, topic: str, seat: ViewerContext) -> tuple[Seen, Subscription]:
         seen = Seen()
         socket = LiveSocket(seen, reader and reader.id, None, "en")
-        found = socket.subscriptions[topic] = Subscription(socket, topic)
+        subscription = socket.subscriptions[topic] = Subscription(socket, topic)
         self.room.add(socket)
-        self.room.add_subscription(found, Channel(topic, None, nothing, seat))
-        found.resume(lambda post_id: False)
-        return seen, found
+        self.room.add_subscription(subscription, Channel(topic, None, nothing, seat))
+        subscription.resume(lambda post_id: False)
+        return seen, subscription
 
     def opens_home(self, reader: Person) -> Seen:
         rights = self.services.reading.home_rights(reader.id)
@@ -104,7 +104,7 @@ async def town_of(services: Services) -> ReplacementBoostScenario:
     return ReplacementBoostScenario(services, world, acts, boosters, post, [id for id in boosts if id is not None])
 
 
-async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_one(
+async def test_readers_of_a_removed_boost_receive_their_first_visible_boost(
     town: ReplacementBoostScenario,
 ) -> None:
     bob, carol, erin = town.boosters
@@ -117,11 +117,11 @@ async def test_the_first_that_a_reader_sees_goes_to_those_who_saw_the_withdrawn_
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
     await town.surfacing.send_pending()
-    found = [seen.ids() for seen in (one, two, alone, had_it, own, public)]
-    assert found == [[town.boosts[1]], [town.boosts[2]], [], [], [], []]
+    sent_ids = [seen.ids() for seen in (one, two, alone, had_it, own, public)]
+    assert sent_ids == [[town.boosts[1]], [town.boosts[2]], [], [], [], []]
 
 
-async def test_a_list_is_told_by_its_members(town: ReplacementBoostScenario) -> None:
+async def test_a_list_receives_replacements_by_its_members(town: ReplacementBoostScenario) -> None:
     bob, carol, _ = town.boosters
     owner = await town.reader("owner")
     made = await owner.makes_list(bob, carol)
@@ -137,29 +137,31 @@ async def test_a_list_is_told_by_its_members(town: ReplacementBoostScenario) -> 
     assert seen.ids() == [town.boosts[1]]
 
 
-async def test_who_showed_it_is_told_though_they_no_longer_follow(town: ReplacementBoostScenario) -> None:
-    """A page that was away says what it showed; what is no home and no list is left alone."""
+async def test_a_timeline_that_showed_the_boost_receives_the_replacement_after_an_unfollow(
+    town: ReplacementBoostScenario,
+) -> None:
+    """A reconnected page names the boost that it shows; other kinds of timelines receive no replacement."""
     reader = await town.reader("reader", town.boosters[1])
     rights = town.services.reading.home_rights(reader.id)
     seen, home = town.opens(reader, home_topic(reader.id), ViewerContext(reader.id, ViewContext.HOME, rights))
-    other, public = town.opens(reader, PUBLIC_TOPIC, ViewerContext(reader.id, ViewContext.PUBLIC))
+    public_frames, public = town.opens(reader, PUBLIC_TOPIC, ViewerContext(reader.id, ViewContext.PUBLIC))
     await town.withdraws(0)
     town.surfacing.check(town.boosts[0], town.post.id, subscriptions=[home, public])
     await town.surfacing.send_pending()
-    assert (seen.ids(), other.ids()) == ([town.boosts[1]], [])
+    assert (seen.ids(), public_frames.ids()) == ([town.boosts[1]], [])
 
 
-async def test_what_is_deleted_meanwhile_is_passed_over(town: ReplacementBoostScenario) -> None:
+async def test_a_boost_deleted_meanwhile_is_not_sent(town: ReplacementBoostScenario) -> None:
     seen = town.opens_home(await town.reader("one", *town.boosters))
     await town.withdraws(0)
-    town.room.mark_deleted(town.boosts[1])  # the word of it came before its tombstone was read
+    town.room.mark_deleted(town.boosts[1])  # the message arrived before the tombstone was read
     town.surfacing.check(town.boosts[0], town.post.id, author_id=town.boosters[0].id)
     await town.surfacing.send_pending()
     assert seen.ids() == []
 
 
 class Unsteady(CountingNode):
-    """Is away for the next few round trips."""
+    """A node that is unavailable for the next `away` round trips."""
 
     away = 0
 
@@ -178,10 +180,10 @@ async def unsteady(redis_url: str) -> AsyncIterator[tuple[ReplacementBoostScenar
     await store.close()
 
 
-async def test_all_that_a_deleted_account_takes_along_is_one_question(
+async def test_all_boosts_of_a_deleted_account_are_checked_in_one_round_trip(
     unsteady: tuple[ReplacementBoostScenario, Unsteady],
 ) -> None:
-    """Nobody boosted after it, so nobody's rights are looked at; and nothing at all where nobody reads."""
+    """No later boost exists, so no rights are read; without open timelines no command is sent."""
     town, node = unsteady
     reader, last = await town.reader("one", *town.boosters), town.boosts[-1]
 
@@ -197,7 +199,7 @@ async def test_all_that_a_deleted_account_takes_along_is_one_question(
     assert await trips() == [50]
 
 
-async def test_what_could_not_be_read_is_looked_at_again(
+async def test_a_failed_read_is_repeated(
     unsteady: tuple[ReplacementBoostScenario, Unsteady], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batched_work, "RETRY_S", 0.01)

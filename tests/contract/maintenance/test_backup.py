@@ -1,4 +1,4 @@
-"""Backups of a site: from a running one, onto any topology, whole or refused."""
+"""Backups of a running site, restored to any topology, complete or refused."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ def other_server() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["single", "cluster"])
 def target(request: pytest.FixtureRequest) -> str:
-    """URL of another, empty store."""
+    """Return the URL of another, empty store."""
     if request.param == "cluster":
         made: RedisCluster = request.getfixturevalue("cluster")
         made.flush()
@@ -53,9 +53,7 @@ async def restored(target: str) -> AsyncIterator[Services]:
         yield opened
 
 
-async def test_a_restored_site_is_the_same_on_another_topology(
-    world: World, restored: Services, tmp_path: Path
-) -> None:
+async def test_a_restored_site_is_equal_on_another_topology(world: World, restored: Services, tmp_path: Path) -> None:
     town = await SampleSite.build(world)
     await town.bob.publishes("owed to the worker")
     await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
@@ -82,7 +80,7 @@ async def _search_keys(store: Store) -> set[Key]:
     return {key async for some in scan_store(store) for key in some if key.component == "search"}
 
 
-async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp_path: Path) -> None:
+async def test_a_backup_omits_caches_and_short_lived_keys(world: World, tmp_path: Path) -> None:
     town = await SampleSite.build(world)
     await town.execute("SET", Key("limits", tag="a1", name="post:5"), 1)
     path = tmp_path / "site.backup"
@@ -94,7 +92,7 @@ async def test_caches_and_what_lives_for_a_moment_are_left_out(world: World, tmp
 
 @contextlib.asynccontextmanager
 async def busy(town: SampleSite) -> AsyncIterator[list[int]]:
-    """Meanwhile three people act and a worker works; what is yielded grows by what they delete."""
+    """Run three active accounts and a worker; the yielded list grows by the posts they delete."""
     world, people = town.world, [town.alice, town.bob, town.carol]
     deleted, stop = list[int](), asyncio.Event()
 
@@ -126,7 +124,7 @@ async def busy(town: SampleSite) -> AsyncIterator[list[int]]:
         await asyncio.gather(*running)
 
 
-async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
+async def test_a_backup_during_activity_is_restored_without_damage(
     world: World, restored: Services, tmp_path: Path
 ) -> None:
     town = await SampleSite.build(world)
@@ -139,14 +137,16 @@ async def test_a_backup_while_posts_come_in_restores_to_a_clean_audit(
     report = await restored.rebuild_after_restore.run()
     assert [str(finding) for finding in report.discrepancies] == []
     assert not (await Audit(restored.audit_context, second_check_after_s=0.01).run()).discrepancies
-    kept = await restored.repositories.posts.find_many(standing)
-    assert sorted(kept) == standing
+    restored_posts = await restored.repositories.posts.find_many(standing)
+    assert sorted(restored_posts) == standing
     assert await restored.repositories.posts.find_many(gone) == {}
     await World(restored).deliver_all()
     assert not (await Audit(restored.audit_context, second_check_after_s=0.01).run()).damage
 
 
-async def test_what_ends_while_it_is_restored_is_not_missed(world: World, restored: Services, tmp_path: Path) -> None:
+async def test_keys_that_expire_during_a_restore_are_not_reported_missing(
+    world: World, restored: Services, tmp_path: Path
+) -> None:
     store, soon = world.services.store, Key("series", tag="s1", name="posts:1:1763650440")
     await store.gather([("HSET", soon, "all", 3), ("PEXPIRE", soon, 400)])
     saved_ms = world.services.clock.now_ms()
@@ -157,7 +157,7 @@ async def test_what_ends_while_it_is_restored_is_not_missed(world: World, restor
     assert await restored.store.gather([("EXISTS", soon)]) == [0]
 
 
-async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path) -> None:
+async def test_restoring_to_a_store_with_data_is_refused(world: World, tmp_path: Path) -> None:
     restore = Restore(world.services.store, make_store_body_writer(world.services.store))
     await restore.require_empty()
     await world.person("alice")
@@ -167,7 +167,9 @@ async def test_a_store_that_is_not_empty_is_refused(world: World, tmp_path: Path
     await restore.require_empty()
 
 
-def test_the_commands(redis_url: str, other_server: RedisServer, settings: Any, tmp_path: Path) -> None:
+def test_the_commands_write_and_restore_a_backup(
+    redis_url: str, other_server: RedisServer, settings: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "site.backup"
     with other_server.client() as client:
         client.flushall()

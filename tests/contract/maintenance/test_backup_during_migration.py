@@ -1,4 +1,4 @@
-"""A backup and keys that change their servers meanwhile: refused, and nothing is left behind."""
+"""A backup is refused and leaves no file if keys change their servers meanwhile."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ def cluster() -> Iterator[RedisCluster]:
 
 
 async def save(services: Services, path: Path, turn: Iterator[None] | None = None) -> None:
-    """`turn` is turned to its end while it walks."""
+    """Write a backup; `turn` runs to its end during the scan."""
 
     def on_step(count: int) -> None:
         list(turn or ())
@@ -34,7 +34,7 @@ async def save(services: Services, path: Path, turn: Iterator[None] | None = Non
     await backup.write(path, services.clock.now_ms(), on_step)
 
 
-async def test_slots_that_moved_while_it_walked(cluster: RedisCluster, tmp_path: Path) -> None:
+async def test_a_backup_is_refused_if_slots_moved_during_its_scan(cluster: RedisCluster, tmp_path: Path) -> None:
     cluster.flush()
     source, target = cluster.masters
     async with open_services(cluster.url, ServiceConfig()) as services:
@@ -47,7 +47,7 @@ async def test_slots_that_moved_while_it_walked(cluster: RedisCluster, tmp_path:
         await save(services, tmp_path / "after")
 
 
-async def test_a_slot_that_is_on_its_way(cluster: RedisCluster, tmp_path: Path) -> None:
+async def test_a_backup_is_refused_while_a_slot_moves(cluster: RedisCluster, tmp_path: Path) -> None:
     source, target = cluster.masters
     async with open_services(cluster.url, ServiceConfig()) as services:
         turn = cluster.move_slot(1, source, target)
@@ -58,7 +58,7 @@ async def test_a_slot_that_is_on_its_way(cluster: RedisCluster, tmp_path: Path) 
         await save(services, tmp_path / "after")
 
 
-async def test_a_repartition_that_is_under_way(redis_url: str, cluster: RedisCluster, tmp_path: Path) -> None:
+async def test_a_backup_is_refused_during_a_repartition(redis_url: str, cluster: RedisCluster, tmp_path: Path) -> None:
     cluster.flush()
     async with open_services(redis_url, ServiceConfig()) as services:
         (alice,) = await World(services).people("alice")

@@ -1,4 +1,4 @@
-"""The file of a backup: values of every type, never half written, refused where it is damaged or newer."""
+"""The file of a backup: values of every type, atomic writes, and refusal of damaged or newer files."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ async def test_a_damaged_file_is_refused_before_anything_is_written(world: World
         BackupReader(path).verify()
 
 
-def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_failed_backup_keeps_the_previous_file(tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
     with BackupWriter(path, BackupHeader(1, 5, {})) as writer:
         writer.add("a", [KeyRecord("posts:{1}:post", "string", 0, [b"x"])])
@@ -46,7 +46,7 @@ def test_a_backup_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_later_version_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "site.backup"
     with BackupWriter(path, BackupHeader(2, 5, {})):
         pass
@@ -54,7 +54,7 @@ def test_a_later_version_is_refused(tmp_path: Path) -> None:
         BackupReader(path).verify()
 
 
-async def test_values_of_every_type_come_back_as_they_were(store: Store, deployment: Deployment) -> None:
+async def test_values_of_every_type_are_restored_unchanged(store: Store, deployment: Deployment) -> None:
     node = store.nodes[0]
     made: list[tuple[object, ...]] = [
         ("SET", "series:{1}:a", b"\x00\xff"), ("HSET", "series:{1}:b", "x", "1", "y", ""),
@@ -72,11 +72,11 @@ async def test_values_of_every_type_come_back_as_they_were(store: Store, deploym
     deployment.empty()
     for record in records:
         await store.gather(build_write_commands(record))
-    found = [await read_key_records(each, list(dict.fromkeys(names))) for each in store.nodes]
-    back = {record.key: record for part in found for record in part}
+    key_records = [await read_key_records(each, list(dict.fromkeys(names))) for each in store.nodes]
+    back = {record.key: record for part in key_records for record in part}
     assert [back[record.key] for record in records] == records
 
 
-def test_families_are_told_without_ids() -> None:
+def test_key_families_are_named_without_ids() -> None:
     assert get_family(Key("posts", tag="a42", name="idempotency:00ff00ff00")) == "posts:{aN}:idempotency"
     assert get_family(keys.following("p7", 42)) == "follows:{pN}:following"

@@ -1,5 +1,6 @@
-"""docs/reference/keys.md against real servers: after the whole site was used, every key has a line and every
-line a key, with the documented type and lifetime.
+"""docs/reference/keys.md, compared with the keys of a completely used site on real servers.
+
+Every key has a line and every line has a key, with the documented type and lifetime.
 """
 
 import asyncio
@@ -50,11 +51,11 @@ async def site(redis_url: str) -> AsyncIterator[Services]:
 
 @pytest_asyncio.fixture
 async def hub(site: Services) -> AsyncIterator[PubSubListener]:
-    """The live side of a web process."""
-    found = PubSubListener(site.store, site.clock, on_message=_ignore, on_lost=lambda: None, on_resynced=_rest)
-    await found.open()
-    yield found
-    await found.close()
+    """Open the listener of a web process."""
+    listener = PubSubListener(site.store, site.clock, on_message=_ignore, on_lost=lambda: None, on_resynced=_rest)
+    await listener.open()
+    yield listener
+    await listener.close()
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
 
 
 async def use_pages(site: Services, world: World) -> None:
-    """Over HTTP, so that sessions and limits are met."""
+    """Use the site over HTTP, so that sessions and limits are stored."""
     bob = await world.person("bob")
     async with HttpBrowser(application) as alice:
         assert (await alice.sign_up("alice")).status_code == 201
@@ -108,7 +109,7 @@ async def use_lists(site: Services, world: World) -> None:
 
 
 async def use_search(site: Services) -> None:
-    """A term with too many posts to stand among the rare ones, a post and a notification that are owed."""
+    """Add a term with too many posts for a rare term, a pending post and a pending notification."""
     await site.repositories.pending_search_posts.add(PostId(1))
     await site.repositories.pending_notifications.add(PendingNotification("follow", AccountId(1), AccountId(2)), 1)
     ids = [PostId(number) for number in range(1, 1000) if partition_of_post(number) == 0]
@@ -126,7 +127,7 @@ async def use_notices(site: Services, world: World) -> None:
         await act(account_id=erin.id, post_id=post.id, now_ms=now_ms)
     boosted = await frank.publishes("on its way out")
     await site.reactions.boost(account_id=erin.id, post_id=boosted.id, now_ms=now_ms)
-    await site.repositories.posts.delete(boosted.id, frank.id)  # and stop before its boosts are gone
+    await site.repositories.posts.delete(boosted.id, frank.id)  # and stop before its boosts are deleted
 
 
 async def use_relations(site: Services, world: World) -> None:
@@ -151,7 +152,7 @@ async def use_queue(site: Services, world: World) -> None:
 
 
 async def use_statistics(site: Services, world: World) -> None:
-    """What the pages were counted as; one buffer flushed, one on its way, one waiting."""
+    """Count views; leave one buffer flushed, one taken and one waiting."""
     meter, flusher, now_ms = site.statistics.meter, site.statistics.flusher, site.clock.now_ms()
     meter.count_view(Entity("post", 1))
     await meter.flush()
@@ -182,7 +183,7 @@ async def use_imports(site: Services, directory: Path) -> None:
     await site.posts_import.run(LineFile(posts), PostsOptions(rules, False, False), Tally(), now_ms)
 
 
-async def test_the_keys_of_client_side_shards_have_their_lines() -> None:
+async def test_the_keys_of_client_side_shards_are_documented() -> None:
     ports = free_ports(2)
     servers = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start() for port in ports]
     try:
@@ -209,7 +210,7 @@ async def test_the_channels_of_live_updates_have_their_lines(hub: PubSubListener
     assert all(KEY_PATTERN.fullmatch(name) for name in open_channels)
 
 
-def test_the_keys_of_a_moment_are_built_as_written() -> None:
+def test_short_lived_keys_are_built_as_documented() -> None:
     patterns = " ".join(line.pattern for line in read_table("Probes"))
     probe = KeyRow("map:{t<n>}:probe:<hex>")
     assert probe.pattern in patterns
@@ -218,7 +219,7 @@ def test_the_keys_of_a_moment_are_built_as_written() -> None:
 
 
 @pytest.mark.parametrize("account_id", [AccountId(7)])
-def test_the_look_itself_sees_what_is_wrong(watch: KeyWatch, account_id: AccountId) -> None:
+def test_the_comparison_reports_wrong_keys(watch: KeyWatch, account_id: AccountId) -> None:
     watch.client.set("posts:{7}:draft", "unknown")
     watch.client.set(f"timelines:{{{account_id}}}:profile", "of another type")
     watch.client.set("accounts:{7}:Account", "outside the grammar")

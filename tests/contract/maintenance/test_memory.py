@@ -1,4 +1,4 @@
-"""Where the memory goes, and a forecast that is held against what happens."""
+"""Memory usage by key family, and a forecast compared with real usage."""
 
 import asyncio
 import json
@@ -55,14 +55,14 @@ async def import_posts(services: Services, path: Path, first: int, count: int) -
 
 @pytest_asyncio.fixture
 async def on_one_server(redis_url: str) -> AsyncIterator[Services]:
-    """Where one server is the first to be full, whatever the topology of the others."""
+    """Services on one server; the memory limit is reached there, whatever the topology."""
     async with open_services(redis_url, ServiceConfig()) as opened:
         yield opened
 
 
 @pytest.mark.slow
-async def test_the_forecast_is_within_a_tenth_of_what_happens(on_one_server: Services, tmp_path: Path) -> None:
-    """Posts are imported until the memory is as full as the forecast reckons with."""
+async def test_the_forecast_is_within_a_tenth_of_real_usage(on_one_server: Services, tmp_path: Path) -> None:
+    """Posts are imported until the memory usage reaches the forecast's limit."""
     services = on_one_server
     node = services.store.nodes[0]
     await import_graph(services, tmp_path / "graph.tsv")
@@ -83,7 +83,7 @@ async def test_the_forecast_is_within_a_tenth_of_what_happens(on_one_server: Ser
     assert abs(foretold - happened) < 0.1 * happened, f"{foretold} foretold, {happened} happened"
 
 
-async def test_a_sample_weighs_like_the_whole(services: Services, tmp_path: Path) -> None:
+async def test_a_sample_estimates_the_complete_measurement(services: Services, tmp_path: Path) -> None:
     await import_graph(services, tmp_path / "graph.tsv")
     now_ms = services.clock.now_ms()
     whole = await MemoryMeter(services.store, sample_size=10**9).measure(now_ms)
@@ -108,11 +108,11 @@ async def test_posts_are_counted_by_age(world: World, services: Services) -> Non
     assert town.first.id
 
 
-def test_a_table_of_keys_doubles() -> None:
+def test_a_hash_table_of_keys_doubles_its_size() -> None:
     assert [key_table_bytes(n) for n in (1, 4, 5, 1024, 1025)] == [32, 32, 64, 8192, 16384]
 
 
-async def test_all_nodes_of_a_cluster_are_weighed(cluster: RedisCluster) -> None:
+async def test_all_nodes_of_a_cluster_are_measured(cluster: RedisCluster) -> None:
     cluster.flush()
     async with open_services(cluster.url, ServiceConfig()) as services:
         await SampleSite.build(World(services))
@@ -121,7 +121,7 @@ async def test_all_nodes_of_a_cluster_are_weighed(cluster: RedisCluster) -> None
     assert report.families["accounts:{N}:account"].keys == 3
 
 
-def test_the_command(redis_url: str, settings: Any) -> None:
+def test_the_memory_command_prints_a_report(redis_url: str, settings: Any) -> None:
     settings.REDIS_URL = redis_url
 
     async def build(services: Services) -> None:
@@ -131,7 +131,7 @@ def test_the_command(redis_url: str, settings: Any) -> None:
     said = run_command("memory")
     assert "accounts:{N}:account" in said
     assert "Without maxmemory" in said
-    found = json.loads(run_command("memory", "--json", "--sample", "10"))
-    assert found["families"]["posts:{N}:post"]["keys"] == 3
+    report = json.loads(run_command("memory", "--json", "--sample", "10"))
+    assert report["families"]["posts:{N}:post"]["keys"] == 3
     with pytest.raises(CommandError):
         run_command("memory", "--sample", "0")

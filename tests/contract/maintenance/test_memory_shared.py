@@ -1,4 +1,4 @@
-"""What posts take in keys that they share, told by posts picked at random: on every topology."""
+"""Memory that posts use in shared keys, estimated from random posts on every topology."""
 
 import io
 import json
@@ -23,7 +23,7 @@ AUTHORS, POSTS = 300, 2_400
 
 
 async def import_posts_mostly_of_one(services: Services, folder: Path) -> None:
-    """Every second post is the first account's, in words some of which are far more common than others."""
+    """Import posts: half by the first account, with words of very different frequency."""
     now_ms, picks = services.clock.now_ms(), random.Random(5)
     graph, posts = folder / "graph.tsv", folder / "posts.jsonl"
     graph.write_text("".join(f"{number}\t{number + 1}\n" for number in range(AUTHORS)))
@@ -39,23 +39,21 @@ async def import_posts_mostly_of_one(services: Services, folder: Path) -> None:
     await services.posts_import.run(LineFile(posts), rules, Tally(), now_ms)
 
 
-async def test_a_sample_foretells_like_the_whole_where_one_key_holds_half_of_its_family(
-    services: Services, tmp_path: Path
-) -> None:
-    """A key that is half of its family is met by few samples, and counts for many others in those."""
+async def test_a_sample_estimates_a_family_with_one_dominating_key(services: Services, tmp_path: Path) -> None:
+    """Few samples contain the key that has half of the bytes; its weight is high in those samples."""
     await import_posts_mostly_of_one(services, tmp_path)
     for _ in range(3):
         look = await MemoryMonitor(2_000).take_snapshot(services)
         whole = await MemoryMeter(services.store, sample_size=10**9).measure(services.clock.now_ms())
         assert look.is_sampled
-        told, right = (report.families["timelines:{N}:profile"].bytes for report in (look.report, whole))
-        assert abs(told - right) < 0.25 * right, f"{told} bytes of profiles were told, {right} stand"
+        estimate, right = (report.families["timelines:{N}:profile"].bytes for report in (look.report, whole))
+        assert abs(estimate - right) < 0.25 * right, f"{estimate} bytes of profiles were told, {right} stand"
         expected = make_forecast(whole, TimelineCaps(services.config.home_cap), 0).bytes_a_post
         assert abs(look.forecast.bytes_a_post - expected) < 0.15 * expected
 
 
-async def test_the_parts_of_all_posts_are_what_the_keys_weigh(services: Services, world: World) -> None:
-    """Also where caps have dropped posts, where a post is gone, and of posts that strangers do not find."""
+async def test_the_shares_of_all_posts_sum_to_the_size_of_the_keys(services: Services, world: World) -> None:
+    """This includes posts above caps, deleted posts and posts that visitors cannot find."""
     alice, bob = await world.people("alice", "bob")
     posts: list[Post] = []
     for number in range(60):
@@ -78,6 +76,6 @@ async def test_the_parts_of_all_posts_are_what_the_keys_weigh(services: Services
 
 
 def bytes_of(report: MemoryReport) -> dict[str, tuple[int, int]]:
-    """Keys, and bytes, of the families that posts share."""
-    found = {name: report.families[name] for name in SHARED_FAMILIES if name in report.families}
-    return {name: (family.keys, family.bytes) for name, family in found.items()}
+    """Return the number of keys and bytes of each family that posts share."""
+    families = {name: report.families[name] for name in SHARED_FAMILIES if name in report.families}
+    return {name: (family.keys, family.bytes) for name, family in families.items()}

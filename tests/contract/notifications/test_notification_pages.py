@@ -1,4 +1,4 @@
-"""Notifications as they are read: full pages, the mark of what is read, caps, and who hears of a new one."""
+"""Pages of notifications: full pages, the read marker, caps, and receivers of live messages."""
 
 import asyncio
 
@@ -12,7 +12,9 @@ from timelines.live.process_messages import Notified
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 
 
-async def test_the_mark_moves_forward_only_and_new_ones_are_above_it(three: ThreePeople, services: Services) -> None:
+async def test_the_read_marker_only_moves_forward_and_stays_below_new_notifications(
+    three: ThreePeople, services: Services
+) -> None:
     alice, bob, carol = three
     notifications = services.notifications
     await bob.follows(alice)
@@ -25,7 +27,9 @@ async def test_the_mark_moves_forward_only_and_new_ones_are_above_it(three: Thre
     assert await notifications.mark_read(alice.id, page.entries[0].id) == 0
 
 
-async def test_pages_are_full_and_end(three: ThreePeople, acts: PersonReactions, services: Services) -> None:
+async def test_pages_are_full_until_the_last_page(
+    three: ThreePeople, acts: PersonReactions, services: Services
+) -> None:
     alice, bob, carol = three
     posts = [await alice.publishes(f"word {number}") for number in range(12)]
     for post in posts:
@@ -49,7 +53,7 @@ async def test_pages_are_full_and_end(three: ThreePeople, acts: PersonReactions,
     assert mentions.next_before is None
 
 
-async def test_the_newest_thousand_stay(three: ThreePeople, services: Services) -> None:
+async def test_the_newest_thousand_notifications_are_kept(three: ThreePeople, services: Services) -> None:
     alice, bob, _ = three
     key = keys.notifications(alice.id)
     fill = {f"like:{bob.id}:{number}": number for number in range(1, NOTIFICATIONS_CAP + 1)}
@@ -61,7 +65,7 @@ async def test_the_newest_thousand_stay(three: ThreePeople, services: Services) 
     assert await notification_texts(alice) == ["follow by bob"]
 
 
-async def test_more_than_ninety_nine_are_counted_no_further(
+async def test_unread_notifications_are_counted_up_to_ninety_nine(
     three: ThreePeople, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, _ = three
@@ -73,7 +77,9 @@ async def test_more_than_ninety_nine_are_counted_no_further(
     assert (await services.notifications.badge(alice.id, reply)).text == "99+"
 
 
-async def test_with_the_account_its_notifications_go(three: ThreePeople, world: World, services: Services) -> None:
+async def test_a_deleted_accounts_notifications_are_deleted(
+    three: ThreePeople, world: World, services: Services
+) -> None:
     alice, bob, _ = three
     await bob.follows(alice)
     await mark_all_read(alice)
@@ -85,7 +91,7 @@ async def test_with_the_account_its_notifications_go(three: ThreePeople, world: 
     assert await services.store.gather([("EXISTS", key) for key in gone]) == [0, 0, 0]
 
 
-async def test_only_processes_where_the_reader_is_are_told(three: ThreePeople, services: Services) -> None:
+async def test_only_processes_with_the_reader_online_receive_a_message(three: ThreePeople, services: Services) -> None:
     alice, bob, carol = three
     heard: asyncio.Queue[object] = asyncio.Queue()
     hear = heard.put
@@ -107,7 +113,7 @@ async def test_only_processes_where_the_reader_is_are_told(three: ThreePeople, s
         await hub.close()
 
 
-async def test_a_short_page_is_full_however_many_are_hidden_before_it(
+async def test_a_short_page_is_full_after_many_hidden_notifications(
     three: ThreePeople, acts: PersonReactions, world: World
 ) -> None:
     alice, bob, carol = three

@@ -1,4 +1,4 @@
-"""What is kept of notifications, to the letter: repetitions, the mark, and where pages and looks end."""
+"""Stored notifications: repetitions, the read marker, and the limits of pages and reads."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def heard(kind: NotificationKind, at_ms: int) -> Notification:
 
 
 async def fill(store: Store, count: int) -> list[Notification]:
-    """That many likes with the ids 1 to `count`, newest first."""
+    """Store `count` likes with the ids 1 to `count` and return them newest first."""
     likes = [Notification(PostId(n), "like", AccountId(n), POST) for n in range(count, 0, -1)]
     key = keys.notifications(READER)
     await run_command(store, "ZADD", key, *(part for like in likes for part in (like.id, like.member)))
@@ -27,14 +27,14 @@ async def fill(store: Store, count: int) -> list[Notification]:
 
 
 @pytest.mark.parametrize("kind", sorted(RECURRING_KINDS))
-async def test_what_can_be_done_again_is_told_again_after_a_day(store: Store, kind: NotificationKind) -> None:
+async def test_a_recurring_kind_is_added_again_after_a_day(store: Store, kind: NotificationKind) -> None:
     notifications, later_ms = Notifications(store), NOW_MS + DAY_MS
     assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
     assert await notifications.add(READER, heard(kind, later_ms)) is None
     assert await notifications.add(READER, heard(kind, later_ms + 1)) == id_at(later_ms + 1)
 
 
-async def test_what_has_stood_since_then_is_not_told_again(store: Store) -> None:
+async def test_a_notification_that_exists_since_the_event_is_not_added_again(store: Store) -> None:
     notifications, later_ms = Notifications(store), NOW_MS + 3 * DAY_MS
     await notifications.add(READER, heard("like", NOW_MS))
     assert await notifications.add(READER, heard("like", later_ms), since_ms=NOW_MS) is None
@@ -42,13 +42,13 @@ async def test_what_has_stood_since_then_is_not_told_again(store: Store) -> None
 
 
 @pytest.mark.parametrize("kind", ["mention", "reply"])
-async def test_what_happens_once_is_told_once(store: Store, kind: NotificationKind) -> None:
+async def test_a_non_recurring_kind_is_added_once(store: Store, kind: NotificationKind) -> None:
     notifications = Notifications(store)
     assert await notifications.add(READER, heard(kind, NOW_MS)) == id_at(NOW_MS)
     assert await notifications.add(READER, heard(kind, NOW_MS + 9 * DAY_MS)) is None
 
 
-async def test_the_mark_is_told_as_it_stands_then(store: Store) -> None:
+async def test_marking_as_read_returns_the_current_marker(store: Store) -> None:
     notifications = Notifications(store)
     assert await notifications.mark_read(READER, PostId(5)) == 0
     assert (await notifications.read(READER, 9, 1))[0] == 0
@@ -59,7 +59,7 @@ async def test_the_mark_is_told_as_it_stands_then(store: Store) -> None:
     assert await notifications.mark_read(READER, PostId(5)) == 3
 
 
-async def test_a_page_tells_its_edge_where_more_may_follow(store: Store) -> None:
+async def test_a_page_returns_its_edge_if_more_may_follow(store: Store) -> None:
     notifications = Notifications(store)
     likes = await fill(store, 3)
     assert await notifications.read(READER, 9, 2) == (0, likes[:2], 2)
@@ -69,7 +69,7 @@ async def test_a_page_tells_its_edge_where_more_may_follow(store: Store) -> None
     assert await notifications.read(READER, 0, 2, upward=True) == (0, likes[:0:-1], 2)
 
 
-async def test_unread_ones_are_looked_at_a_hundred_at_a_time(store: Store) -> None:
+async def test_unread_notifications_are_read_in_batches_of_a_hundred(store: Store) -> None:
     notifications = Notifications(store)
     assert await notifications.unread(READER) == UnreadBatch(PostId(0))
     few = await fill(store, UNREAD_BATCH - 1)

@@ -1,4 +1,4 @@
-"""Notifications: who is told of what, once, and what of it is seen."""
+"""Notifications: their receivers, repetitions and visibility."""
 
 from socialsite.container import Services
 from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
@@ -9,7 +9,9 @@ from timelines.notifications.service import MENTIONS_CAP
 from timelines.posts.post import FOLLOWERS
 
 
-async def test_each_kind_is_told_once(three: ThreePeople, acts: PersonReactions, world: World) -> None:
+async def test_each_kind_of_event_adds_one_notification(
+    three: ThreePeople, acts: PersonReactions, world: World
+) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     await bob.publishes("an answer to @alice", in_reply_to=post)
@@ -25,7 +27,9 @@ async def test_each_kind_is_told_once(three: ThreePeople, acts: PersonReactions,
     assert await notification_texts(bob) == []
 
 
-async def test_a_repetition_is_no_second_one(three: ThreePeople, acts: PersonReactions, world: World) -> None:
+async def test_a_repeated_event_adds_no_second_notification(
+    three: ThreePeople, acts: PersonReactions, world: World
+) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     answer = await bob.publishes("@alice, an answer", in_reply_to=post)
@@ -41,8 +45,10 @@ async def test_a_repetition_is_no_second_one(three: ThreePeople, acts: PersonRea
     assert await count_unread(alice) == 0
 
 
-async def test_nobody_rings_a_bell_with_a_boost(three: ThreePeople, acts: PersonReactions, world: World) -> None:
-    """Boosted again within a day it is no news, though each boost is a post of its own."""
+async def test_repeated_boosts_add_no_further_notification(
+    three: ThreePeople, acts: PersonReactions, world: World
+) -> None:
+    """A repetition within a day adds none, though each boost is a new post."""
     alice, bob, carol = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
@@ -61,7 +67,7 @@ async def test_nobody_rings_a_bell_with_a_boost(three: ThreePeople, acts: Person
     assert await count_unread(alice) == 1
 
 
-async def test_what_a_private_account_boosts_is_told_to_its_followers_alone(
+async def test_boosts_of_a_private_account_notify_only_its_followers(
     three: ThreePeople, acts: PersonReactions, world: World
 ) -> None:
     alice, bob, _ = three
@@ -76,10 +82,10 @@ async def test_what_a_private_account_boosts_is_told_to_its_followers_alone(
     assert await notification_texts(alice) == ["boost by bob"]
 
 
-async def test_a_boost_that_an_earlier_release_told_of_is_seen_as_long_as_it_stands(
+async def test_a_boost_notification_of_an_earlier_release_is_shown_until_the_boost_is_removed(
     three: ThreePeople, acts: PersonReactions, services: Services
 ) -> None:
-    """It named the boost, not what was boosted."""
+    """That release stored the id of the boost in place of the boosted post."""
     alice, bob, _ = three
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
@@ -92,7 +98,9 @@ async def test_a_boost_that_an_earlier_release_told_of_is_seen_as_long_as_it_sta
     assert await notification_texts(alice) == []
 
 
-async def test_what_is_taken_back_is_not_seen(three: ThreePeople, acts: PersonReactions, world: World) -> None:
+async def test_notifications_of_undone_actions_are_hidden(
+    three: ThreePeople, acts: PersonReactions, world: World
+) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     answer = await bob.publishes("an answer", in_reply_to=post)
@@ -111,7 +119,7 @@ async def test_what_is_taken_back_is_not_seen(three: ThreePeople, acts: PersonRe
     assert await notification_texts(alice) == ["follow by bob"]
 
 
-async def test_with_the_post_its_likes_are_forgotten(three: ThreePeople, acts: PersonReactions) -> None:
+async def test_a_deleted_posts_like_notifications_are_hidden(three: ThreePeople, acts: PersonReactions) -> None:
     alice, bob, _ = three
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
@@ -119,7 +127,7 @@ async def test_with_the_post_its_likes_are_forgotten(three: ThreePeople, acts: P
     assert await notification_texts(alice) == []
 
 
-async def test_rights_hide_and_show_again(
+async def test_notifications_follow_suspensions_mutes_and_blocks(
     three: ThreePeople, acts: PersonReactions, world: World, services: Services
 ) -> None:
     alice, bob, carol = three
@@ -141,9 +149,7 @@ async def test_rights_hide_and_show_again(
     assert await count_unread(alice) == 0
 
 
-async def test_a_mention_in_what_one_may_not_see_is_not_told(
-    three: ThreePeople, world: World, services: Services
-) -> None:
+async def test_a_mention_in_an_invisible_post_is_hidden(three: ThreePeople, world: World, services: Services) -> None:
     alice, bob, _ = three
     await services.publishing.publish(
         author_id=bob.id, text="@alice", audience=FOLLOWERS, now_ms=services.clock.now_ms()
@@ -154,7 +160,7 @@ async def test_a_mention_in_what_one_may_not_see_is_not_told(
     assert await notification_texts(alice) == ["mention by bob"]
 
 
-async def test_at_most_fifty_are_told_of_one_post(three: ThreePeople, world: World, services: Services) -> None:
+async def test_one_post_notifies_at_most_fifty_accounts(three: ThreePeople, world: World, services: Services) -> None:
     alice, bob, _ = three
     names = " ".join(f"@n{number}" for number in range(MENTIONS_CAP - 1))
     await bob.publishes(f"{names} @alice")
@@ -163,7 +169,7 @@ async def test_at_most_fifty_are_told_of_one_post(three: ThreePeople, world: Wor
     assert await notification_texts(alice) == ["mention by bob"]
 
 
-async def test_what_is_not_wanted_is_not_told(
+async def test_preferences_suppress_notifications(
     three: ThreePeople, acts: PersonReactions, world: World, services: Services
 ) -> None:
     alice, bob, carol = three

@@ -1,4 +1,4 @@
-"""Whatever people do, in whatever order: what is told and how much is unread is what a plain model says."""
+"""After random actions, notifications and unread counts equal those of a plain model."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ Told = tuple[str, str, PostId | None]
 
 @dataclass
 class Model:
-    """Sets of what is so, and for each reader what was told, oldest first."""
+    """The expected state: sets of relations, and each reader's notifications, oldest first."""
 
     follows: set[tuple[str, str]] = field(default_factory=set)
     likes: set[tuple[str, PostId]] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Model:
 
 
 class Play:
-    """People who do things at random, and the model beside them."""
+    """Accounts that act at random, and the model of the expected state."""
 
     def __init__(self, world: World, people: list[Person], seed: int) -> None:
         self.random = random.Random(seed)
@@ -174,7 +174,7 @@ class Play:
             self.model.read[actor.handle] = max(self.model.read.get(actor.handle, 0), up_to)
 
     async def does(self, act: Callable[[], Awaitable[object]]) -> bool:
-        """Whether it was allowed."""
+        """Return whether the action was allowed."""
         try:
             self.done = await act()
         except ApiError:
@@ -190,7 +190,7 @@ class Play:
     async def compare(self) -> None:
         for person in self.people:
             if person.handle in self.model.suspended:
-                continue  # they read nothing
+                continue  # they read no notification
             page = await self.services.notifications.page(person.id, limit=100)
             seen = [
                 (each.kind, each.author.handle, each.entry.shown.id if each.entry else None) for each in page.entries
@@ -201,7 +201,7 @@ class Play:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_unread_is_what_a_model_says(services: Services, world: World, seed: int) -> None:
+async def test_unread_counts_equal_the_model(services: Services, world: World, seed: int) -> None:
     play = Play(world, await world.people("alice", "bob", "carol"), seed)
     for _ in range(STEPS):
         await play.step()

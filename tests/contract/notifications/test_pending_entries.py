@@ -1,4 +1,4 @@
-"""What is owed and kept until it is paid: the oldest first, the newest where there is too much."""
+"""Pending entries are read oldest first; above the cap the newest entries are kept."""
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Key, Store
@@ -13,13 +13,13 @@ LIKE = PendingNotification("like", AccountId(1), AccountId(9), POSTS[0])
 
 
 async def fill(store: Store, key: Key, prefix: str, count: int) -> None:
-    """`count` members with the scores 1 to `count`."""
+    """Add `count` members with the scores 1 to `count`."""
     for start in range(1, count + 1, 10_000):
         pairs = [part for n in range(start, min(start + 10_000, count + 1)) for part in (n, f"{prefix}{n}")]
         await store.node(key).execute("ZADD", key, *pairs)
 
 
-async def test_posts_are_owed_once_and_handed_out_oldest_first(store: Store) -> None:
+async def test_pending_posts_are_unique_and_read_oldest_first(store: Store) -> None:
     debts = PendingSearchPosts(store)
     assert await debts.find_oldest(10) == []
     for post_id in (POSTS[2], POSTS[0], POSTS[1], POSTS[0]):
@@ -31,7 +31,7 @@ async def test_posts_are_owed_once_and_handed_out_oldest_first(store: Store) -> 
     assert await debts.find_oldest(10) == [POSTS[1]]
 
 
-async def test_of_too_many_posts_the_newest_are_kept(store: Store) -> None:
+async def test_the_newest_pending_posts_are_kept_above_the_cap(store: Store) -> None:
     debts, key = PendingSearchPosts(store), keys.search_pending()
     await fill(store, key, "", PENDING_CAP - 1)
     await debts.add(PostId(PENDING_CAP))
@@ -41,7 +41,7 @@ async def test_of_too_many_posts_the_newest_are_kept(store: Store) -> None:
     assert await store.node(key).execute("ZCARD", key) == PENDING_CAP
 
 
-async def test_a_notice_is_owed_since_the_first_time(store: Store) -> None:
+async def test_a_pending_notification_keeps_its_first_time(store: Store) -> None:
     debts = PendingNotifications(store)
     assert [await debts.add(debt, 100 * n) for n, debt in enumerate(FOLLOWS, 1)] == [True, True, True]
     assert await debts.add(FOLLOWS[0], 900) is False
@@ -54,7 +54,7 @@ async def test_a_notice_is_owed_since_the_first_time(store: Store) -> None:
     assert await debts.added_before(10_000, 9) == FOLLOWS[1:]
 
 
-async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
+async def test_a_pending_notification_of_another_release_is_ignored(store: Store) -> None:
     debts, key = PendingNotifications(store), keys.notifications_pending()
     await debts.add(LIKE, 5)
     await store.node(key).execute("ZADD", key, 1, "applause:1:9:4096")
@@ -62,7 +62,7 @@ async def test_a_debt_of_another_release_is_left_out(store: Store) -> None:
     assert await debts.added_before(100, 9) == [LIKE]
 
 
-async def test_of_too_many_notices_the_newest_are_kept(store: Store) -> None:
+async def test_the_newest_pending_notifications_are_kept_above_the_cap(store: Store) -> None:
     debts, key = PendingNotifications(store), keys.notifications_pending()
     await fill(store, key, "x", NOTICES_CAP)
     await debts.add(LIKE, NOTICES_CAP + 1)

@@ -1,4 +1,4 @@
-"""Follows, requests and likes are told of even where the process that took them dies before it says so."""
+"""Follows, requests and likes are notified even if the process dies before it writes the notification."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -16,11 +16,11 @@ KINDS = "follow", "request", "like"
 
 
 class Died(BaseException):
-    """The process ends here: nothing of ours catches it."""
+    """An exception that stands for the death of the process; no code of the site catches it."""
 
 
 class Dying:
-    """Notifications that a process does not live to write."""
+    """A notification service that dies before it writes."""
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[None]]:
         async def die(**told: Any) -> None:
@@ -34,7 +34,7 @@ class DyingServices(Services):
 
 
 class PendingNotificationScenario:
-    """bob does something that alice is told of."""
+    """Bob performs an action that notifies Alice."""
 
     def __init__(self, services: Services, alice: Person, bob: Person, post: Post, kind: str) -> None:
         self.services, self.alice, self.bob, self.post, self.kind = services, alice, bob, post, kind
@@ -54,13 +54,13 @@ class PendingNotificationScenario:
             await self.bob.unfollows(self.alice)
 
     async def written(self) -> list[str]:
-        """What stands among alice's notifications, seen or not."""
+        """Return the kinds of Alice's stored notifications, visible or not."""
         _, found, _ = await self.services.repositories.notifications.read(self.alice.id, 1 << 53, 9)
         return [each.kind for each in found]
 
     @property
     def worker(self) -> PendingNotificationService:
-        """Its turn once what is owed now is overdue."""
+        """Return the worker's service at a time when pending notifications are overdue."""
         clock = FixedClock(self.now_ms + 2 * OVERDUE_MS)
         return Services(self.services.store, clock, ServiceConfig()).pending_notifications
 
@@ -82,31 +82,31 @@ async def scene(world: World, services: Services, request: pytest.FixtureRequest
     return PendingNotificationScenario(services, alice, bob, post, request.param)
 
 
-async def test_what_a_dead_process_did_not_tell_a_worker_tells_once(
+async def test_a_worker_adds_the_notification_of_a_dead_process_once(
     scene: PendingNotificationScenario,
 ) -> None:
     await scene.done_by_one_who_dies()
-    assert await scene.services.pending_notifications.deliver_overdue() == 0  # the process may be at it yet
+    assert await scene.services.pending_notifications.deliver_overdue() == 0  # the process may still be writing it
     for _ in range(2):
         await scene.worker.deliver_overdue()
         assert await scene.written() == [scene.kind]
 
 
-async def test_what_is_repeated_meanwhile_is_told_all_the_same(scene: PendingNotificationScenario) -> None:
+async def test_an_action_repeated_meanwhile_is_notified(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     await scene.done()
     await scene.worker.deliver_overdue()
     assert await scene.written() == [scene.kind]
 
 
-async def test_what_was_taken_back_is_not_told(scene: PendingNotificationScenario) -> None:
+async def test_an_undone_action_is_not_notified(scene: PendingNotificationScenario) -> None:
     await scene.done_by_one_who_dies()
     await scene.taken_back()
     assert await scene.worker.deliver_overdue() == 1
     assert await scene.written() == []
 
 
-async def test_what_was_told_is_not_owed(scene: PendingNotificationScenario) -> None:
+async def test_a_written_notification_is_not_pending(scene: PendingNotificationScenario) -> None:
     await scene.done()
     assert await scene.written() == [scene.kind]
     assert await scene.worker.deliver_overdue() == 0
