@@ -1,4 +1,4 @@
-"""The pages of one's own account: profile, password, sessions, deletion (docs/reference/interface.md)."""
+"""The settings pages of an account: profile, password, sessions, deletion (docs/reference/interface.md)."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.support.visitor import PASSWORD
 
 
 @pytest.mark.parametrize("path", ["settings", "password", "sessions", "delete"])
-async def test_ones_own_pages_ask_strangers_to_sign_in(visitor, alice, path):
+async def test_settings_pages_send_visitors_to_log_in(visitor, alice, path):
     answer = await visitor.get(f"/accounts/{path}/")
     assert answer.status_code == 303
     assert answer.headers["location"] == f"/accounts/login/?next=%2Faccounts%2F{path}%2F"
@@ -15,13 +15,13 @@ async def test_ones_own_pages_ask_strangers_to_sign_in(visitor, alice, path):
 
 
 @pytest.mark.parametrize("path", ["signup", "login", "logout", "settings", "password", "sessions", "delete"])
-async def test_without_the_token_nothing_is_done(alice, path):
+async def test_an_action_without_the_token_is_refused(alice, path):
     answer = await alice.http.post(f"/accounts/{path}/", data={}, headers={"Accept": "application/json"})
     assert answer.status_code == 403
     assert (await alice.http.delete(f"/accounts/{path}/")).status_code in (403, 405)
 
 
-async def test_a_profile_is_edited_and_keeps_what_is_not_sent(alice):
+async def test_a_profile_is_edited_and_keeps_the_fields_that_are_not_sent(alice):
     answer = await alice.post_json("/accounts/settings/", display_name="Alice A.", bio="Hi", link="https://a.example")
     assert answer.status_code == 200
     assert answer.json()["account"]["bio"] == "Hi"
@@ -34,7 +34,7 @@ async def test_a_profile_is_edited_and_keeps_what_is_not_sent(alice):
     assert "&lt;b&gt;" in (await alice.get("/accounts/settings/")).text
 
 
-async def test_a_profile_with_faults_is_422(alice):
+async def test_an_invalid_profile_is_422(alice):
     answer = await alice.post_json("/accounts/settings/", display_name="", link="javascript:alert(1)")
     assert answer.status_code == 422
     answer = await alice.post_json("/accounts/settings/", link="javascript:alert(1)", bio="x" * 501)
@@ -43,7 +43,7 @@ async def test_a_profile_with_faults_is_422(alice):
     assert page.status_code == 422
 
 
-async def test_a_new_password_signs_out_everywhere_but_here(alice, open_browser):
+async def test_a_new_password_ends_all_other_sessions(alice, open_browser):
     elsewhere, before = await open_browser(), alice.http.cookies["sessionid"]
     await elsewhere.log_in("alice")
     new = "even longer words 10"
@@ -56,7 +56,7 @@ async def test_a_new_password_signs_out_everywhere_but_here(alice, open_browser)
     assert (await elsewhere.log_in("alice", new)).status_code == 200
 
 
-async def test_a_password_is_changed_only_with_the_old_one(alice):
+async def test_a_new_password_requires_the_old_one(alice):
     fields = {"new_password1": "even longer words 10", "new_password2": "even longer words 10"}
     answer = await alice.post_json("/accounts/password/", old_password="wrong", **fields)
     assert (answer.status_code, list(answer.json()["fields"])) == (422, ["old_password"])
@@ -65,18 +65,18 @@ async def test_a_password_is_changed_only_with_the_old_one(alice):
     assert await alice.is_signed_in()
 
 
-async def test_sessions_are_seen_and_ended(alice, open_browser):
+async def test_sessions_are_listed_and_ended(alice, open_browser):
     phone = await open_browser()
     await phone.fetch_csrf_token()
     phone.http.headers["User-Agent"] = "Mozilla/5.0 (iPhone) AppleWebKit/605 Version/18 Safari/604"
     await phone.log_in("alice")
     sessions = (await alice.get_json("/accounts/sessions/")).json()["sessions"]
     assert [session["current"] for session in sessions].count(True) == 1
-    other = next(session for session in sessions if not session["current"])
-    assert other["device"] == "Safari on iPhone"
+    phone_session = next(session for session in sessions if not session["current"])
+    assert phone_session["device"] == "Safari on iPhone"
     assert "Safari on iPhone" in (await alice.get("/accounts/sessions/")).text
     for _ in range(2):
-        answer = await alice.post_json("/accounts/sessions/", session=other["id"])
+        answer = await alice.post_json("/accounts/sessions/", session=phone_session["id"])
         assert (answer.status_code, answer.json()) == (200, {})
     assert not await phone.is_signed_in()
     assert (await alice.post_json("/accounts/sessions/", session="}:{*")).status_code == 422

@@ -1,4 +1,4 @@
-"""Logging in and out: where it leads, what a wrong log-in is told, what a session cookie stands for."""
+"""Log-in and log-out: redirects, answers to wrong credentials, and session cookies."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
 
 
-async def test_logging_in_goes_where_one_was_going(visitor, alice):
+async def test_a_log_in_redirects_to_the_requested_page(visitor, alice):
     page = await visitor.get("/accounts/login/?next=/lists/")
     assert 'name="next" value="/lists/"' in page.text
     answer = await visitor.post("/accounts/login/", username="@Alice", password=PASSWORD, next="/lists/")
@@ -27,12 +27,12 @@ async def test_logging_in_goes_where_one_was_going(visitor, alice):
         "/\t/e",
     ],
 )
-async def test_logging_in_never_leads_to_another_host(visitor, alice, elsewhere):
+async def test_a_log_in_never_redirects_to_another_host(visitor, alice, elsewhere):
     answer = await visitor.post("/accounts/login/", username="alice", password=PASSWORD, next=elsewhere)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-async def test_every_wrong_log_in_gets_one_answer(visitor, alice, site):
+async def test_every_wrong_log_in_gets_the_same_answer(visitor, alice, site):
     answers = [await visitor.log_in("alice", "wrong")]
     answers += [await visitor.log_in(nobody) for nobody in ("nobody", "{}:*")]
     account = await site.accounts.get_by_handle("alice")
@@ -45,7 +45,7 @@ async def test_every_wrong_log_in_gets_one_answer(visitor, alice, site):
     assert "<form" in page.text
 
 
-async def test_a_log_in_by_json_tells_the_account(visitor, alice):
+async def test_a_log_in_by_json_returns_the_account(visitor, alice):
     answer = await visitor.log_in("alice")
     assert answer.status_code == 200
     assert answer.json()["account"]["handle"] == "alice"
@@ -77,13 +77,13 @@ async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser
             await limited.store.nodes[0].execute("FLUSHALL")
 
 
-async def test_logging_out_takes_a_post(alice):
+async def test_a_log_out_requires_a_post(alice):
     cookie = alice.http.cookies["sessionid"]
-    asked = await alice.get("/accounts/logout/")
-    assert asked.status_code == 200
-    assert "<form" in asked.text
-    asked = await alice.get_json("/accounts/logout/")
-    assert (asked.status_code, asked.headers["allow"]) == (405, "POST")
+    get_answer = await alice.get("/accounts/logout/")
+    assert get_answer.status_code == 200
+    assert "<form" in get_answer.text
+    get_answer = await alice.get_json("/accounts/logout/")
+    assert (get_answer.status_code, get_answer.headers["allow"]) == (405, "POST")
     assert await alice.is_signed_in()
     answer = await alice.post("/accounts/logout/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
@@ -94,7 +94,7 @@ async def test_logging_out_takes_a_post(alice):
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "1.short", "1." + "a" * 43, "9" * 16 + "." + "a" * 43])
-async def test_a_cookie_that_stands_for_nobody_is_taken_back(visitor, cookie):
+async def test_an_invalid_session_cookie_is_deleted(visitor, cookie):
     answer = await visitor.http.get("/public/", headers={"Cookie": f"sessionid={cookie}"})
     assert answer.status_code == 200
     assert cookies_of(answer)["sessionid"].value == ""

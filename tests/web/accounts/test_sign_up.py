@@ -6,7 +6,7 @@ from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
 
 
-async def test_signing_up_by_form_signs_in_and_goes_home(visitor):
+async def test_a_sign_up_by_form_signs_in_and_redirects_to_the_home_page(visitor):
     answer = await visitor.post(
         "/accounts/signup/", handle="Alice", password1=PASSWORD, password2=PASSWORD, display_name="Alice A."
     )
@@ -14,7 +14,7 @@ async def test_signing_up_by_form_signs_in_and_goes_home(visitor):
     assert await visitor.is_signed_in()
 
 
-async def test_signing_up_by_json_tells_the_account(visitor):
+async def test_a_sign_up_by_json_returns_the_account(visitor):
     answer = await visitor.post_json("/accounts/signup/", handle="alice", password1=PASSWORD, password2=PASSWORD)
     account = answer.json()["account"]
     assert answer.status_code == 201
@@ -22,7 +22,7 @@ async def test_signing_up_by_json_tells_the_account(visitor):
     assert {"handle": "alice", "display_name": "alice", "url": "/@alice/"}.items() <= account.items()
 
 
-async def test_the_session_cookie_is_out_of_scripts_reach(visitor):
+async def test_scripts_cannot_read_the_session_cookie(visitor):
     answer = await visitor.sign_up("alice")
     cookie = cookies_of(answer)["sessionid"]
     assert cookie["httponly"]
@@ -55,7 +55,7 @@ async def test_a_taken_handle_is_409(visitor, alice):
         ({"display_name": "a\u202eb"}, "display_name"),
     ],
 )
-async def test_a_form_with_faults_is_422_and_names_them(visitor, change, field):
+async def test_an_invalid_form_is_422_and_names_the_fields(visitor, change, field):
     fields = {"handle": "alice", "password1": PASSWORD, "password2": PASSWORD} | change
     answer = await visitor.post_json("/accounts/signup/", **fields)
     assert answer.status_code == 422
@@ -65,6 +65,6 @@ async def test_a_form_with_faults_is_422_and_names_them(visitor, change, field):
     assert "<form" in page.text
 
 
-async def test_all_that_is_wrong_with_a_sign_up_is_said_at_once(visitor):
+async def test_a_refused_sign_up_reports_all_faults_together(visitor):
     answer = await visitor.post_json("/accounts/signup/", handle="No!", password1="short", password2="other")
     assert set(answer.json()["fields"]) == {"handle", "password1", "password2"}

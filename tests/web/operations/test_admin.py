@@ -1,4 +1,4 @@
-"""/ops/ over HTTP: staff sees and acts, nobody else finds anything there."""
+"""/ops/ over HTTP: staff reads pages and performs actions; other accounts get 404."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ PAGES = ("/ops/", "/ops/statistics/", "/ops/accounts/", "/ops/deadletters/", "/o
 
 @pytest.fixture
 async def sam(site: Services, visitor: HttpBrowser) -> HttpBrowser:
-    """Sam of the staff, signed in."""
+    """The browser of Sam, a member of the staff."""
     await site.accounts.sign_up(
         handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
     )
@@ -37,7 +37,7 @@ async def trail_of(site: Services) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("route", [r for r in routes() if r.path.startswith("/ops/")], ids=lambda r: r.path)
-async def test_nobody_but_staff_finds_anything(
+async def test_ops_pages_are_404_without_staff_rights(
     alice: HttpBrowser, open_browser: Any, route: Any, site: Services
 ) -> None:
     for browser in (alice, await open_browser()):
@@ -57,20 +57,20 @@ async def test_staff_reads_every_page_in_both_shapes(sam: HttpBrowser, path: str
     assert isinstance(data.json(), dict)
 
 
-async def test_the_dashboard_tells_what_happens(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
+async def test_the_dashboard_shows_current_activity(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
     await alice.publish("hello")
     await site.statistics.meter.flush()
-    found = (await sam.get_json("/ops/")).json()
-    assert found["activity"]["totals"]["posts"] == 1
-    assert found["outbox"]["waiting"] == 1
-    assert found["fan_outs"][0]["author"] == "alice"
-    assert found["nodes"][0]["ping_ms"] > 0
-    assert found["nodes"][0]["delivery_share"] == 1
-    assert found["memory"]["families"]["posts:{N}:post"]["keys"] == 1
+    dashboard = (await sam.get_json("/ops/")).json()
+    assert dashboard["activity"]["totals"]["posts"] == 1
+    assert dashboard["outbox"]["waiting"] == 1
+    assert dashboard["fan_outs"][0]["author"] == "alice"
+    assert dashboard["nodes"][0]["ping_ms"] > 0
+    assert dashboard["nodes"][0]["delivery_share"] == 1
+    assert dashboard["memory"]["families"]["posts:{N}:post"]["keys"] == 1
     assert "@alice" in (await sam.get("/ops/")).text
 
 
-async def test_a_fan_out_tells_how_far_it_has_come(site: Services, sam: HttpBrowser, world: World) -> None:
+async def test_the_progress_of_a_fan_out_is_shown(site: Services, sam: HttpBrowser, world: World) -> None:
     people = await world.people(*(f"fan{number}" for number in range(40)))
     author = await world.person("author")
     for each in people:
@@ -91,13 +91,13 @@ async def test_statistics_answer_for_every_span(
 ) -> None:
     await alice.publish("hello")
     await site.statistics.meter.flush()
-    found = (await sam.get_json(f"/ops/statistics/?range={span}")).json()
-    assert found["totals"]["posts"] == 1
-    assert len(found["points"]["posts"]) <= 200
+    stats = (await sam.get_json(f"/ops/statistics/?range={span}")).json()
+    assert stats["totals"]["posts"] == 1
+    assert len(stats["points"]["posts"]) <= 200
     assert (await sam.get(f"/ops/statistics/?range={span}")).status_code == 200
 
 
-async def test_a_span_that_is_none_is_refused(sam: HttpBrowser) -> None:
+async def test_an_unknown_span_is_refused(sam: HttpBrowser) -> None:
     assert (await sam.get_json("/ops/statistics/?range=1y")).status_code == 400
 
 
@@ -107,8 +107,8 @@ async def test_accounts_are_found_by_handle_and_by_its_beginning(
     await world.people("anna", "annabel", "bert")
 
     async def handles(query: str) -> list[str]:
-        found = (await sam.get_json(f"/ops/accounts/{query}")).json()
-        return [each["handle"] for each in found["accounts"]]
+        page = (await sam.get_json(f"/ops/accounts/{query}")).json()
+        return [each["handle"] for each in page["accounts"]]
 
     assert await handles("?q=anna") == ["anna", "annabel"]
     assert await handles("?q=@ANN") == ["annabel", "anna"]
@@ -146,14 +146,14 @@ async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
     assert 'class="secret"' in page.text
 
 
-async def test_sessions_are_seen_and_ended(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
+async def test_sessions_are_listed_and_ended(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
     id = await id_of(site, "alice")
     assert len((await sam.get_json(f"/ops/accounts/{id}/")).json()["sessions"]) == 1
     assert (await sam.post_json(f"/ops/accounts/{id}/sessions/end/")).json()["sessions"] == []
     assert not await alice.is_signed_in()
 
 
-async def test_staff_does_not_judge_its_own_case(site: Services, sam: HttpBrowser) -> None:
+async def test_staff_cannot_act_on_its_own_account(site: Services, sam: HttpBrowser) -> None:
     id = await id_of(site, "sam")
     for action in ("suspend", "reinstate", "password", "sessions/end"):
         answer = await sam.post_json(f"/ops/accounts/{id}/{action}/")
@@ -161,7 +161,7 @@ async def test_staff_does_not_judge_its_own_case(site: Services, sam: HttpBrowse
     assert await trail_of(site) == []
 
 
-async def test_an_account_that_is_none_is_not_found(sam: HttpBrowser) -> None:
+async def test_an_unknown_account_is_not_found(sam: HttpBrowser) -> None:
     assert (await sam.get("/ops/accounts/999/")).status_code == 404
     assert (await sam.post("/ops/accounts/999/suspend/")).status_code == 404
 
@@ -197,13 +197,13 @@ async def test_a_dead_letter_is_read_retried_and_dropped(site: Services, sam: Ht
     assert [action for action, _ in await trail_of(site)] == ["drop", "retry", "retry"]
 
 
-async def test_what_is_no_letter_is_refused(sam: HttpBrowser) -> None:
+async def test_an_invalid_letter_or_cursor_is_refused(sam: HttpBrowser) -> None:
     assert (await sam.post_json("/ops/deadletters/drop/", id="*")).status_code == 400
     assert (await sam.get_json("/ops/deadletters/?cursor=x")).status_code == 400
     assert (await sam.get_json("/ops/trail/?cursor=x")).status_code == 400
 
 
-async def test_the_trail_tells_who_did_what_to_whom_by_which_request(
+async def test_the_audit_log_shows_actor_action_target_and_request(
     site: Services, sam: HttpBrowser, alice: HttpBrowser
 ) -> None:
     id = await id_of(site, "alice")
@@ -214,17 +214,17 @@ async def test_the_trail_tells_who_did_what_to_whom_by_which_request(
     assert "@alice" in (await sam.get("/ops/trail/")).text
 
 
-async def test_only_staff_is_led_to_operations(sam: HttpBrowser, alice: HttpBrowser) -> None:
+async def test_only_staff_sees_the_link_to_ops(sam: HttpBrowser, alice: HttpBrowser) -> None:
     assert 'href="/ops/"' in (await sam.get("/public/")).text
     assert 'href="/ops/"' not in (await alice.get("/public/")).text
 
 
-async def test_everybody_may_know_how_lively_the_site_is(
+async def test_everybody_can_read_the_activity_of_the_site(
     site: Services, visitor: HttpBrowser, alice: HttpBrowser
 ) -> None:
     await alice.publish("hello")
     await site.statistics.meter.flush()
-    found = (await visitor.get_json("/about/")).json()
+    about = (await visitor.get_json("/about/")).json()
     figures = {"accounts": 1, "posts_today": 1, "active_today": 1, "active_month": 1}
-    assert found == {**figures, "version": __version__}
+    assert about == {**figures, "version": __version__}
     assert (await visitor.get("/about/")).status_code == 200

@@ -1,4 +1,4 @@
-"""Logs: lines of JSON that share a request's id, say who came from where, hold no secret."""
+"""Logs are lines of JSON with the id of the request and the client's address, and without secrets."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ async def fleet(redis_url):
 
 
 def lines(fleet: DaphneFleet) -> Iterator[Line]:
-    """Every line has to be JSON: a collector reads nothing else."""
+    """Every line has to be JSON, since log collectors parse each line."""
     return (json.loads(line) for line in fleet.log.splitlines())
 
 
@@ -46,23 +46,23 @@ def a_day(origin: str) -> list[str]:
         alice.sign_up()
         alice.publishes(SECRET_TEXT, idempotency_key="the-key-of-a-post")
         alice.http.get("/public/?q=a query", headers=JSON_HEADERS)
-        kept = [value for name, value in alice.http.cookies.items()]
+        cookies = [value for name, value in alice.http.cookies.items()]
         alice.post("/accounts/logout/")
         alice.post("/accounts/login/", username="alice", password="wrong password")
-        return kept
+        return cookies
 
 
-async def test_security_events_say_who_came_from_where_and_in_which_request(fleet):
+async def test_security_events_name_account_client_and_request(fleet):
     await asyncio.to_thread(a_day, fleet.origin)
     for event in ("signed_up", "signed_in", "signed_out", "sign_in_refused"):
-        found = events(fleet, event)
-        assert len(found) == 1, event
-        assert found[0]["account"] == 1
-        assert found[0]["client"] == "198.51.100.7"
-        assert len(found[0]["request_id"]) == 16
+        matches = events(fleet, event)
+        assert len(matches) == 1, event
+        assert matches[0]["account"] == 1
+        assert matches[0]["client"] == "198.51.100.7"
+        assert len(matches[0]["request_id"]) == 16
 
 
-async def test_the_lines_of_a_request_share_the_id_that_its_answer_carries(fleet):
+async def test_the_lines_of_a_request_share_the_id_of_its_answer(fleet):
     async with httpx.AsyncClient(base_url=fleet.origin) as client:
         answer = await client.post("/accounts/login/", data={"username": "a", "password": "b"})
     assert answer.status_code == 403
@@ -70,7 +70,7 @@ async def test_the_lines_of_a_request_share_the_id_that_its_answer_carries(fleet
     assert {line["event"].partition(" ")[0] for line in mine} >= {"Forbidden", "request"}
 
 
-async def test_nobody_writes_lines_of_their_own(fleet):
+async def test_clients_cannot_forge_log_lines(fleet):
     async with httpx.AsyncClient(base_url=fleet.origin) as client:
         await client.get("/%0A%7B%22event%22:%22forged%22%7D/%1B[2J%E2%80%A8/")
         await client.get("/public/", headers={"X-Request-ID": "forged", "User-Agent": "forged"})
@@ -80,7 +80,7 @@ async def test_nobody_writes_lines_of_their_own(fleet):
     assert all(line.get("request_id") != "forged" for line in lines(fleet))
 
 
-async def test_a_socket_from_another_site_is_one_line(fleet):
+async def test_a_socket_from_another_site_logs_one_line(fleet):
     url = f"ws://127.0.0.1:{fleet.port}/ws/stream/"
     with pytest.raises(InvalidStatus):
         async with connect(url, origin=Origin("https://evil.example"), proxy=None):

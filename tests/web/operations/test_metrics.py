@@ -1,4 +1,4 @@
-"""/metrics: complete, for those inside only, and one page for all processes of a machine."""
+"""/metrics is complete, available only to inside addresses, and one page for all processes of a machine."""
 
 import os
 import re
@@ -19,13 +19,13 @@ INSIDE, OUTSIDE = "127.0.0.1", "203.0.113.9"
 
 
 def samples(text: str) -> dict[str, float]:
-    """`name{label="value"}` -> value."""
-    found: dict[str, float] = {}
+    """Map `name{label="value"}` to its value."""
+    values: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
-            found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
-    return found
+            values[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
+    return values
 
 
 async def scraped(browser: HttpBrowser) -> dict[str, float]:
@@ -40,18 +40,18 @@ async def prometheus(site, open_browser) -> HttpBrowser:
     return await open_browser(address=INSIDE)
 
 
-async def test_the_world_is_told_nothing(site, open_browser):
+async def test_metrics_are_404_for_outside_addresses(site, open_browser):
     stranger = await open_browser(address=OUTSIDE)
     assert (await stranger.get("/metrics")).status_code == 404
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "Via"])
-async def test_what_came_through_a_proxy_is_the_worlds_whatever_it_says(prometheus, header):
+async def test_metrics_are_404_through_a_proxy_whatever_its_headers(prometheus, header):
     answer = await prometheus.http.get("/metrics", headers={header: INSIDE})
     assert answer.status_code == 404
 
 
-async def test_a_scraper_may_call_the_site_by_its_address(prometheus, settings):
+async def test_a_scraper_may_use_the_ip_address_of_the_site(prometheus, settings):
     settings.ALLOWED_HOSTS = ["social.example.org"]
     for path in ("/metrics", "/livez", "/readyz"):
         assert (await prometheus.http.get(path, headers={"Host": "10.0.0.7:8000"})).status_code == 200
@@ -70,7 +70,7 @@ async def test_requests_are_counted_by_view_and_class_of_status(prometheus, alic
     assert not any('view="metrics"' in name for name in after)
 
 
-async def test_a_post_is_counted_on_its_whole_way(prometheus, alice, bob, world: World, site):
+async def test_a_post_is_counted_from_request_to_delivery(prometheus, alice, bob, world: World, site):
     await bob.post("/@alice/follow/")
     before = await scraped(prometheus)
     await alice.publish("hello")
@@ -88,7 +88,7 @@ async def test_a_post_is_counted_on_its_whole_way(prometheus, alice, bob, world:
     assert sum(value for name, value in grown.items() if "redis_round_trip_seconds_count" in name) > 3
 
 
-async def test_a_visitor_who_is_sent_to_log_in_has_published_nothing(prometheus, visitor):
+async def test_a_visitor_sent_to_log_in_does_not_count_as_publishing(prometheus, visitor):
     before = await scraped(prometheus)
     answer = await visitor.post("/posts/", text="hello")
     after = await scraped(prometheus)
@@ -104,20 +104,20 @@ async def test_refusals_are_counted_by_rule(limited_site, open_browser):
     assert (await scraped(prometheus))['socialsite_refusals_total{rule="post"}'] - before == 1
 
 
-async def test_every_component_and_node_is_told(prometheus):
-    found = await scraped(prometheus)
-    assert all(found[f'socialsite_component_up{{component="{name}"}}'] == 1 for name in health.COMPONENTS)
-    assert any(name.startswith("socialsite_redis_used_bytes") and value > 0 for name, value in found.items())
+async def test_every_component_and_node_has_a_metric(prometheus):
+    values = await scraped(prometheus)
+    assert all(values[f'socialsite_component_up{{component="{name}"}}'] == 1 for name in health.COMPONENTS)
+    assert any(name.startswith("socialsite_redis_used_bytes") and value > 0 for name, value in values.items())
 
 
-async def test_nothing_personal_stands_in_it(prometheus, alice):
+async def test_metrics_contain_no_personal_data(prometheus, alice):
     await alice.publish("a secret word")
     text = (await prometheus.get("/metrics")).text
     assert "alice" not in text
     assert "secret" not in text
 
 
-async def test_all_processes_of_a_machine_are_one_page_and_counters_never_fall(redis_url, tmp_path):
+async def test_all_processes_of_a_machine_share_one_page_and_counters_never_fall(redis_url, tmp_path):
     place = tmp_path / "metrics"
     async with DaphneFleet(redis_url, 2, METRICS_DIR=str(place)) as fleet:
         counted = []
@@ -127,15 +127,15 @@ async def test_all_processes_of_a_machine_are_one_page_and_counters_never_fall(r
             async with httpx.AsyncClient(base_url=fleet.origin, headers={"Connection": "close"}) as client:
                 for _ in range(10):
                     await client.get("/public/")
-                found = samples((await client.get("/metrics")).text)
-            counted.append(found['socialsite_request_seconds_count{status="2xx",view="timelines:public"}'])
+                values = samples((await client.get("/metrics")).text)
+            counted.append(values['socialsite_request_seconds_count{status="2xx",view="timelines:public"}'])
     assert counted == [10, 20, 30]
-    memory = [name for name in found if name.startswith("socialsite_process_resident_bytes")]
+    memory = [name for name in values if name.startswith("socialsite_process_resident_bytes")]
     assert len(memory) == 2, "one for each process that lives"
     assert len(list(place.glob("*.alive"))) == 2, "marks of dead processes are cleared away"
 
 
-def test_a_directory_that_cannot_be_used_stops_nobody(tmp_path):
+def test_an_unusable_metrics_directory_does_not_stop_a_process(tmp_path):
     (tmp_path / "file").write_text("")
     answer = subprocess.run(
         [sys.executable, "-c", "from socialsite.analytics import prometheus; prometheus.POSTS.inc()"],
@@ -151,11 +151,11 @@ def dashboards() -> list[Path]:
     return sorted((BASE_DIR / "deploy/grafana").glob("*.json"))
 
 
-async def test_every_metric_of_the_dashboard_is_told(prometheus, alice, bob, world: World):
+async def test_every_metric_of_the_dashboard_exists(prometheus, alice, bob, world: World):
     await alice.publish("hello")
     await world.deliver_all()
-    told = {name.partition("{")[0] for name in await scraped(prometheus)}
-    told |= {"socialsite_refusals_total", "socialsite_errors_total", "socialsite_redis_failures_total"}
+    exported = {name.partition("{")[0] for name in await scraped(prometheus)}
+    exported |= {"socialsite_refusals_total", "socialsite_errors_total", "socialsite_redis_failures_total"}
     for file in dashboards():
         named = set(re.findall(r"socialsite_[a-z_]+", file.read_text()))
-        assert named - {file.stem} <= told, named - told
+        assert named - {file.stem} <= exported, named - exported

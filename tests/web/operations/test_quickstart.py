@@ -1,4 +1,4 @@
-"""The whole site by one command: it starts, keeps running, stops cleanly, and loses nothing."""
+"""One command starts the whole site, which keeps running, stops cleanly and loses nothing."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def start(data: Path) -> Iterator[Start]:
     for site in sites:
         if not site.has_ended():
             site.interrupt()
-    server = EmbeddedServer(data)  # what a killed site left behind is taken over, and stopped
+    server = EmbeddedServer(data)  # it takes over the server of a killed site and stops it
     if data.exists() and server.is_running():
         server.start()
         server.stop()
@@ -50,7 +50,7 @@ def server_of(data: Path) -> redis.Redis:
     return redis.Redis(unix_socket_path=str(record(data)["socket"]), decode_responses=True)
 
 
-def test_ctrl_c_stops_all_of_it_and_the_data_are_there_next_time(start: Start, data: Path) -> None:
+def test_ctrl_c_stops_all_processes_and_the_data_exist_after_the_next_start(start: Start, data: Path) -> None:
     site = start().wait_until_ready()
     assert site.status("/readyz") == 200
     server_of(data).set("posts:{1}:post", "kept")
@@ -67,7 +67,7 @@ def test_ctrl_c_stops_all_of_it_and_the_data_are_there_next_time(start: Start, d
     assert again.status("/") == 200
 
 
-def test_sigterm_stops_it_as_ctrl_c_does(start: Start) -> None:
+def test_sigterm_stops_the_site_like_ctrl_c(start: Start) -> None:
     site = start().wait_until_ready()
     processes = [site.pid, *site.children().values()]
     os.kill(site.pid, signal.SIGTERM)
@@ -119,9 +119,9 @@ def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
 def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
     site = start().wait_until_ready()
     server_of(data).set("posts:{1}:post", "kept")
-    pause_until_aof_written(server_of(data))  # no request did it, so nobody has looked whether the file has it
+    pause_until_aof_written(server_of(data))  # no request wrote it, so no request has waited for the append-only file
     site.kill_one("redis")
     wait_until(lambda: site.status() == 200 and server_of(data).ping(), timeout_s=90)
     assert server_of(data).get("posts:{1}:post") == "kept"
     assert site.status("/public/") == 200
-    wait_until(lambda: set(site.children()) == {"web", "worker"})  # one that was starting begins again
+    wait_until(lambda: set(site.children()) == {"web", "worker"})  # a process that was starting begins again

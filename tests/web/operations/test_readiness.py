@@ -1,4 +1,4 @@
-"""/readyz says which component is in trouble, and which: away, loading, read-only, full, not saving."""
+"""/readyz names each component in trouble and its state: unreachable, loading, read-only, full, not saving."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ from tests.support.visitor import PASSWORD
 
 RESERVE = 16 * 1024 * 1024
 BUSY_S = 0.5
-"""So much longer an answer may take that is made where others keep the machine busy."""
+"""Extra time for an answer on a busy machine."""
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def other() -> Iterator[RedisServer]:
 
 @pytest_asyncio.fixture
 async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Services]:
-    """Jobs, series and search stand on a server of their own."""
+    """Services with jobs, series and search on a second server."""
     urls = StoreUrls(server.url, {"jobs": other.url, "series": other.url, "search": other.url})
     async with open_services(urls, ServiceConfig(memory_reserve=RESERVE)) as opened:
         loop_services.bind(opened)
@@ -44,16 +44,16 @@ async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Service
 
 async def asked(visitor: HttpBrowser) -> tuple[int, dict[str, str]]:
     answer = await visitor.get("/readyz")
-    found = answer.json()
-    assert found["status"] == ("ok" if answer.status_code == 200 else "down")
-    return answer.status_code, found["components"]
+    readiness = answer.json()
+    assert readiness["status"] == ("ok" if answer.status_code == 200 else "down")
+    return answer.status_code, readiness["components"]
 
 
-async def test_all_is_well(visitor):
+async def test_all_components_are_ok(visitor):
     assert await asked(visitor) == (200, dict.fromkeys(COMPONENTS, "ok"))
 
 
-async def test_the_version_is_that_of_the_package_and_of_the_changelog(visitor):
+async def test_the_version_matches_the_package_and_the_changelog(visitor):
     packaged = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"## {packaged} " in (ROOT / "CHANGELOG.md").read_text()
     assert (await visitor.get("/readyz")).json()["version"] == packaged
@@ -61,7 +61,7 @@ async def test_the_version_is_that_of_the_package_and_of_the_changelog(visitor):
     assert packaged in (await visitor.get("/about/")).text
 
 
-async def test_components_that_are_down_are_named_and_the_others_are_not(visitor, other):
+async def test_readiness_names_exactly_the_components_that_are_down(visitor, other):
     other.kill()
     status, states = await asked(visitor)
     assert status == 503
@@ -70,7 +70,7 @@ async def test_components_that_are_down_are_named_and_the_others_are_not(visitor
 
 
 @pytest.mark.parametrize("is_all", [False, True], ids=["one", "both"])
-async def test_servers_that_hang_are_told_within_two_seconds(visitor, server, other, is_all):
+async def test_hanging_servers_are_reported_within_two_seconds(visitor, server, other, is_all):
     assert (await asked(visitor))[0] == 200
     hung = [server, other] if is_all else [other]
     for each in hung:
@@ -89,23 +89,23 @@ async def test_servers_that_hang_are_told_within_two_seconds(visitor, server, ot
     assert away == (set(COMPONENTS) if is_all else {"jobs", "series", "search"})
 
 
-async def test_a_process_that_starts_before_its_store_says_so_within_two_seconds(server, settings):
-    """Nothing is open yet: opening waits for a server that takes connections and answers none."""
+async def test_a_process_without_its_store_reports_it_within_two_seconds(server, settings):
+    """Services cannot open, since the server accepts connections and answers none."""
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = server.url, {}
     os.kill(server.pid, signal.SIGSTOP)
     try:
         with StallMonitor() as stalls:
             started = time.monotonic()
-            found = await check_readiness()
+            readiness = await check_readiness()
             took_s = time.monotonic() - started
     finally:
         os.kill(server.pid, signal.SIGCONT)
         await loop_services.close()
     assert took_s < 2 + BUSY_S + stalls.total_s, took_s
-    assert found.components == dict.fromkeys(COMPONENTS, "unavailable")
+    assert readiness.components == dict.fromkeys(COMPONENTS, "unavailable")
 
 
-async def test_without_the_series_people_post_and_read_and_staff_act(server, other, open_browser):
+async def test_without_the_series_people_post_and_read_and_staff_acts(server, other, open_browser):
     urls = StoreUrls(server.url, {"series": other.url})
     async with open_services(urls, ServiceConfig(memory_reserve=RESERVE)) as services:
         loop_services.bind(services)
@@ -124,14 +124,14 @@ async def test_without_the_series_people_post_and_read_and_staff_act(server, oth
         assert (await bob.get("/accounts/settings/")).status_code != 200
 
 
-async def test_less_than_the_reserve_is_full(visitor, server):
+async def test_memory_below_the_reserve_is_reported_as_full(visitor, server):
     with server.client() as client:
         client.config_set("maxmemory", RESERVE + 1)
         status, states = await asked(visitor)
     assert (status, states["posts"], states["jobs"]) == (503, "full", "ok")
 
 
-async def test_a_replica_is_read_only(visitor, server, other):
+async def test_a_replica_is_reported_as_read_only(visitor, server, other):
     with server.client() as client:
         client.config_set("port", 0)
         client.replicaof("127.0.0.1", 1)
@@ -140,13 +140,13 @@ async def test_a_replica_is_read_only(visitor, server, other):
     assert (status, states["posts"], states["jobs"]) == (503, "read_only", "ok")
 
 
-async def test_writes_that_are_refused_are_told(visitor, server):
+async def test_refused_writes_are_reported(visitor, server):
     with server.client() as client:
         client.config_set("min-replicas-to-write", 1)
         assert (await asked(visitor))[1]["posts"] == "no_replicas"
 
 
-async def test_rights_that_are_missing_are_told(visitor, server):
+async def test_missing_rights_are_reported(visitor, server):
     with server.client() as client:
         client.execute_command("ACL", "SETUSER", "default", "-del")
         status, states = await asked(visitor)
@@ -154,14 +154,14 @@ async def test_rights_that_are_missing_are_told(visitor, server):
     assert (status, states["posts"]) == (503, "refused")
 
 
-async def test_asking_leaves_nothing_behind(visitor, server):
+async def test_a_readiness_check_leaves_no_key(visitor, server):
     with server.client() as client:
         before = client.dbsize(), client.info("persistence")["rdb_changes_since_last_save"]
         await asked(visitor)
         assert client.dbsize() == before[0]
 
 
-async def test_the_outbox_informs_and_decides_nothing(alice, visitor):
+async def test_the_outbox_is_reported_without_an_effect_on_the_status(alice, visitor):
     await alice.publish("hello")
     answer = await visitor.get("/readyz")
     assert (answer.status_code, answer.json()["outbox"]["waiting"]) == (200, 1)
@@ -179,5 +179,5 @@ async def test_the_outbox_informs_and_decides_nothing(alice, visitor):
         ({"maxmemory": "1000", "used_memory": "901"}, "full"),
     ],
 )
-def test_what_a_server_says_of_itself_becomes_one_word(facts, state):
+def test_the_info_of_a_server_becomes_one_state(facts, state):
     assert state_from_info(facts, 100) == state

@@ -1,4 +1,4 @@
-"""Visitors' pages from a replica: read there while it is fresh, and never showing what may not be shown."""
+"""Visitors' pages are read from a fresh replica, and never show deleted posts or suspended accounts."""
 
 import time
 from collections.abc import AsyncIterator
@@ -42,7 +42,7 @@ async def test_visitors_pages_are_read_from_the_replica(
         assert "hello" in (await visitor.get(page)).text
 
 
-async def test_pages_of_people_who_are_signed_in_are_not(
+async def test_pages_of_signed_in_people_are_read_from_the_master(
     servers: ReplicatedServer, site: Services, open_browser: OpenBrowser
 ) -> None:
     bob = await World(site).person("bob")
@@ -55,7 +55,7 @@ async def test_pages_of_people_who_are_signed_in_are_not(
     assert count_reads(servers.replica.client()) == before
 
 
-async def test_a_replica_that_lags_shows_nothing_deleted_and_nobody_suspended(
+async def test_a_lagging_replica_shows_no_deleted_post_and_no_suspended_account(
     servers: ReplicatedServer, site: Services, open_browser: OpenBrowser
 ) -> None:
     bob, eve = await World(site).people("bob", "eve")
@@ -72,9 +72,9 @@ async def test_a_replica_that_lags_shows_nothing_deleted_and_nobody_suspended(
 
 
 async def asked_while_behind(servers: ReplicatedServer, visitor: HttpBrowser) -> int:
-    """Look at the pages for longer than a replica may lag; how many rounds it was read in."""
-    held, stale = time.monotonic(), 0
-    while time.monotonic() < held + 1.5:
+    """Read the pages for longer than a replica may lag; return in how many rounds the replica was read."""
+    began, stale = time.monotonic(), 0
+    while time.monotonic() < began + 1.5:
         before = count_reads(servers.replica.client())
         pages = [(await visitor.get(page)).text for page in PAGES]
         stale += count_reads(servers.replica.client()) > before

@@ -1,4 +1,4 @@
-"""Daphnes that are restarted one after another drop nothing: no request fails, every socket resumes."""
+"""Daphne processes restart one after another: no request fails and every socket resumes."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ async def test_a_rolling_restart_fails_no_request_and_every_socket_resumes(redis
         await restart_all_under_load(fleet, fleet.port, tmp_path)
 
 
-async def test_a_request_in_hand_is_answered_after_the_signal_and_ends_its_connection(redis_url):
+async def test_a_running_request_is_answered_after_the_signal_and_ends_its_connection(redis_url):
     async with DaphneFleet(redis_url, 1) as fleet:
         reader, writer = await asyncio.open_connection("127.0.0.1", fleet.port)
         writer.write(b"POST /posts/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 6\r\n\r\nte")
@@ -36,7 +36,7 @@ async def test_a_request_in_hand_is_answered_after_the_signal_and_ends_its_conne
         assert await stopping == 0
 
 
-async def test_an_idle_connection_does_not_hold_up_the_end(redis_url):
+async def test_an_idle_connection_does_not_delay_the_stop(redis_url):
     async with DaphneFleet(redis_url, 1) as fleet, httpx.AsyncClient(base_url=fleet.origin) as client:
         assert (await client.get("/public/")).status_code == 200
         before = time.monotonic()
@@ -44,7 +44,7 @@ async def test_an_idle_connection_does_not_hold_up_the_end(redis_url):
         assert time.monotonic() - before < 10
 
 
-async def test_what_comes_while_nobody_accepts_waits_for_the_next_daphne(redis_url):
+async def test_a_connection_without_a_listening_process_waits_for_the_next_daphne(redis_url):
     async with (
         DaphneFleet(redis_url, 1) as fleet,
         httpx.AsyncClient(base_url=fleet.origin, timeout=20) as client,

@@ -1,4 +1,4 @@
-"""What the site counts of itself while people use it, and what a failed action gives back."""
+"""The statistics that the site collects about itself, and the limits after failed actions."""
 
 import pytest
 
@@ -20,13 +20,13 @@ async def test_requests_pages_log_ins_and_sign_ups_are_counted(site: Services, o
     await visitor.get("/nothing/here/")
     await visitor.get("/livez")
     await open_browser("alice")
-    found = await told(site)
-    assert (found["signups"], found["pages"]) == (1, 2)  # public, and the page that gave alice her token
-    assert found["requests"] > found["pages"]
-    assert found["errors"] == 0
+    totals = await told(site)
+    assert (totals["signups"], totals["pages"]) == (1, 2)  # the public page, and the page with alice's token
+    assert totals["requests"] > totals["pages"]
+    assert totals["errors"] == 0
 
 
-async def test_accounts_that_an_operator_makes_are_counted_as_sign_ups(site: Services) -> None:
+async def test_an_account_made_by_an_operator_counts_as_a_sign_up(site: Services) -> None:
     now_ms = site.clock.now_ms()
     await site.accounts.sign_up(handle="made", password=None, now_ms=now_ms, staff=True)
     with pytest.raises(HandleTaken):
@@ -35,7 +35,7 @@ async def test_accounts_that_an_operator_makes_are_counted_as_sign_ups(site: Ser
     assert (await told(site))["signups"] == 1
 
 
-async def test_an_author_sees_how_often_others_looked(
+async def test_an_author_sees_how_often_others_viewed_a_post(
     site: Services, alice: HttpBrowser, open_browser: OpenBrowser
 ) -> None:
     bob, visitor = await open_browser("bob"), await open_browser()
@@ -67,7 +67,7 @@ async def test_links_that_others_follow_are_counted_for_the_author(
     assert "links followed" not in (await bob.get(post["url"])).text
 
 
-async def test_a_click_on_nothing_is_refused(site: Services, alice: HttpBrowser) -> None:
+async def test_a_click_without_a_valid_post_is_refused(site: Services, alice: HttpBrowser) -> None:
     assert (await alice.post_json("/clicks/", post="12345")).status_code == 404
     assert (await alice.post_json("/clicks/", post="x")).status_code == 400
     assert (await alice.post_json("/clicks/")).status_code == 400
@@ -75,7 +75,7 @@ async def test_a_click_on_nothing_is_refused(site: Services, alice: HttpBrowser)
 
 @pytest.fixture
 async def hasty(limited_site: Services, open_browser: OpenBrowser) -> HttpBrowser:
-    """Alice, who may post three times a minute."""
+    """Alice on a site with a limit of three posts per minute."""
     return await open_browser("alice")
 
 
@@ -87,7 +87,7 @@ async def test_a_post_that_failed_does_not_count_against_the_limit(hasty: HttpBr
     assert (await hasty.post_json("/posts/", text="one more")).status_code == 429
 
 
-async def test_a_follow_of_nobody_does_not_count_against_the_limit(
+async def test_a_follow_of_an_unknown_account_does_not_count_against_the_limit(
     hasty: HttpBrowser, open_browser: OpenBrowser
 ) -> None:
     await open_browser("bob")
@@ -99,5 +99,5 @@ async def test_a_follow_of_nobody_does_not_count_against_the_limit(
 async def test_refusals_are_counted_by_rule(limited_site: Services, hasty: HttpBrowser) -> None:
     for number in range(5):
         await hasty.post_json("/posts/", text=f"post {number}")
-    found = await told(limited_site)
-    assert (found["refusals"], found["posts"]) == (2, 3)
+    totals = await told(limited_site)
+    assert (totals["refusals"], totals["posts"]) == (2, 3)

@@ -1,4 +1,4 @@
-"""Without the store, or with a full one, the answer is 503 and nothing is lost or pretended."""
+"""Without the store, or with a full store, the answer is 503, and no acknowledged data are lost."""
 
 import asyncio
 import signal
@@ -39,14 +39,14 @@ async def test_every_page_is_503_while_the_store_is_away(alice: HttpBrowser, ser
         assert str(server.directory) not in page.text + data.text
 
 
-async def test_a_store_away_signs_nobody_out(alice: HttpBrowser, server: RedisServer):
+async def test_an_unreachable_store_signs_nobody_out(alice: HttpBrowser, server: RedisServer):
     server.kill()
     answer = await alice.get("/")
     assert "sessionid" not in cookies_of(answer)
     assert "location" not in answer.headers
 
 
-async def test_a_post_that_found_no_store_keeps_its_text(alice: HttpBrowser, server: RedisServer):
+async def test_a_post_without_a_store_keeps_its_text(alice: HttpBrowser, server: RedisServer):
     await alice.get("/")
     server.kill()
     answer = await alice.post("/posts/", text="long in the writing", idempotency_key="the-key")
@@ -54,25 +54,25 @@ async def test_a_post_that_found_no_store_keeps_its_text(alice: HttpBrowser, ser
     assert "long in the writing" in answer.text
 
 
-async def test_the_store_is_found_again_by_itself(alice: HttpBrowser, server: RedisServer):
+async def test_the_site_reconnects_to_the_store(alice: HttpBrowser, server: RedisServer):
     server.kill()
     assert (await alice.get("/")).status_code == 503
     server.start()
     assert (await alice.get("/public/")).status_code == 200
 
 
-async def test_a_store_that_hangs_is_503_within_its_time(alice: HttpBrowser, server: RedisServer):
+async def test_a_hanging_store_is_503_within_the_deadline(alice: HttpBrowser, server: RedisServer):
     kill(server.pid, signal.SIGSTOP)
     began = time.monotonic()
     try:
-        asked = (
+        requests = (
             alice.get("/"),
             alice.get("/public/"),
             alice.get_json("/lists/"),
             alice.post("/posts/", text="x"),
         )
         with StallMonitor() as stalls:
-            answers = await asyncio.gather(*asked)
+            answers = await asyncio.gather(*requests)
         took_s = time.monotonic() - began
     finally:
         kill(server.pid, signal.SIGCONT)
@@ -82,7 +82,7 @@ async def test_a_store_that_hangs_is_503_within_its_time(alice: HttpBrowser, ser
     assert (await alice.get("/public/")).status_code == 200
 
 
-async def test_probes_tell_life_from_readiness(visitor: HttpBrowser, server: RedisServer):
+async def test_probes_distinguish_life_from_readiness(visitor: HttpBrowser, server: RedisServer):
     ready = await visitor.get("/readyz")
     assert ready.status_code == 200
     assert set(ready.json()["components"].values()) == {"ok"}
@@ -120,8 +120,8 @@ async def test_a_home_that_cannot_be_built_in_a_full_store_is_read_from_profiles
     assert "before" in (await alice.get("/")).text
 
 
-async def test_a_last_use_that_cannot_be_noted_hides_no_page(alice: HttpBrowser, server: RedisServer):
-    """As with a full disk: every write is refused, reads are answered."""
+async def test_a_failed_write_of_the_sessions_last_use_hides_no_page(alice: HttpBrowser, server: RedisServer):
+    """The server refuses every write, as with a full disk, and answers reads."""
     await alice.publish("before")
     await alice.get("/")
     with server.client() as client:

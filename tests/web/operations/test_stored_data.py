@@ -1,7 +1,7 @@
-"""A site that was stored by commit 93ae5cb, before names in the code changed, is read whole by today's code.
+"""Today's code reads all data of a site that commit 93ae5cb stored, before names in the code changed.
 
-`stored_by_93ae5cb.backup` was written by `manage.py backup` of that commit. `stored_by_93ae5cb.json` holds what its
-pages answered, as JSON, to four people and a visitor, and their session cookies (which end in 2099).
+`stored_by_93ae5cb.backup` was written by `manage.py backup` of that commit. `stored_by_93ae5cb.json` contains the
+answers of its pages, as JSON, to four people and a visitor, and their session cookies (which end in 2099).
 """
 
 import json
@@ -39,14 +39,14 @@ async def site(redis_url: str, tmp_path: Path) -> AsyncIterator[Services]:
         yield services
 
 
-async def test_the_audit_of_the_restored_site_finds_nothing(site: Services) -> None:
+async def test_the_audit_of_the_restored_site_finds_no_discrepancy(site: Services) -> None:
     assert not (await site.rebuild_after_restore.run()).discrepancies
     report = await Audit(site.audit_context, second_check_after_s=0.01).run()
     assert [str(finding) for finding in report.discrepancies] == []
     assert report.foreign_keys.unknown == 0
 
 
-async def test_every_page_answers_as_it_did(site: Services) -> None:
+async def test_every_page_answers_as_before(site: Services) -> None:
     await site.rebuild_after_restore.run()
     for handle, pages in EXPECTED["pages"].items():
         async with HttpBrowser(application) as browser:

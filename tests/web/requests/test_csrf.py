@@ -1,4 +1,4 @@
-"""No state changes by GET, nor by another site's doing: every route of the URLconf."""
+"""Neither a GET nor another site changes state, on any route of the URLconf."""
 
 import pytest
 
@@ -13,11 +13,11 @@ FOREIGN = "b" * 32
 
 @pytest.fixture
 async def browser(alice: HttpBrowser) -> HttpBrowser:
-    """Somebody signed in, so that nothing but the token is in the way."""
+    """A signed-in browser, so that only the token decides."""
     return alice
 
 
-def test_every_route_says_which_methods_it_answers():
+def test_every_route_states_its_methods():
     assert [route.path for route in ROUTES if not route.methods] == []
     assert len(UNSAFE) >= 16
 
@@ -60,7 +60,7 @@ async def test_other_methods_are_refused(browser, method):
         assert (await browser.http.request(method, route.path, headers=headers)).status_code == 405, route.path
 
 
-async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
+async def test_a_valid_token_is_accepted_in_a_field_and_in_a_header(browser):
     ours = {"Origin": BASE_URL}
     data = {"csrfmiddlewaretoken": browser.csrf_token, "text": "one"}
     assert (await browser.http.post("/posts/", data=data, headers=ours)).status_code == 303
@@ -68,7 +68,7 @@ async def test_the_right_token_is_let_through_by_field_and_by_header(browser):
     assert (await browser.http.post("/posts/", json={"text": "two"}, headers=headers)).status_code == 201
 
 
-async def test_json_may_bring_its_token_as_a_form_does(browser):
+async def test_json_may_contain_its_token_as_a_form_does(browser):
     for token, status in ((browser.csrf_token, 201), (FOREIGN, 403), ("", 403), (7, 403)):
         body = {"csrfmiddlewaretoken": token, "text": "by field"}
         assert (await browser.http.post("/posts/", json=body, headers=JSON_HEADERS)).status_code == status
@@ -78,14 +78,14 @@ async def test_json_may_bring_its_token_as_a_form_does(browser):
 
 
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/login/"])
-async def test_a_client_that_speaks_only_json_gets_its_token(visitor, path):
+async def test_a_json_client_gets_its_token(visitor, path):
     assert len((await visitor.get_json(path)).cookies["csrftoken"]) == 32
     fields = {"handle": "jay", "password1": PASSWORD, "password2": PASSWORD}
     headers = {**JSON_HEADERS, "X-CSRFToken": visitor.csrf_token}
     assert (await visitor.http.post("/accounts/signup/", json=fields, headers=headers)).status_code == 201
 
 
-async def test_a_cookie_that_is_no_token_is_replaced(visitor):
+async def test_an_invalid_token_cookie_is_replaced(visitor):
     visitor.http.cookies.set("csrftoken", '"><script>', domain="testserver.local")
     answer = await visitor.http.get("/accounts/login/", headers={"Cookie": "csrftoken=short"})
     assert len(answer.cookies["csrftoken"]) == 32

@@ -1,4 +1,4 @@
-"""The same answers through a real daphne: what only a server can break."""
+"""The answers through a real daphne, where the server itself could break them."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.support.sockets import DaphneProcess, running_daphne
 
 FORM = "application/x-www-form-urlencoded"
 GROWTH_KB = 20 * 1024
-"""By how much a hundred megabytes may make the process grow."""
+"""Largest growth of the process through a hundred megabytes."""
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ async def browser(daphne: DaphneProcess, redis_url: str):
 
 
 async def raw(daphne: DaphneProcess, *pieces: bytes) -> bytes:
-    """What the server says to these bytes, until it closes or says no more for a second."""
+    """Return the server's answer to these bytes, until it closes or is silent for a second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
     said = b""
     try:
@@ -36,7 +36,7 @@ async def raw(daphne: DaphneProcess, *pieces: bytes) -> bytes:
     return said
 
 
-async def test_a_day_in_the_life_of_a_browser(browser):
+async def test_a_browser_signs_up_publishes_and_logs_out(browser):
     assert (await browser.sign_up("alice")).status_code == 201
     post = await browser.publish("hello")
     assert "hello" in (await browser.get("/")).text
@@ -81,33 +81,33 @@ async def test_a_body_just_within_its_limit_is_read(browser):
 
 
 @pytest.mark.parametrize("size", [13_000, 20_000, 50_000])
-async def test_a_large_head_is_told_so(browser, size):
+async def test_a_large_head_is_431(browser, size):
     answer = await browser.http.get("/public/", headers={**JSON_HEADERS, "X-Long": "a" * size})
     assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
 
 
 @pytest.mark.parametrize("count", [120, 600, 3_000])
-async def test_many_headers_are_told_so(browser, count):
+async def test_many_headers_are_431(browser, count):
     answer = await browser.http.get("/public/", headers={**JSON_HEADERS, **{f"X-{n}": "a" for n in range(count)}})
     assert (answer.status_code, answer.json()["error"]) == (431, "too_large")
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=x", '; boundary="x', "; boundary=" + "b" * 300])
 @pytest.mark.parametrize("body", [b"text=hello", b"--x\r\nno header", b"--x\r\n\r\n"])
-async def test_a_form_in_parts_that_cannot_be_read_is_refused_in_our_words(browser, boundary, body):
+async def test_an_unreadable_multipart_form_is_refused_with_our_message(browser, boundary, body):
     await browser.get("/accounts/login/")
     headers = {**JSON_HEADERS, "Content-Type": "multipart/form-data" + boundary, "X-CSRFToken": browser.csrf_token}
     answer = await browser.http.post("/accounts/login/", content=body, headers=headers)
     assert (answer.status_code, answer.json()["error"]) in ((400, "malformed"), (422, "invalid"))
 
 
-async def test_a_form_in_parts_is_read(browser):
+async def test_a_multipart_form_is_read(browser):
     await browser.sign_up("alice")
     parts = {"csrfmiddlewaretoken": (None, browser.csrf_token), "text": (None, "in parts")}
     assert (await browser.http.post("/posts/", files=parts, headers=JSON_HEADERS)).status_code == 201
 
 
-async def test_a_head_without_end_is_cut_off(daphne):
+async def test_an_endless_head_is_cut_off(daphne):
     said = await raw(daphne, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ", *[b"a" * 10_000] * 50)
     assert said == b"" or said.startswith(b"HTTP/1.1 400")
 
@@ -133,7 +133,7 @@ async def test_no_bytes_break_the_server(daphne, head):
     assert said == b"" or said.split(b" ")[1][:1] in (b"2", b"3", b"4"), said[:200]
 
 
-async def test_with_https_a_proxy_says_so_and_cookies_are_the_hosts_own(redis_server):
+async def test_a_proxy_states_https_and_cookies_get_the_host_prefix(redis_server):
     with running_daphne(redis_server.url, HTTPS="1") as secure:
         async with httpx.AsyncClient(base_url=secure.origin) as client:
             plain = await client.get("/accounts/login/")
@@ -147,7 +147,7 @@ async def test_with_https_a_proxy_says_so_and_cookies_are_the_hosts_own(redis_se
     assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
 
 
-async def test_a_client_that_leaves_early_disturbs_nobody(daphne, browser):
+async def test_a_client_that_leaves_early_disturbs_no_other_client(daphne, browser):
     for _ in range(20):
         _, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
         writer.write(b"GET /public/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

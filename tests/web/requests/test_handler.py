@@ -1,4 +1,4 @@
-"""The handler keeps what Django promises, without its threads: disconnects, streams, signals, sync views."""
+"""The handler keeps Django's guarantees without its threads: disconnects, streams, signals, sync views."""
 
 import asyncio
 import threading
@@ -48,7 +48,7 @@ def part_of(body: bytes, *, is_last: bool = False) -> Message:
 
 
 class Client:
-    """A client by hand, to leave when the test says so."""
+    """An ASGI client that disconnects at a chosen moment."""
 
     def __init__(self, *said: Message) -> None:
         self.incoming: asyncio.Queue[Message] = asyncio.Queue()
@@ -111,28 +111,28 @@ async def test_a_server_that_stops_leaves_no_task_behind(handler):
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_a_client_that_leaves_while_sending_is_forgotten(handler):
+async def test_a_client_that_leaves_while_sending_gets_no_answer(handler):
     client = Client(part_of(b"half"))
     client.leave()
     await client.asks(handler, scope_of("/echo"))
     assert client.sent == []
 
 
-async def test_what_follows_a_refused_body_is_dropped(handler):
-    """No RequestSizeMiddleware in this stack; the body was given up at 64 kB."""
+async def test_the_rest_of_a_refused_body_is_dropped(handler):
+    """This stack has no RequestSizeMiddleware; the handler stops reading the body at 64 kB."""
     client = Client(*[part_of(b"a" * 50_000)] * 5)
     await client.asks(handler, scope_of("/hello"))
     assert client.sent[0]["status"] == 200
 
 
-async def test_started_and_finished_are_told_on_the_loop(client):
-    told = []
+async def test_request_signals_are_sent_on_the_loop(client):
+    sent_signals = []
 
     def started(**_: object) -> None:
-        told.append("started")
+        sent_signals.append("started")
 
     def finished(**_: object) -> None:
-        told.append("finished")
+        sent_signals.append("finished")
         view_log.threads.add(threading.get_ident())
 
     signals.request_started.connect(started)
@@ -142,11 +142,11 @@ async def test_started_and_finished_are_told_on_the_loop(client):
     finally:
         signals.request_started.disconnect(started)
         signals.request_finished.disconnect(finished)
-    assert told == ["started", "finished"]
+    assert sent_signals == ["started", "finished"]
     assert view_log.threads == {threading.get_ident()}
 
 
-async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
+async def test_a_defect_is_500_without_details(client, site, settings):
     settings.MIDDLEWARE = []
     answer = await client.get("/broken", headers={"Accept": "application/json"})
     assert (answer.status_code, answer.json()["error"]) == (500, "defect")
@@ -156,7 +156,7 @@ async def test_a_defect_is_500_and_tells_nothing(client, site, settings):
     assert "ZeroDivision" not in page.text + answer.text
 
 
-async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site, settings):
+async def test_a_view_over_its_deadline_is_cancelled_and_503(site, settings):
     settings.MIDDLEWARE = ["socialsite.web.middleware.deadline.DeadlineMiddleware", *settings.MIDDLEWARE]
     transport = httpx.ASGITransport(AsyncHandler(deadline_s=0.05), raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
@@ -166,7 +166,7 @@ async def test_a_view_that_passes_its_deadline_is_cancelled_and_503(site, settin
     assert view_log.events == ["began", "cancelled"]
 
 
-async def test_another_protocol_is_the_servers_mistake(handler):
+async def test_another_protocol_is_an_error_of_the_server(handler):
     client = Client()
     with pytest.raises(ValueError, match="only HTTP"):
         await client.asks(handler, {"type": "websocket"})
@@ -174,7 +174,7 @@ async def test_another_protocol_is_the_servers_mistake(handler):
         await client.asks(application, {"type": "smtp"})
 
 
-async def test_start_and_stop_are_confirmed_to_servers_that_announce_them():
+async def test_startup_and_shutdown_are_confirmed_to_servers_with_lifespan():
     client = Client({"type": "lifespan.startup"}, {"type": "lifespan.shutdown"})
     await client.asks(application, {"type": "lifespan"})
     assert [message["type"] for message in client.sent] == [

@@ -1,4 +1,4 @@
-"""What every answer carries, and what a cache may keep."""
+"""The headers of every answer, and the caching of pages."""
 
 import re
 
@@ -10,7 +10,7 @@ PATHS = ["/", "/public/", "/accounts/login/", "/nothing/here/", "/livez", "/post
 
 
 @pytest.mark.parametrize("path", PATHS)
-async def test_every_answer_says_what_a_browser_may_do_with_it(visitor, path):
+async def test_every_answer_restricts_what_a_browser_may_do_with_it(visitor, path):
     headers = (await visitor.get(path)).headers
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
     assert policy["default-src"] == policy["script-src"] == policy["style-src"] == "'self'"
@@ -38,19 +38,19 @@ async def test_no_page_has_inline_scripts_or_styles(visitor, alice, path):
 
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/accounts/settings/", "/lists/"])
-async def test_a_page_with_a_cookie_is_nobody_elses(alice, path):
+async def test_a_page_with_a_cookie_is_private(alice, path):
     for headers in ({}, JSON_HEADERS):
         answer = await alice.http.get(path, headers=headers)
         assert answer.headers["cache-control"] == "private, no-store"
 
 
-async def test_a_page_that_gives_a_cookie_is_nobody_elses(visitor):
+async def test_a_page_that_sets_a_cookie_is_private(visitor):
     answer = await visitor.get("/accounts/login/")
     assert "set-cookie" in answer.headers
     assert answer.headers["cache-control"] == "private, no-store"
 
 
-async def test_a_cache_keeps_readers_languages_and_shapes_apart(visitor):
+async def test_a_cache_separates_readers_languages_and_formats(visitor):
     answer = await visitor.get_json("/public/")
     assert answer.headers["cache-control"] == "no-cache"
     assert "set-cookie" not in answer.headers
@@ -66,34 +66,36 @@ async def test_two_readers_never_get_each_others_page(alice, bob, visitor):
         assert len(set(tokens)) == 1
 
 
-async def test_each_request_has_a_name_of_our_making(visitor):
+async def test_each_request_gets_an_id_from_the_site(visitor):
     first = await visitor.get("/livez", **{"X-Request-ID": "of-my-own"})
     second = await visitor.get("/livez")
     assert re.fullmatch(r"[0-9a-f]{16}", first.headers["x-request-id"])
     assert first.headers["x-request-id"] != second.headers["x-request-id"]
 
 
-async def test_a_host_that_is_not_ours_is_400(visitor, settings, caplog):
+async def test_an_unknown_host_is_400(visitor, settings, caplog):
     settings.ALLOWED_HOSTS = ["testserver"]
     answer = await visitor.get("/public/", Host="evil.example")
     assert answer.status_code == 400
-    assert not [record for record in caplog.records if record.exc_info]  # or anybody fills the log
+    assert not [
+        record for record in caplog.records if record.exc_info
+    ]  # without a traceback, which anybody could fill the log with
     assert "evil.example" not in answer.text
     assert "evil.example" not in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("path", ["/public", "/@alice", "/lists", "/accounts/login"])
-async def test_a_missing_slash_is_put_right(visitor, path):
+async def test_a_missing_slash_is_redirected(visitor, path):
     answer = await visitor.get(path + "?limit=3")
     assert (answer.status_code, answer.headers["location"]) == (301, path + "/?limit=3")
 
 
-async def test_an_answer_says_how_long_it_is(visitor):
+async def test_an_answer_states_its_length(visitor):
     answer = await visitor.get("/public/")
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 
-async def test_static_files_are_kept_and_never_sniffed(visitor):
+async def test_static_files_are_cached_and_never_sniffed(visitor):
     answer = await visitor.get("/static/css/site.css")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/css")
@@ -109,5 +111,5 @@ async def test_static_files_are_kept_and_never_sniffed(visitor):
     "path",
     ["/static/", "/static/nothing.css", "/static/../manage.py", "/static/%2e%2e/manage.py", "/static/%00"],
 )
-async def test_there_is_nothing_but_static_files_under_static(visitor, path):
+async def test_static_serves_only_static_files(visitor, path):
     assert (await visitor.get(path)).status_code == 404

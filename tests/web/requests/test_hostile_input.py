@@ -1,4 +1,4 @@
-"""Huge, malformed and nonsensical input is the client's mistake, never ours: 4xx."""
+"""Huge, malformed and nonsensical input is answered with 4xx, as the client's mistake."""
 
 import json
 from random import Random
@@ -50,7 +50,7 @@ async def test_no_body_breaks_anything(alice, path, content_type):
 
 
 @pytest.mark.parametrize("body", [b"text=%ff", b"text=a%00b", b"text=%ed%a0%80", b"text=\xff"])
-async def test_a_form_that_is_no_text_is_400_and_stores_nothing(alice, body):
+async def test_a_form_that_is_not_text_is_400_and_stores_nothing(alice, body):
     assert await post(alice, "/posts/", body, FORM) == 400
     assert (await alice.get_json("/public/")).json()["posts"] == []
 
@@ -100,7 +100,7 @@ async def test_no_header_breaks_anything(visitor, headers):
     assert (await visitor.http.post("/posts/", headers=sent)).status_code < 500
 
 
-async def test_a_large_body_is_413_in_the_shape_one_wants(alice):
+async def test_a_large_body_is_413_in_the_requested_format(alice):
     body = b"text=" + b"a" * 70_000
     assert await post(alice, "/posts/", body, FORM) == 413
     answer = await alice.http.post("/posts/", content=body, headers={"Content-Type": FORM})
@@ -119,8 +119,8 @@ async def test_a_body_without_length_is_counted(alice):
     assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
 
 
-async def test_a_file_in_a_form_is_nothing(alice):
-    """Not even where a text is wanted, and whatever its name and type say."""
+async def test_a_file_in_a_form_is_ignored(alice):
+    """A file is ignored even in a text field, whatever its name and type."""
     token = {"csrfmiddlewaretoken": alice.csrf_token}
     for name, kind in (("page.html", "text/html"), ("x.png", "image/png"), ("../../x", "text/plain")):
         files = {"text": (name, b"<script>alert(1)</script>", kind), "bio": (name, b"\xff\xd8", kind)}
@@ -132,7 +132,7 @@ async def test_a_file_in_a_form_is_nothing(alice):
 
 
 @pytest.mark.parametrize("length", [b"3", b"500"])
-async def test_a_length_that_is_not_true_is_400(alice, length):
+async def test_a_false_length_is_400(alice, length):
     assert await post(alice, "/posts/", b"text=hello", FORM, **{"Content-Length": length.decode()}) == 400
 
 
@@ -160,7 +160,7 @@ async def test_hostile_input_is_refused_not_failed(visitor, path, fields):
 
 
 async def test_no_text_breaks_publishing(alice):
-    """Whatever strings a program sends: published, or refused as the client's mistake."""
+    """Any string that a program sends is published or refused with 4xx."""
     random = Random(4711)
     for _ in range(400):
         fields = {name: _text(random) for name in ("text", "in_reply_to", "idempotency_key", "next")}
@@ -169,7 +169,7 @@ async def test_no_text_breaks_publishing(alice):
 
 
 def _text(random: Random) -> str:
-    """Code points from everywhere, half surrogates and controls among them."""
+    """Code points from all planes, with half surrogates and control characters."""
     ranges = [
         (0, 0x20),
         (0x20, 0x7F),

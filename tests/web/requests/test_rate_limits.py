@@ -1,4 +1,4 @@
-"""Too often is 429, says which rule and when to try again, and loses no text."""
+"""A request over its limit gets 429 with the rule and the waiting time, and loses no text."""
 
 import re
 from ipaddress import ip_network
@@ -22,7 +22,7 @@ async def test_the_fourth_post_of_a_minute_is_refused(alice):
     assert 1 <= int(answer.headers["retry-after"]) <= 120
 
 
-async def test_a_refused_post_comes_back_in_its_box(alice):
+async def test_a_refused_post_reappears_in_its_box(alice):
     for number in range(3):
         await alice.publish(f"post {number}")
     answer = await alice.post("/posts/", text="one more", idempotency_key="the-key")
@@ -42,7 +42,7 @@ async def test_a_neighbour_behind_the_same_address_is_not_locked_out(alice, open
     await bob.publish("me too")
 
 
-async def test_many_accounts_behind_one_address_share_what_ten_may_do(limited_site, open_browser):
+async def test_many_accounts_behind_one_address_share_the_limits_of_ten(limited_site, open_browser):
     limited_site.rules.pop("address")
     people = [await open_browser(f"p{number}") for number in range(11)]
     statuses = [
@@ -53,7 +53,7 @@ async def test_many_accounts_behind_one_address_share_what_ten_may_do(limited_si
     assert statuses == [201] * 30 + [429] * 3
 
 
-async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open_browser):
+async def test_one_account_behind_many_addresses_keeps_its_limit(alice, open_browser):
     for number in range(3):
         await alice.publish(f"post {number}")
     elsewhere = await open_browser(address="198.51.100.7")
@@ -61,8 +61,8 @@ async def test_one_account_behind_many_addresses_gets_no_more_either(alice, open
     assert (await elsewhere.post_json("/posts/", text="me again")).status_code == 429
 
 
-async def test_a_refused_hit_of_one_is_no_hit_of_the_other(alice, open_browser):
-    """Alice is over her limit; what she tries from Bob's address must not use up his."""
+async def test_a_refused_hit_of_an_account_does_not_count_for_another(alice, open_browser):
+    """Alice is over her limit; her attempts from Bob's address must not use up his limit."""
     for number in range(3):
         await alice.publish(f"post {number}")
     elsewhere = await open_browser(address="198.51.100.7")
@@ -74,7 +74,7 @@ async def test_a_refused_hit_of_one_is_no_hit_of_the_other(alice, open_browser):
         await bob.publish(f"bob's {number}")
 
 
-async def test_following_has_a_rule_of_its_own(alice, open_browser):
+async def test_follows_have_a_rule_of_their_own(alice, open_browser):
     await open_browser("bob")
     for _ in range(2):
         assert (await alice.post_json("/@bob/follow/")).status_code == 200
@@ -84,7 +84,7 @@ async def test_following_has_a_rule_of_its_own(alice, open_browser):
     await alice.publish("still free to speak")
 
 
-async def test_an_address_gets_its_number_of_requests_whatever_it_claims(limited_site, open_browser):
+async def test_an_address_gets_its_number_of_requests_whatever_its_headers(limited_site, open_browser):
     browser = await open_browser(address="198.51.100.9")
     statuses = [
         (await browser.http.get("/public/", headers={**JSON_HEADERS, "X-Forwarded-For": f"192.0.2.{n}"})).status_code

@@ -1,4 +1,4 @@
-"""The site's own addresses, and the pages for what is not there or went wrong."""
+"""The site's own addresses, and the pages for unknown addresses and refusals."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from socialsite.web.middleware.errors import HANDLED_ERRORS, STATUS_BY_ERROR, ge
 from tests.support.browser import JSON_HEADERS
 
 
-async def test_robots_are_told_what_is_not_for_them(visitor):
+async def test_robots_txt_excludes_private_pages(visitor):
     answer = await visitor.get("/robots.txt")
     assert answer.headers["content-type"].startswith("text/plain")
     assert "Disallow: /accounts/" in answer.text
@@ -19,13 +19,13 @@ async def test_security_txt_is_valid_for_half_a_year(visitor):
 
 
 @pytest.mark.parametrize("path", ["/favicon.ico", "/manifest.webmanifest"])
-async def test_what_browsers_ask_for_unasked_is_found(visitor, path):
+async def test_browsers_find_the_icon_and_the_manifest(visitor, path):
     answer = await visitor.get(path)
     assert (answer.status_code, answer.headers["location"]) == (301, f"/static{path}")
     assert (await visitor.get(answer.headers["location"])).status_code == 200
 
 
-async def test_what_is_not_there_is_said_in_the_shape_one_wants(visitor):
+async def test_an_unknown_address_is_404_in_the_requested_format(visitor):
     page = await visitor.get("/nothing/here/")
     assert page.status_code == 404
     assert "/nothing/here" not in page.text.partition("<main")[2].partition("</main>")[0]
@@ -33,21 +33,21 @@ async def test_what_is_not_there_is_said_in_the_shape_one_wants(visitor):
     assert (answer.status_code, answer.json()["error"], answer.json()["fields"]) == (404, "not_found", {})
 
 
-async def test_refusals_speak_the_readers_language(visitor):
+async def test_refusals_use_the_readers_language(visitor):
     headers = {**JSON_HEADERS, "Accept-Language": "de"}
     assert (await visitor.http.get("/nothing/here/", headers=headers)).headers["content-language"] == "de"
 
 
-async def test_a_405_names_the_methods_there_are(visitor):
+async def test_a_405_names_the_allowed_methods(visitor):
     answer = await visitor.get("/posts/")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert "<h1>" in answer.text
 
 
-def test_what_the_table_does_not_know_is_a_defect():
+def test_an_exception_outside_the_table_is_a_defect():
     assert get_error_status(ZeroDivisionError()) == 500
     assert ZeroDivisionError not in HANDLED_ERRORS
 
 
-def test_the_table_holds_nothing_but_refusals():
+def test_the_table_contains_only_refusals():
     assert all(400 <= status < 600 and status != 500 for status in STATUS_BY_ERROR.values())

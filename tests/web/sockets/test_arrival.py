@@ -1,4 +1,4 @@
-"""What is published arrives where it belongs, on every process, as its reader sees it."""
+"""A published post arrives on every process, in the right timelines, rendered for its reader."""
 
 from tests.support.sockets import open_socket, sign_in_cookie
 
@@ -21,7 +21,7 @@ async def test_an_entry_arrives_at_a_follower_on_another_process(daphnes, world)
             assert "hello &lt;b&gt;there" in entry["html"]
 
 
-async def test_public_and_profile_arrive_at_anybody_on_every_process(daphnes, world) -> None:
+async def test_posts_arrive_in_public_and_profile_timelines_on_every_process(daphnes, world) -> None:
     bob = await world.person("bob")
     async with open_socket(daphnes[0]) as one, open_socket(daphnes[1]) as two:
         for reader in (one, two):
@@ -61,11 +61,11 @@ async def test_a_list_shows_its_members_to_its_owner_alone(daphne, world) -> Non
         await carol.publishes("not on the list")
         await world.deliver_all()
         await owner.receive_entry(post.id, f"list:{made.id}")
-        # The emptied store cost the process its presence: what it mends may come twice, as clients know.
+        # The emptied store deleted the presence of the process; its repair may send the entry again.
         assert {frame.get("id") for frame in await owner.collect_for()} <= {str(post.id)}
 
 
-async def test_an_entry_comes_in_the_readers_language(daphne, world) -> None:
+async def test_an_entry_arrives_in_the_readers_language(daphne, world) -> None:
     bob = await world.person("bob")
     async with open_socket(daphne, language="de") as german, open_socket(daphne) as english:
         for reader in (german, english):
@@ -87,7 +87,7 @@ async def test_a_deletion_reaches_every_socket(daphnes, world) -> None:
             assert await reader.receive() == {"type": "deleted", "id": str(post.id)}
 
 
-async def test_counts_follow_the_entries_that_were_sent_and_those_watched(daphne, world) -> None:
+async def test_counts_arrive_for_sent_and_watched_entries(daphne, world) -> None:
     alice, bob = await world.people("alice", "bob")
     old = await bob.publishes("before the socket")
     async with open_socket(daphne) as watcher, open_socket(daphne) as other:
@@ -98,22 +98,22 @@ async def test_counts_follow_the_entries_that_were_sent_and_those_watched(daphne
         await watcher.receive_entry(new.id)
         await alice.publishes("re: before", in_reply_to=old)
         await alice.publishes("re: after", in_reply_to=new)
-        wanted = {str(old.id), str(new.id)}
-        while wanted:
-            found = await watcher.receive_until(lambda m: m["type"] == "counts")
-            assert found["counts"] == {"replies": 1, "boosts": 0, "likes": 0}
-            wanted.discard(found["id"])
+        missing_ids = {str(old.id), str(new.id)}
+        while missing_ids:
+            message = await watcher.receive_until(lambda m: m["type"] == "counts")
+            assert message["counts"] == {"replies": 1, "boosts": 0, "likes": 0}
+            missing_ids.discard(message["id"])
         await other.collect_for(0.2)
         assert not [m for m in other.got if m["type"] == "counts"]
 
 
-async def test_unsubscribing_ends_a_timeline_and_no_other(daphne, world) -> None:
+async def test_unsubscribing_ends_only_that_timeline(daphne, world) -> None:
     bob = await world.person("bob")
     async with open_socket(daphne) as reader:
         await reader.subscribe("public")
         await reader.subscribe("profile:bob")
         await reader.send({"type": "unsubscribe", "timeline": "public"})
-        await reader.subscribe("tag:tea")  # read after that
+        await reader.subscribe("tag:tea")  # the server reads it after the unsubscription
         post = await bob.publishes("once")
         await reader.receive_entry(post.id, "profile:bob")
         assert await reader.collect_for(0.3) == []

@@ -1,4 +1,4 @@
-"""A reader that never reads, or stops reading, is closed, and costs others nothing."""
+"""The server closes sockets of readers that never read or stop reading; other readers lose nothing."""
 
 import asyncio
 import contextlib
@@ -14,15 +14,15 @@ from tests.support.world import Person
 
 ENTRY_TEXT = "x" * 480
 POSTS = 300
-"""410 kB of entries for each socket: more than Twisted and daphne hold for one, and mostly the kernel."""
+"""410 kB of entries per socket: more than the buffers of Twisted and daphne, most of it in the kernel."""
 ROUNDS = 10
-"""So many posts at most until the kernel (4 MB a socket, if it likes) takes no more for a deaf reader."""
+"""Most rounds of posts until the kernel (up to 4 MB a socket) accepts no more for a deaf reader."""
 SAME = 20
-"""So many posts that leave no more with the kernel: it takes none, and 27 kB wait in daphne."""
+"""Posts without a change in the kernel's buffer, after which it is full and 27 kB wait in daphne."""
 
 
 class Deaf:
-    """A websocket subscribed to public, with a receive buffer of 4 kB that nobody reads."""
+    """A websocket subscribed to public that never reads; its receive buffer is 4 kB."""
 
     def __init__(self, daphne: DaphneProcess) -> None:
         self._daphne = daphne
@@ -40,10 +40,10 @@ class Deaf:
         self._socket.close()
 
     def is_closed(self) -> bool:
-        """Whether the server gave the connection up: a write is answered by a reset."""
+        """Return whether the server has closed the connection: it answers a write with a reset."""
         try:
             self._socket.setblocking(False)
-            self._socket.send(encode_frame(b"", FINAL | PONG))  # unasked
+            self._socket.send(encode_frame(b"", FINAL | PONG))  # an unsolicited pong
             time.sleep(0.02)
             return self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
         except (ConnectionResetError, BrokenPipeError):
@@ -52,7 +52,7 @@ class Deaf:
             return False
 
     def unsent(self) -> int:
-        """Bytes that the server's kernel holds for the socket."""
+        """Return the bytes that the server's kernel stores for the socket."""
         ports = (self._daphne.port, self._socket.getsockname()[1])
         ends = [f"0100007F:{port:04X}" for port in ports]
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -63,11 +63,11 @@ class Deaf:
 
 
 async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, world) -> None:
-    """Beside what the same posts cost a process whose readers read."""
+    """Compare with the cost of the same posts while every reader reads."""
     bob = await world.person("bob")
     async with open_socket(daphne) as reader:
         await reader.subscribe("public")
-        posts, *_ = await published(daphne, bob, reader)  # until pools and kept fragments have their size
+        posts, *_ = await published(daphne, bob, reader)  # until connection pools and caches are full
         more, usual_kb, usual_s = await published(daphne, bob, reader)
         stuck = [Deaf(daphne) for _ in range(20)]
         await asyncio.sleep(0.5)
@@ -92,7 +92,7 @@ async def test_a_reader_that_never_reads_is_closed_and_costs_little(daphne, worl
 
 
 async def published(daphne: DaphneProcess, author: Person, reader: SocketClient) -> tuple[list[int], int, float]:
-    """Posts, each heard by a reader that reads; by how many kB the process grew; p99 of what hearing took."""
+    """Publish posts that a reader receives; return ids, growth in kB and the p99 delay in seconds."""
     before_kb, ids, took = daphne.resident_kb(), [], []
     for number in range(POSTS):
         began = time.monotonic()
@@ -102,12 +102,12 @@ async def published(daphne: DaphneProcess, author: Person, reader: SocketClient)
     return ids, daphne.resident_kb() - before_kb, sorted(took)[POSTS * 99 // 100]
 
 
-async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_waits(daphne, world) -> None:
+async def test_a_reader_that_stalls_for_ten_seconds_is_closed_with_few_bytes_pending(daphne, world) -> None:
     bob = await world.person("bob")
     async with open_socket(daphne) as other:
         with contextlib.closing(Deaf(daphne)) as deaf:
             await asyncio.sleep(0.5)
-            await other.subscribe("public")  # after the deaf one, so that it is sent to after it
+            await other.subscribe("public")  # after the deaf one, so that the server sends to it later
             unsent, stuck = [-1], time.monotonic()
             while len(unsent) < SAME or len(set(unsent[-SAME:])) > 1:
                 await other.receive_entry((await bob.publishes(ENTRY_TEXT)).id)
@@ -117,5 +117,5 @@ async def test_a_reader_that_stalls_for_ten_seconds_is_closed_though_little_wait
             is_closed = deaf.is_closed()
             assert not is_closed or time.monotonic() > stuck + STALL_TIMEOUT_S
             async with asyncio.timeout(20):
-                while not deaf.is_closed():  # noqa: ASYNC110 - the kernel knows, nothing sets an event
+                while not deaf.is_closed():  # noqa: ASYNC110 - only the kernel knows, nothing sets an event
                     await asyncio.sleep(0.2)

@@ -1,9 +1,9 @@
-"""A pass that comes late pushes nothing that was given up meanwhile."""
+"""A late pass of a fan-out pushes no post that its reader may no longer see."""
 
 from tests.support.sockets import open_socket, sign_in_cookie
 
 
-async def test_one_who_unfollowed_gets_nothing_more(daphne, world, services) -> None:
+async def test_a_reader_who_unfollowed_gets_no_late_push(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
@@ -26,7 +26,7 @@ async def test_a_deleted_post_is_not_pushed_by_a_late_pass(daphne, world, servic
         assert await reader.collect_for() == []
 
 
-async def test_a_suspended_author_is_not_pushed(daphne, world, services) -> None:
+async def test_a_post_of_a_suspended_author_is_not_pushed(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:

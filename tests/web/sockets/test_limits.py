@@ -1,4 +1,4 @@
-"""What one socket may ask for, and what it is told that asks for more."""
+"""The limits of a socket, and the answers to requests above them."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ def limited_daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
         yield found
 
 
-async def test_over_the_limit_is_told_and_a_flood_is_closed(limited_daphne, world) -> None:
+async def test_requests_over_the_limit_are_refused_and_a_flood_is_closed(limited_daphne, world) -> None:
     async with open_socket(limited_daphne) as reader:
         for _ in range(10):
             await reader.send({"type": "unsubscribe", "timeline": "public"})
@@ -49,9 +49,9 @@ async def test_more_timelines_than_the_cap_are_refused(daphne, world) -> None:
         assert await reader.receive() == {"type": "error", "code": "bad_message"}
 
 
-async def test_without_a_store_the_handshake_is_503_and_works_again_after(daphne, world, redis_server) -> None:
+async def test_without_a_store_the_handshake_is_503_and_later_works_again(daphne, world, redis_server) -> None:
     cookie = await sign_in_cookie(await world.person("alice"))
-    os.kill(redis_server.pid, 19)  # SIGSTOP: connected, but no answer
+    os.kill(redis_server.pid, 19)  # SIGSTOP: the server stays connected and does not answer
     try:
         with pytest.raises(InvalidStatus) as refused:
             async with asyncio.timeout(15), open_socket(daphne, cookie):

@@ -1,9 +1,9 @@
-"""Lists with rules, live: what is sent is what their pages show."""
+"""Sockets send the same entries of lists with rules as the pages of these lists show."""
 
 from tests.support.sockets import open_socket, sign_in_cookie
 
 
-async def test_a_virtual_list_is_live_through_its_parts(daphne, world, services) -> None:
+async def test_a_virtual_list_receives_the_entries_of_its_parts_live(daphne, world, services) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     one, two = await alice.makes_list(bob, carol), await alice.makes_list(carol, dave)
     common = await services.lists.create(
@@ -20,7 +20,7 @@ async def test_a_virtual_list_is_live_through_its_parts(daphne, world, services)
         assert set(reader.entry_ids(f"list:{common.id}")) == {post.id}
 
 
-async def test_the_replies_policy_holds_live(daphne, world, services) -> None:
+async def test_the_replies_policy_applies_to_sockets(daphne, world, services) -> None:
     alice, bob, carol, erin = await world.people("alice", "bob", "carol", "erin")
     friends = await alice.makes_list(bob, carol)
     await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies="members")
@@ -37,7 +37,7 @@ async def test_the_replies_policy_holds_live(daphne, world, services) -> None:
         assert set(reader.entry_ids(f"list:{friends.id}")) <= {known.id, post.id}
 
 
-async def test_another_replies_policy_holds_on_open_sockets(daphne, world, services) -> None:
+async def test_a_changed_replies_policy_applies_to_open_sockets(daphne, world, services) -> None:
     alice, bob, erin = await world.people("alice", "bob", "erin")
     friends = await alice.makes_list(bob)
     name, strange = f"list:{friends.id}", await erin.publishes("strange")
@@ -54,7 +54,7 @@ async def test_another_replies_policy_holds_on_open_sockets(daphne, world, servi
             assert (answer.id in reader.entry_ids(name)) is (replies == "all")
 
 
-async def test_what_a_virtual_list_is_made_of_may_change_under_open_sockets(daphne, world, services) -> None:
+async def test_changed_parts_of_a_virtual_list_apply_to_open_sockets(daphne, world, services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     one, two, nobody = [await alice.makes_list(*others) for others in ((bob,), (carol,), ())]
     both = await services.lists.create(

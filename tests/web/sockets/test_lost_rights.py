@@ -1,4 +1,4 @@
-"""A lost right closes sockets soon: when a session ends, when an account is suspended or deleted."""
+"""Sockets close soon after a session ends and after an account is suspended or deleted."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from tests.support.stalls import StallMonitor
 SOCKETS = 100
 
 
-async def test_signing_out_closes_that_sessions_sockets_alone(daphne, world, services) -> None:
+async def test_a_log_out_closes_only_the_sockets_of_that_session(daphne, world, services) -> None:
     alice = await world.person("alice")
     phone, desk = await sign_in_cookie(alice), await sign_in_cookie(alice)
     async with (
@@ -48,8 +48,8 @@ async def test_suspension_and_deletion_close_every_socket_of_the_account(daphne,
         assert await two.close_code() == 4401
 
 
-async def test_a_session_that_ended_unheard_is_closed_within_five_seconds(daphne, world, services) -> None:
-    """The control message is lost: the session goes behind everybody's back."""
+async def test_a_session_that_ends_without_a_message_is_closed_within_five_seconds(daphne, world, services) -> None:
+    """The session ends directly in the repository, as if the control message were lost."""
     alice = await world.person("alice")
     cookie = await sign_in_cookie(alice)
     token = SessionToken.parse(cookie)
@@ -65,7 +65,7 @@ async def test_a_session_that_ended_unheard_is_closed_within_five_seconds(daphne
 
 
 async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(daphne, world, services) -> None:
-    """Suspended people's by a word, ended sessions' unheard, in turns."""
+    """Half of the accounts are suspended with a message; half of the sessions end without a message."""
     people = await world.people(*(f"reader{number}" for number in range(SOCKETS)))
     cookies = [await sign_in_cookie(person) for person in people]
 
@@ -92,7 +92,7 @@ async def test_the_last_of_a_hundred_sockets_closes_within_five_seconds(daphne, 
     assert max(took) <= 5 + stalls.total_s
 
 
-async def test_a_cookie_that_is_over_is_nobody(daphne, world, services) -> None:
+async def test_the_cookie_of_an_ended_session_opens_a_visitors_socket(daphne, world, services) -> None:
     alice = await world.person("alice")
     cookie = await sign_in_cookie(alice)
     await services.sessions.end_all(alice.id)

@@ -1,4 +1,4 @@
-"""Notifications on the socket: live, replayed by their own ids, to their reader alone."""
+"""Notifications on the socket arrive live, are replayed by their ids, and reach only their reader."""
 
 from tests.support.reacting import PersonReactions
 from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
@@ -7,7 +7,7 @@ from tests.support.world import World
 NAME = "notifications"
 
 
-async def test_they_arrive_at_their_reader_alone(daphne: DaphneProcess, world: World) -> None:
+async def test_notifications_arrive_only_at_their_reader(daphne: DaphneProcess, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     async with (
         open_socket(daphne, await sign_in_cookie(alice)) as own,
@@ -25,7 +25,7 @@ async def test_they_arrive_at_their_reader_alone(daphne: DaphneProcess, world: W
         assert await other.collect_for() == []
 
 
-async def test_what_was_missed_is_replayed_after_the_last_id(daphne: DaphneProcess, world: World) -> None:
+async def test_missed_notifications_are_replayed_after_the_last_id(daphne: DaphneProcess, world: World) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await bob.follows(alice)
     (first,) = (await world.services.notifications.page(alice.id)).entries
@@ -43,7 +43,7 @@ async def test_what_was_missed_is_replayed_after_the_last_id(daphne: DaphneProce
         assert NAME not in [m.get("timeline") for m in await own.collect_for()]
 
 
-async def test_what_may_not_be_seen_is_not_sent(daphne: DaphneProcess, world: World) -> None:
+async def test_a_notification_the_reader_may_not_see_is_not_sent(daphne: DaphneProcess, world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.mutes(bob)
     async with open_socket(daphne, await sign_in_cookie(alice)) as own:
@@ -52,13 +52,15 @@ async def test_what_may_not_be_seen_is_not_sent(daphne: DaphneProcess, world: Wo
         assert await own.collect_for() == []
 
 
-async def test_visitors_have_none(daphne: DaphneProcess, world: World) -> None:
+async def test_visitors_have_no_notifications(daphne: DaphneProcess, world: World) -> None:
     async with open_socket(daphne) as visitor:
         await visitor.send({"type": "subscribe", "timeline": NAME})
         assert await visitor.receive() == {"type": "error", "code": "signed_out"}
 
 
-async def test_more_than_a_hundred_are_a_gap(daphne: DaphneProcess, world: World, acts: PersonReactions) -> None:
+async def test_more_than_a_hundred_missed_notifications_are_a_gap(
+    daphne: DaphneProcess, world: World, acts: PersonReactions
+) -> None:
     alice, bob = await world.people("alice", "bob")
     for number in range(102):
         post = await alice.publishes(f"word {number}")

@@ -5,12 +5,12 @@ from timelines.posts.post import Post
 
 
 async def counts_of(reader: SocketClient, post: Post) -> Message:
-    found = await reader.receive_until(lambda m: m["type"] == "counts" and m["id"] == str(post.id))
-    counts: Message = found["counts"]
+    message = await reader.receive_until(lambda m: m["type"] == "counts" and m["id"] == str(post.id))
+    counts: Message = message["counts"]
     return counts
 
 
-async def test_counts_reach_whoever_watches_on_every_process(daphnes, world, acts) -> None:
+async def test_counts_reach_every_watcher_on_every_process(daphnes, world, acts) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     async with open_socket(daphnes[0]) as one, open_socket(daphnes[1], await sign_in_cookie(bob)) as two:
@@ -52,7 +52,7 @@ async def test_a_boost_arrives_with_its_original_and_its_counts_follow(daphnes, 
         assert public.entry_ids("public") == []
 
 
-async def test_a_boost_that_is_hidden_does_not_arrive(daphnes, world, acts) -> None:
+async def test_a_hidden_boost_does_not_arrive(daphnes, world, acts) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     for followed in (bob, carol):
         await dave.follows(followed)
@@ -68,8 +68,8 @@ async def test_a_boost_that_is_hidden_does_not_arrive(daphnes, world, acts) -> N
         assert set(reader.entry_ids("home")) == {await acts.boost_of(bob, post)}
 
 
-async def test_a_boost_is_sent_once_to_whom_it_is_shown(daphne, world, acts) -> None:
-    """Alice follows Bob: his post stands in her home already when Carol, followed too, boosts it."""
+async def test_a_boost_is_sent_once_to_readers_who_may_see_it(daphne, world, acts) -> None:
+    """Alice follows Bob and Carol: Bob's post is in her home timeline before Carol boosts it."""
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     await alice.follows(bob)
     for follower in (alice, dave):
@@ -91,7 +91,7 @@ async def test_a_boost_is_sent_once_to_whom_it_is_shown(daphne, world, acts) -> 
         assert "carol" not in [frame.get("author") for frame in met.got]
 
 
-async def test_boosts_of_a_quieted_account_are_not_sent(daphne, world, acts, services) -> None:
+async def test_boosts_of_an_account_with_hidden_boosts_are_not_sent(daphne, world, acts, services) -> None:
     alice, carol, dave = await world.people("alice", "carol", "dave")
     await alice.follows(carol)
     post = await dave.publishes("unknown to alice")

@@ -1,4 +1,4 @@
-"""Who is not let in, and what a socket refuses without ending."""
+"""Refused handshakes, and requests that a socket refuses without closing."""
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -18,9 +18,7 @@ from tests.support.sockets import open_socket
         ("", "bad_message"),
     ],
 )
-async def test_what_an_anonymous_reader_cannot_have_is_refused_and_the_socket_stays(
-    daphne, world, timeline, code
-) -> None:
+async def test_private_timelines_are_refused_to_visitors_and_the_socket_stays(daphne, world, timeline, code) -> None:
     async with open_socket(daphne) as reader:
         await reader.send({"type": "subscribe", "timeline": timeline})
         assert await reader.receive() == {"type": "error", "code": code}

@@ -1,4 +1,4 @@
-"""After a gap: exactly what was missed, whoever lost what."""
+"""After a gap a socket receives exactly the missed entries, whichever part lost them."""
 
 import asyncio
 import os
@@ -11,23 +11,23 @@ from socialsite.recipes.presence import members_key, processes_key
 from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
 
 
-async def test_what_was_missed_is_replayed_oldest_first_before_anything_live(daphne, world) -> None:
+async def test_missed_entries_are_replayed_oldest_first_before_live_entries(daphne, world) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
-    held = await bob.publishes("held already")
+    known_post = await bob.publishes("held already")
     missed = [await bob.publishes(f"missed {n}") for n in range(5)]
     await world.deliver_all()
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
-        last = await reader.subscribe("home", after=held.id)
+        last = await reader.subscribe("home", after=known_post.id)
         assert last == {"type": "subscribed", "timeline": "home", "last": str(missed[-1].id)}
-        # The entry held already stands in the rewound minute: the client drops it.
-        assert reader.entry_ids("home") == [held.id, *(post.id for post in missed)]
+        # The known entry lies in the rewound minute; the client drops it.
+        assert reader.entry_ids("home") == [known_post.id, *(post.id for post in missed)]
         live = await bob.publishes("live")
         await world.deliver_all()
         await reader.receive_entry(live.id)
 
 
-async def test_without_a_cursor_it_begins_now(daphne, world) -> None:
+async def test_without_a_cursor_only_new_entries_are_sent(daphne, world) -> None:
     bob = await world.person("bob")
     async with open_socket(daphne) as reader:
         assert (await reader.subscribe("public"))["last"] == "0"
@@ -39,16 +39,16 @@ async def test_without_a_cursor_it_begins_now(daphne, world) -> None:
 
 
 @pytest.mark.parametrize(("missed", "is_gap"), [(100, False), (101, True)])
-async def test_a_hundred_are_replayed_more_are_a_gap(daphne, world, missed, is_gap) -> None:
+async def test_a_hundred_missed_entries_are_replayed_and_more_are_a_gap(daphne, world, missed, is_gap) -> None:
     bob = await world.person("bob")
-    held = await bob.publishes("held already")
+    known_post = await bob.publishes("held already")
     posts = [await bob.publishes(f"missed {n}") for n in range(missed)]
     async with open_socket(daphne) as reader:
-        last = await reader.subscribe("public", after=held.id)
+        last = await reader.subscribe("public", after=known_post.id)
         assert last["last"] == str(posts[-1].id)
-        gap = {"type": "gap", "timeline": "public", "after": str(held.id), "newest": str(posts[-1].id)}
+        gap = {"type": "gap", "timeline": "public", "after": str(known_post.id), "newest": str(posts[-1].id)}
         assert (gap in reader.got) is is_gap
-        assert reader.entry_ids("public") == ([] if is_gap else [held.id, *(post.id for post in posts)])
+        assert reader.entry_ids("public") == ([] if is_gap else [known_post.id, *(post.id for post in posts)])
 
 
 async def test_a_cursor_from_the_future_does_not_silence_the_timeline(daphne, world, services) -> None:
@@ -60,7 +60,7 @@ async def test_a_cursor_from_the_future_does_not_silence_the_timeline(daphne, wo
         await reader.receive_entry(post.id)
 
 
-async def test_subscribing_again_begins_anew(daphne, world) -> None:
+async def test_a_second_subscription_replays_again(daphne, world) -> None:
     bob = await world.person("bob")
     post = await bob.publishes("one")
     async with open_socket(daphne) as reader:
@@ -79,17 +79,17 @@ async def test_a_killed_pubsub_connection_loses_nothing(daphne, world, services)
         await reader.subscribe("home")
         await anonymous.subscribe("public")
         node = services.store.node(processes_key())
-        wanted: list[int] = []
+        post_ids: list[int] = []
         for round_number in range(5):
             assert await node.execute("CLIENT", "KILL", "TYPE", "pubsub") >= 1
             posts = [await bob.publishes(f"missed {round_number} {n}") for n in range(3)]
-            wanted += [post.id for post in posts]
+            post_ids += [post.id for post in posts]
             await world.deliver_all()
-            await _until_seen(reader, "home", wanted)
-            await _until_seen(anonymous, "public", wanted)
+            await _until_seen(reader, "home", post_ids)
+            await _until_seen(anonymous, "public", post_ids)
 
 
-async def test_a_lost_presence_set_is_noticed_and_made_up_for(daphne, world, services) -> None:
+async def test_a_lost_presence_set_is_detected_and_its_entries_are_sent(daphne, world, services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
@@ -112,8 +112,8 @@ async def test_an_emptied_store_does_not_end_live_updates(daphne, world, service
 
 
 @pytest.mark.slow
-async def test_a_process_that_stood_still_catches_up(daphne, world, services) -> None:
-    """Its presence set faded meanwhile, so nobody told it of anything; its pub/sub connection stayed open."""
+async def test_a_stopped_process_catches_up(daphne, world, services) -> None:
+    """Its presence set expires meanwhile, so no entry is sent to it; its pub/sub connection stays open."""
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
@@ -132,8 +132,8 @@ async def test_a_process_that_stood_still_catches_up(daphne, world, services) ->
             await world.deliver_all()
         finally:
             os.kill(daphne.pid, signal.SIGCONT)
-        wanted = [first.id, *(post.id for post in missed), own.id]
-        await _until_seen(reader, "home", wanted)
+        post_ids = [first.id, *(post.id for post in missed), own.id]
+        await _until_seen(reader, "home", post_ids)
 
 
 async def _until_seen(reader: SocketClient, timeline: str, wanted: list[int]) -> None:

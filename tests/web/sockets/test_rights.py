@@ -1,4 +1,4 @@
-"""What sockets are sent, reader by reader, through a real daphne: rights hold from the answer on."""
+"""Sockets send each reader only permitted entries, from the answer of a change on, through a real daphne."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ from timelines.posts.post import FOLLOWERS, UNLISTED, Post
 
 @dataclass
 class SocketRightsScenario:
-    """Alice follows Bob, has him on list `list_id`; Carol reads too, and follows nobody."""
+    """Alice follows Bob and has him on list `list_id`; Carol has no relation to either."""
 
     services: Services
     world: World
@@ -89,7 +89,7 @@ ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_open_sockets_are_sent_what_their_reader_may_see(
+async def test_open_sockets_send_only_entries_that_the_reader_may_see(
     daphne: DaphneProcess, scene: SocketRightsScenario, action: str
 ) -> None:
     do, undo, hides = ACTIONS[action]
@@ -98,7 +98,7 @@ async def test_open_sockets_are_sent_what_their_reader_may_see(
             await reader.subscribe(timeline)
 
         async def meets(expected: frozenset[str]) -> None:
-            """An emptied store cost the process its presence: what that delays is replayed."""
+            """Allow for delays: the emptied store deleted the presence of the process, so entries are replayed."""
             post = await scene.bob.publishes("a cup of #tea")
             await scene.world.deliver_all()
             waited = 0
@@ -119,7 +119,7 @@ def where_met(scene: SocketRightsScenario, reader: SocketClient, post: Post) -> 
     return {kind for kind, name in scene.timelines.items() if post.id in reader.entry_ids(name)}
 
 
-async def test_a_replay_shows_only_what_may_be_seen(daphne: DaphneProcess, scene: SocketRightsScenario) -> None:
+async def test_a_replay_contains_only_visible_entries(daphne: DaphneProcess, scene: SocketRightsScenario) -> None:
     first = await scene.bob.publishes("a cup of #tea")
     await scene.world.deliver_all()
     await scene.alice.mutes(scene.bob)
@@ -131,7 +131,7 @@ async def test_a_replay_shows_only_what_may_be_seen(daphne: DaphneProcess, scene
         assert set(reader.entry_ids("profile:bob")) == {first.id}
 
 
-async def test_a_post_for_followers_reaches_followers_alone(daphne: DaphneProcess, scene: SocketRightsScenario) -> None:
+async def test_a_post_for_followers_reaches_only_followers(daphne: DaphneProcess, scene: SocketRightsScenario) -> None:
     async with (
         open_socket(daphne, await sign_in_cookie(scene.alice)) as follower,
         open_socket(daphne, await sign_in_cookie(scene.carol)) as other,
@@ -152,7 +152,7 @@ async def test_a_post_for_followers_reaches_followers_alone(daphne: DaphneProces
             assert reader.entry_ids("public") == []
 
 
-async def test_counts_of_what_is_hidden_are_told_to_nobody_else(
+async def test_counts_of_a_hidden_post_are_sent_only_to_its_readers(
     daphne: DaphneProcess, scene: SocketRightsScenario, acts: PersonReactions
 ) -> None:
     post = await scene.bob.publishes("among us", audience=FOLLOWERS)
@@ -165,13 +165,13 @@ async def test_counts_of_what_is_hidden_are_told_to_nobody_else(
             await reader.send({"type": "watch", "ids": [str(post.id)]})
             await reader.subscribe("public")
         await acts.likes(scene.alice, post)
-        told = await follower.receive_until(lambda message: message["type"] == "counts")
-        assert told["counts"]["likes"] == 1
+        counts = await follower.receive_until(lambda message: message["type"] == "counts")
+        assert counts["counts"]["likes"] == 1
         for reader in (other, visitor):
             assert [message["type"] for message in await reader.collect_for()] == []
 
 
-async def test_a_folded_entry_is_folded_on_the_socket_for_its_reader_alone(
+async def test_a_filtered_entry_is_folded_only_on_its_readers_socket(
     daphne: DaphneProcess, scene: SocketRightsScenario
 ) -> None:
     await scene.services.filters.add(account_id=scene.alice.id, phrase="tea")
@@ -186,7 +186,7 @@ async def test_a_folded_entry_is_folded_on_the_socket_for_its_reader_alone(
         assert "data-filtered" not in (await other.receive_entry(post.id))["html"]
 
 
-async def test_what_is_published_while_a_block_is_made_is_not_sent_after_it(
+async def test_a_post_published_during_a_block_is_not_sent_after_it(
     daphne: DaphneProcess, scene: SocketRightsScenario
 ) -> None:
     async with open_socket(daphne, await sign_in_cookie(scene.alice)) as reader:

@@ -1,8 +1,8 @@
-"""Old page + what the socket said == fresh page, for every timeline, however sockets came and went.
+"""An old page and the socket's messages equal a fresh page, for every timeline, after any disconnections.
 
-A reader keeps what a page shows, applies `entry`, `deleted` and `gap` as static/js/live.js does, and loses
-its socket again and again. Hours go by on the authors' clock, so that a replay, which begins a minute before
-the last id, tells but a part. `SOCKET_ROUNDS=40` goes on for longer; the seed is printed.
+A reader keeps the entries of a page, applies `entry`, `deleted` and `gap` as static/js/live.js does, and loses
+its socket again and again. Hours pass on the authors' clock, so that a replay, which begins a minute before the
+last id, covers only a part. `SOCKET_ROUNDS=40` runs longer; the seed is printed.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from timelines.posts.post import FOLLOWERS
 
 ROUNDS = int(os.environ.get("SOCKET_ROUNDS", "6"))
 LIVE = 25
-"""What happens while a socket stays open."""
+"""Actions while a socket stays open."""
 HOURS_MS = 10 * 3_600_000
 
 
@@ -38,7 +38,7 @@ async def town(store: Store) -> RandomActivitySite:
 
 @pytest.fixture
 def screen(town: RandomActivitySite) -> LiveScreen:
-    """Every timeline that Alice can have open."""
+    """Every timeline that Alice can open."""
     alice, reads = town.alice, town.services.reading
 
     def page(name: str, read: Read, *of: object, **by: object) -> LivePage:
@@ -55,7 +55,7 @@ def screen(town: RandomActivitySite) -> LiveScreen:
     )
 
 
-async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(
+async def test_an_old_page_and_the_sockets_messages_equal_a_fresh_page(
     daphne: DaphneProcess, town: RandomActivitySite, screen: LiveScreen
 ) -> None:
     cookie = await sign_in_cookie(town.alice)
@@ -68,7 +68,7 @@ async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(
             if town.chance.random() < 0.3:
                 await town.break_live_connection()
                 await screen.listens(reader, 0.2)
-        await asyncio.sleep(town.chance.uniform(0, 0.3))  # entries come and go while no socket is open
+        await asyncio.sleep(town.chance.uniform(0, 0.3))  # entries appear and disappear while no socket is open
         stop.set()
         await life
     await town.world.deliver_all()
@@ -76,7 +76,7 @@ async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(
         await screen.opens(reader)
         await screen.listens(reader, 1.0)
         await agreed(reader, screen)
-        for _ in range(LIVE):  # and now it stays open
+        for _ in range(LIVE):  # the socket stays open from here
             await town.act_randomly()
         posts = [await town.boost_by_all() for _ in range(4)]
         await town.deliver_and_advance_clock()
@@ -97,7 +97,7 @@ async def test_a_stale_page_and_what_the_socket_says_are_the_fresh_page(
 
 
 async def agreed(reader: SocketClient, screen: LiveScreen, within_s: float = 4) -> None:
-    """The pages become right; `within_s`: a process takes a while to notice what it lost."""
+    """Wait until the pages are correct; `within_s`: a process takes a while to detect a loss."""
     until = asyncio.get_running_loop().time() + within_s
     wrong = screen.pages
     while wrong and asyncio.get_running_loop().time() < until:
@@ -107,7 +107,7 @@ async def agreed(reader: SocketClient, screen: LiveScreen, within_s: float = 4) 
         assert collapse_boosts(page.shown) == collapse_boosts(await page.read()), page.name
 
 
-async def test_whoever_watches_is_told_what_was_deleted_meanwhile_and_nothing_of_what_is_hidden(
+async def test_a_watcher_gets_deletions_and_nothing_about_hidden_posts(
     daphne: DaphneProcess, town: RandomActivitySite
 ) -> None:
     bob, stranger = town.authors[0], town.authors[2]
@@ -118,5 +118,5 @@ async def test_whoever_watches_is_told_what_was_deleted_meanwhile_and_nothing_of
         ids = [gone.id, stands.id, hidden.id, hidden.id + 1]
         await reader.send({"type": "watch", "ids": [str(id) for id in ids]})
         heard = await reader.collect_for(1.0)
-        assert heard  # once, or twice where the word of the deletion itself is still on its way
+        assert heard  # twice if the message of the deletion itself arrives as well
         assert all(message == {"type": "deleted", "id": str(gone.id)} for message in heard)

@@ -1,9 +1,9 @@
-"""The timelines of hashtags on the socket: live on every process, and replayed."""
+"""Hashtag timelines on the socket are live on every process and are replayed."""
 
 from tests.support.sockets import open_socket
 
 
-async def test_a_tag_arrives_at_whoever_has_it_open_on_every_process(daphnes, world) -> None:
+async def test_a_tagged_post_arrives_at_every_subscriber_on_every_process(daphnes, world) -> None:
     alice = await world.person("alice")
     async with open_socket(daphnes[0]) as one, open_socket(daphnes[1]) as two:
         await one.subscribe("tag:日本")
@@ -13,14 +13,14 @@ async def test_a_tag_arrives_at_whoever_has_it_open_on_every_process(daphnes, wo
         await one.receive_entry(both.id, "tag:日本")
         await two.receive_until(lambda m: len([each for each in two.got if each["type"] == "entry"]) == 2)
         assert two.entry_ids("tag:日本") == two.entry_ids("tag:Redis") == [both.id]
-        other = await alice.publishes("#other")
+        other_post = await alice.publishes("#other")
         last = await alice.publishes("only #REDIS")
         await two.receive_entry(last.id, "tag:Redis")
-        assert all(m["id"] == str(both.id) for m in await one.collect_for(0.3))  # a replay may repeat what is held
-        assert str(other.id) not in str(two.got)
+        assert all(m["id"] == str(both.id) for m in await one.collect_for(0.3))  # a replay may repeat known entries
+        assert str(other_post.id) not in str(two.got)
 
 
-async def test_what_a_tag_got_meanwhile_is_replayed(daphne, world) -> None:
+async def test_missed_posts_of_a_tag_are_replayed(daphne, world) -> None:
     alice = await world.person("alice")
     first, second = [await alice.publishes(f"{n} #redis") for n in range(2)]
     async with open_socket(daphne) as reader:

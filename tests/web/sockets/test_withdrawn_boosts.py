@@ -1,4 +1,4 @@
-"""A boost is withdrawn: open pages that showed it are sent the one that takes over, through a real daphne."""
+"""After a boost is withdrawn, open pages that showed it receive its replacement, through a real daphne."""
 
 from dataclasses import dataclass
 
@@ -34,22 +34,22 @@ async def scene(world: World, acts: PersonReactions) -> RemovedBoostScenario:
     alice, dave, *boosters = await world.people("alice", "dave", "bob", "carol", "erin")
     for booster in boosters:
         await dave.follows(booster)
-    kept = await dave.makes_list(*boosters[:2])
+    list_ = await dave.makes_list(*boosters[:2])
     post = await alice.publishes("hello")
     for booster in boosters:
         await acts.boosts(booster, post)
     await world.deliver_all()
-    found = [await acts.boost_of(booster, post) for booster in boosters]
-    boosts = [id for id in found if id is not None]
+    boost_ids = [await acts.boost_of(booster, post) for booster in boosters]
+    boosts = [id for id in boost_ids if id is not None]
     assert len(boosts) == len(boosters)
-    return RemovedBoostScenario(acts, dave, boosters, post, boosts, f"list:{kept.id}")
+    return RemovedBoostScenario(acts, dave, boosters, post, boosts, f"list:{list_.id}")
 
 
 async def gone(reader: SocketClient, boost_id: PostId) -> None:
     await reader.receive_until(lambda message: message == {"type": "deleted", "id": str(boost_id)})
 
 
-async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, scene: RemovedBoostScenario) -> None:
+async def test_the_next_boost_replaces_the_withdrawn_boost(daphnes, scene: RemovedBoostScenario) -> None:
     cookie = await sign_in_cookie(scene.dave)
     async with open_socket(daphnes[0], cookie) as one, open_socket(daphnes[1], cookie) as other:
         for reader in (one, other):
@@ -68,11 +68,13 @@ async def test_the_next_boost_comes_where_the_withdrawn_one_was_shown(daphnes, s
         for reader in (one, other):
             await reader.receive_entry(scene.boosts[2], "home")
             await reader.collect_for()
-            assert reader.shown_ids(scene.list_name) == []  # nobody else there boosted it
+            assert reader.shown_ids(scene.list_name) == []  # no other list member boosted it
 
 
-async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: RemovedBoostScenario, world: World) -> None:
-    """Grace has the original in her home by itself; Dave mutes the next booster, so he is sent the third."""
+async def test_a_replacement_the_reader_may_not_see_is_not_sent(
+    daphnes, scene: RemovedBoostScenario, world: World
+) -> None:
+    """Grace has the original in her home timeline; Dave mutes the next booster, so he receives the third boost."""
     grace, author = await world.people("grace", "author")
     for followed in (*scene.boosters, author):
         await grace.follows(followed)
@@ -99,10 +101,10 @@ async def test_what_others_do_not_see_they_are_not_sent(daphnes, scene: RemovedB
         assert muting.shown_ids("home") == [scene.boosts[2]]
 
 
-async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
+async def test_a_replacement_while_the_socket_was_closed_arrives_with_the_deletion(
     daphnes, scene: RemovedBoostScenario
 ) -> None:
-    """A page says what it shows when it is back; the withdrawn boost's tombstone says what it showed."""
+    """The page sends its boost ids when it reconnects; the tombstone of the boost names the post."""
     await scene.withdraws(0)
     await scene.withdraws(1)
     async with open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as reader:
@@ -116,7 +118,7 @@ async def test_what_took_over_while_the_socket_was_away_comes_with_the_deletion(
         assert reader.shown_ids(scene.list_name) == []
 
 
-async def test_a_lost_word_is_made_up_for(daphnes, scene: RemovedBoostScenario, services: Services) -> None:
+async def test_a_lost_message_is_sent_later(daphnes, scene: RemovedBoostScenario, services: Services) -> None:
     async with open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as reader:
         await reader.subscribe("home")
         await reader.send({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
@@ -125,7 +127,7 @@ async def test_a_lost_word_is_made_up_for(daphnes, scene: RemovedBoostScenario, 
         await reader.receive_entry(scene.boosts[1], "home", timeout_s=15)
 
 
-async def test_ones_own_boost_gives_way_to_anothers(daphnes, scene: RemovedBoostScenario) -> None:
+async def test_an_own_boost_is_replaced_by_anothers_boost(daphnes, scene: RemovedBoostScenario) -> None:
     async with open_socket(daphnes[0], await sign_in_cookie(scene.boosters[0])) as reader:
         await scene.boosters[0].follows(scene.boosters[2])
         await reader.subscribe("home")
@@ -134,7 +136,7 @@ async def test_ones_own_boost_gives_way_to_anothers(daphnes, scene: RemovedBoost
         await reader.receive_entry(scene.boosts[2], "home")
 
 
-async def test_a_deleted_accounts_boosts_give_way_too(daphnes, scene: RemovedBoostScenario, world: World) -> None:
+async def test_boosts_of_a_deleted_account_are_replaced(daphnes, scene: RemovedBoostScenario, world: World) -> None:
     async with open_socket(daphnes[1], await sign_in_cookie(scene.dave)) as reader:
         await reader.subscribe("home")
         now_ms = world.services.clock.now_ms()

@@ -1,4 +1,4 @@
-"""Blocking and muting over HTTP: with and without a script, in HTML and in JSON."""
+"""Blocks and mutes over HTTP, with and without a script, in HTML and in JSON."""
 
 import re
 
@@ -18,12 +18,12 @@ PATHS = (
     "/notifications/",
     "/@alice/{asked}/",
 )
-"""Where Alice meets what Bob wrote; the last one answers 404 nowhere: it is her own."""
+"""Pages where Alice sees Bob's posts; the last one is her own post and never answers 404."""
 
 
 @pytest.fixture
 async def people(site: Services, alice: HttpBrowser, bob: HttpBrowser) -> tuple[HttpBrowser, HttpBrowser]:
-    """Alice follows Bob, has him on a list, and asked something that he answered."""
+    """Alice and Bob; Alice follows Bob and has him on a list."""
     await alice.post_json("/@bob/follow/")
     await alice.post_json("/lists/", title="List")
     await alice.post_json("/lists/1/members/", handle="bob")
@@ -31,26 +31,26 @@ async def people(site: Services, alice: HttpBrowser, bob: HttpBrowser) -> tuple[
 
 
 async def talk(alice: HttpBrowser, bob: HttpBrowser, site: Services) -> str:
-    """The id of Alice's question, answered by Bob, who said something else too."""
-    asked = await alice.publish("something to drink?")
+    """Publish a question of Alice's, Bob's reply and another post of Bob's; return the question's id."""
+    question = await alice.publish("something to drink?")
     await bob.publish("unmistakable #tea")
-    await bob.publish("unmistakable answer", in_reply_to=asked["id"])
+    await bob.publish("unmistakable answer", in_reply_to=question["id"])
     await World(site).deliver_all()
-    return str(asked["id"])
+    return str(question["id"])
 
 
 async def seen(reader: HttpBrowser, asked: str) -> set[str]:
-    """The paths that show it; HTML and JSON agree."""
-    found = set()
+    """Return the paths that show Bob's posts; HTML and JSON agree."""
+    paths = set()
     for pattern in PATHS:
         path = pattern.format(asked=asked)
         page, data = await reader.get(path), await reader.get_json(path)
         texts = [re.sub(r'value="[^"]*"', "", page.text), data.text]
-        shown = ["unmistakable" in text for text in texts]
-        assert shown[0] == shown[1], path
-        if shown[0]:
-            found.add(pattern)
-    return found
+        contains_word = ["unmistakable" in text for text in texts]
+        assert contains_word[0] == contains_word[1], path
+        if contains_word[0]:
+            paths.add(pattern)
+    return paths
 
 
 HIDDEN = {
@@ -60,29 +60,29 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("act", HIDDEN)
-async def test_what_keeps_somebody_away_holds_on_every_page(
+async def test_a_block_or_mute_applies_to_every_page(
     people: tuple[HttpBrowser, HttpBrowser], site: Services, act: str
 ) -> None:
     alice, bob = people
-    asked = await talk(alice, bob, site)
-    assert await seen(alice, asked) == set(PATHS)
+    question_id = await talk(alice, bob, site)
+    assert await seen(alice, question_id) == set(PATHS)
     answer = await alice.post_json(f"/@bob/{act}/")
     assert answer.status_code == 200
     assert set(answer.json()) == {"following", "followers"}
-    assert await seen(alice, asked) == set(PATHS) - HIDDEN[act]
+    assert await seen(alice, question_id) == set(PATHS) - HIDDEN[act]
     assert (await alice.post_json(f"/@bob/un{act}/")).status_code == 200
     await alice.post_json("/@bob/follow/")
-    assert await seen(alice, asked) == set(PATHS)
+    assert await seen(alice, question_id) == set(PATHS)
 
 
-async def test_a_form_leads_back_to_the_profile(people: tuple[HttpBrowser, HttpBrowser]) -> None:
+async def test_a_form_redirects_to_the_profile(people: tuple[HttpBrowser, HttpBrowser]) -> None:
     alice, _bob = people
     for act in ("mute", "unmute", "hide-boosts", "show-boosts", "remove-follower", "block", "unblock"):
         answer = await alice.post(f"/@bob/{act}/")
         assert (answer.status_code, answer.headers["location"]) == (303, "/@bob/"), act
 
 
-async def test_nobody_signed_in_is_sent_to_log_in(site: Services, visitor: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_a_visitor_is_sent_to_log_in(site: Services, visitor: HttpBrowser, bob: HttpBrowser) -> None:
     for act in ("block", "mute", "accept"):
         assert (await visitor.post_json(f"/@bob/{act}/")).status_code == 401
     for page in ("requests", "blocked", "muted", "filters"):
@@ -92,7 +92,7 @@ async def test_nobody_signed_in_is_sent_to_log_in(site: Services, visitor: HttpB
         )  # fmt: skip
 
 
-async def test_a_profile_says_how_it_stands_without_posts(people: tuple[HttpBrowser, HttpBrowser]) -> None:
+async def test_a_blocked_profile_shows_the_relation_without_posts(people: tuple[HttpBrowser, HttpBrowser]) -> None:
     alice, bob = people
     await bob.publish("unmistakable")
     await alice.post_json("/@bob/block/")

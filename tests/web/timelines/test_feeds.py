@@ -1,4 +1,4 @@
-"""Atom feeds, and what pages tell other sites about themselves."""
+"""Atom feeds, and the metadata of pages for other sites."""
 
 import re
 import time
@@ -24,7 +24,7 @@ def links(root: ET.Element) -> dict[str, str]:
     return {link.attrib["rel"]: link.attrib["href"] for link in root.findall(f"{ATOM}link")}
 
 
-async def test_an_accounts_feed_holds_its_posts_newest_first(alice, visitor):
+async def test_an_accounts_feed_contains_its_posts_newest_first(alice, visitor):
     posts = [await alice.publish(text) for text in ("first", 'second #Redis & <b>@bob</b> "q"\nline')][::-1]
     root = parsed(await visitor.get("/@alice/feed.atom"))
     assert links(root) == {
@@ -52,7 +52,7 @@ async def test_an_accounts_feed_holds_its_posts_newest_first(alice, visitor):
     assert texts(root, "updated") == [stamp]
 
 
-async def test_a_tags_feed_says_who_wrote_what(alice, bob, visitor):
+async def test_a_tags_feed_names_the_authors(alice, bob, visitor):
     for browser in (alice, bob):
         await browser.publish("about #日本")
     address = "http://testserver/tags/%E6%97%A5%E6%9C%AC/"
@@ -63,7 +63,7 @@ async def test_a_tags_feed_says_who_wrote_what(alice, bob, visitor):
 
 
 @pytest.mark.parametrize("path", ["/@alice/feed.atom", "/tags/silence/feed.atom"])
-async def test_a_feed_without_entries_is_valid_and_stays_the_same(alice, visitor, path):
+async def test_an_empty_feed_is_valid_and_stays_the_same(alice, visitor, path):
     first, second = await visitor.get(path), await visitor.get(path)
     root = parsed(first)
     assert texts(root, "entry") == []
@@ -71,14 +71,14 @@ async def test_a_feed_without_entries_is_valid_and_stays_the_same(alice, visitor
     assert first.content == second.content
 
 
-async def test_only_the_newest_thirty(alice, visitor):
+async def test_a_feed_contains_the_newest_thirty_posts(alice, visitor):
     posts = [(await alice.publish(f"post {n} #n"))["id"] for n in range(33)][::-1]
     for path in ("/@alice/feed.atom", "/tags/n/feed.atom"):
         ids = texts(parsed(await visitor.get(path)), "entry/id")
         assert [(id or "").partition("posts/")[2] for id in ids] == posts[:30]
 
 
-async def test_who_has_it_is_told_so_until_something_changes(alice, visitor):
+async def test_an_unchanged_feed_is_304(alice, visitor):
     await alice.publish("one")
     first = await visitor.get("/@alice/feed.atom")
     etag = first.headers["etag"]
@@ -93,8 +93,8 @@ async def test_who_has_it_is_told_so_until_something_changes(alice, visitor):
     assert texts(parsed(gone), "entry/title") == ["one"]
 
 
-async def test_the_time_of_the_newest_post_says_nothing_of_what_is_gone(alice, visitor):
-    """A reader that knows times alone would keep the deleted post, and miss the second one of a second."""
+async def test_a_feed_has_no_last_modified_since_a_deletion_does_not_change_it(alice, visitor):
+    """A reader that compares only times would keep the deleted post and miss a second post of one second."""
     old = await alice.publish("old")
     await alice.publish("newest")
     first = await visitor.get("/@alice/feed.atom")
@@ -105,7 +105,7 @@ async def test_the_time_of_the_newest_post_says_nothing_of_what_is_gone(alice, v
     assert texts(parsed(after), "entry/title") == ["newest"]
 
 
-async def test_caches_ask_again_and_a_feed_is_the_same_for_everybody(alice, visitor):
+async def test_caches_revalidate_a_feed_that_is_equal_for_everybody(alice, visitor):
     await alice.publish("one")
     anonymous, own = await visitor.get("/@alice/feed.atom"), await alice.get("/@alice/feed.atom")
     assert anonymous.headers["cache-control"] == "no-cache"
@@ -113,7 +113,7 @@ async def test_caches_ask_again_and_a_feed_is_the_same_for_everybody(alice, visi
 
 
 @pytest.mark.parametrize("leaving", ["suspend", "delete", "never was"])
-async def test_whoever_is_gone_has_no_feed(alice, site, visitor, leaving):
+async def test_a_suspended_deleted_or_unknown_account_has_no_feed(alice, site, visitor, leaving):
     account = await site.accounts.get_by_handle("alice")
     handle = "nobody" if leaving == "never was" else "alice"
     if leaving == "suspend":
@@ -123,7 +123,7 @@ async def test_whoever_is_gone_has_no_feed(alice, site, visitor, leaving):
     assert (await visitor.get(f"/@{handle}/feed.atom")).status_code == 404
 
 
-async def test_another_case_leads_to_the_one_address(alice, visitor):
+async def test_another_letter_case_redirects_to_the_one_address(alice, visitor):
     answer = await visitor.get("/@Alice/feed.atom")
     assert (answer.status_code, answer.headers["location"]) == (301, "/@alice/feed.atom")
 
@@ -134,7 +134,7 @@ async def test_long_lines_and_names_are_cut_between_graphemes(alice, visitor):
     assert texts(parsed(await visitor.get("/@alice/feed.atom")), "entry/title") == [family * 80 + "…"]
 
 
-async def test_profile_and_post_introduce_themselves(alice, visitor):
+async def test_profiles_and_posts_have_metadata(alice, visitor):
     post = await alice.publish('said "<this>"')
     profile = (await visitor.get("/@alice/?utm_source=x")).text
     assert '<meta property="og:type" content="profile">' in profile

@@ -1,4 +1,4 @@
-"""Filters over HTTP: made, changed, refused with the reason, and what they fold or hide."""
+"""Filters over HTTP are created, changed and refused with a reason, and fold or hide posts."""
 
 from tests.support.browser import HttpBrowser
 
@@ -23,7 +23,7 @@ async def test_a_filter_folds_or_hides_and_can_be_changed(alice: HttpBrowser, bo
     assert (await alice.get_json("/accounts/filters/")).json() == {"filters": []}
 
 
-async def test_a_refused_filter_comes_back_with_the_reason(alice: HttpBrowser) -> None:
+async def test_a_refused_filter_reappears_with_the_reason(alice: HttpBrowser) -> None:
     refused = await alice.post("/accounts/filters/", phrase="x" * 101)
     assert refused.status_code == 422
     assert "x" * 101 in refused.text

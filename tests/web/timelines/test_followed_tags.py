@@ -1,4 +1,4 @@
-"""Following hashtags and what is talked about, over HTTP and on the socket."""
+"""Followed and trending hashtags, over HTTP and on the socket."""
 
 from socialsite.container import Services
 from tests.support.browser import HttpBrowser
@@ -6,7 +6,7 @@ from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
 from tests.support.world import World
 
 
-async def test_a_followed_hashtag_is_on_its_page(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_a_followed_hashtag_is_on_the_page_of_followed_hashtags(alice: HttpBrowser, bob: HttpBrowser) -> None:
     post = await bob.publish("a #Word of mine")
     assert 'formaction="/tags/word/follow/"' in (await alice.get("/tags/word/")).text
     answer = await alice.post("/tags/Word/follow/")
@@ -20,14 +20,14 @@ async def test_a_followed_hashtag_is_on_its_page(alice: HttpBrowser, bob: HttpBr
     assert (await alice.get_json("/tags/")).json()["posts"] == []
 
 
-async def test_only_somebody_signed_in_follows_what_is_a_hashtag(alice: HttpBrowser, visitor: HttpBrowser) -> None:
+async def test_only_a_signed_in_reader_follows_a_valid_hashtag(alice: HttpBrowser, visitor: HttpBrowser) -> None:
     assert (await visitor.post_json("/tags/word/follow/")).status_code == 401
     assert (await visitor.get("/tags/")).status_code == 303
     assert (await alice.post_json("/tags/no-tag/follow/")).status_code == 404
     assert "/follow/" not in (await visitor.get("/tags/word/")).text
 
 
-async def test_what_is_talked_about_is_told(
+async def test_trending_hashtags_are_listed(
     alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, world: World, services: Services
 ) -> None:
     assert "data-trends" not in (await visitor.get("/")).text
@@ -36,14 +36,16 @@ async def test_what_is_talked_about_is_told(
     await alice.publish("about #This")
     await bob.publish("about #this, too")
     await world.deliver_all()
-    wanted = [{"name": "this", "url": "/tags/this/", "accounts": 2}]
-    assert (await visitor.get_json("/tags/trending/")).json() == {"tags": wanted}
+    expected_tags = [{"name": "this", "url": "/tags/this/", "accounts": 2}]
+    assert (await visitor.get_json("/tags/trending/")).json() == {"tags": expected_tags}
     for path in ("/", "/public/", "/search/"):
         assert '<a href="/tags/this/"><bdi>#this</bdi></a> 2 people' in (await visitor.get(path)).text
     assert "<h1><bdi>#trending</bdi></h1>" in (await visitor.get("/tags/trending/")).text
 
 
-async def test_their_posts_arrive_once_on_the_socket(daphne: DaphneProcess, world: World, services: Services) -> None:
+async def test_posts_of_followed_hashtags_arrive_once_on_the_socket(
+    daphne: DaphneProcess, world: World, services: Services
+) -> None:
     alice, bob = await world.people("alice", "bob")
     for tag in ("one", "two"):
         await services.followed_hashtags.follow(account_id=alice.id, tag=tag, now_ms=1)

@@ -1,4 +1,4 @@
-"""Following and its pages."""
+"""Follows, and the pages of followers and followed accounts."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -9,7 +9,7 @@ from socialsite.startup import open_services
 from socialsite.web.services import loop_services
 
 
-async def test_following_answers_with_how_it_stands(alice, bob):
+async def test_a_follow_is_answered_with_the_relation(alice, bob):
     answer = await alice.post_json("/@bob/follow/")
     assert (answer.status_code, answer.json()) == (200, {"following": True, "followers": 1})
     again = await alice.post_json("/@BOB/follow/")
@@ -20,20 +20,20 @@ async def test_following_answers_with_how_it_stands(alice, bob):
     assert (again.status_code, again.json()) == (200, {"following": False, "followers": 0})
 
 
-async def test_by_form_one_is_back_on_the_profile(alice, bob):
+async def test_a_follow_by_form_redirects_to_the_profile(alice, bob):
     answer = await alice.post("/@bob/follow/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/@bob/")
     answer = await alice.post("/@bob/unfollow/", next="/@alice/following/")
     assert answer.headers["location"] == "/@alice/following/"
 
 
-async def test_nobody_follows_themselves(alice):
+async def test_an_account_cannot_follow_itself(alice):
     answer = await alice.post_json("/@alice/follow/")
     assert (answer.status_code, answer.json()["error"]) == (422, "following_yourself")
     assert (await alice.post("/@alice/follow/")).status_code == 422
 
 
-async def test_nobody_follows_who_is_not_there(alice):
+async def test_an_unknown_account_cannot_be_followed(alice):
     assert (await alice.post_json("/@nobody/follow/")).status_code == 404
 
 
@@ -53,7 +53,7 @@ async def test_followers_and_following_are_paged_by_an_opaque_cursor(alice, open
     assert [account["url"] for account in following] == ["/@alice/"]
 
 
-async def test_a_page_of_accounts_says_whom_one_follows(alice, bob, open_browser):
+async def test_a_page_of_accounts_marks_followed_accounts(alice, bob, open_browser):
     carol = await open_browser("carol")
     for fan in (bob, carol):
         await fan.post_json("/@alice/follow/")
@@ -64,7 +64,7 @@ async def test_a_page_of_accounts_says_whom_one_follows(alice, bob, open_browser
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "1", "1-2-3", "-", "٣-٣", "1-" + "9" * 30])
-async def test_a_cursor_of_nobodys_making_is_400(alice, cursor):
+async def test_an_invalid_cursor_is_400(alice, cursor):
     for path in ("/@alice/followers/", "/@alice/following/"):
         assert (await alice.get_json(path + f"?cursor={cursor}")).status_code == 400
 
@@ -81,8 +81,8 @@ async def test_the_cap_of_following_is_409(redis_url, open_browser):
         assert (await alice.post("/@carol/follow/")).status_code == 409
 
 
-async def test_one_may_turn_away_from_a_suspended_account(alice, bob, site):
-    """Its pages are hidden, but whoever follows it, or lists it, can undo that."""
+async def test_a_suspended_account_can_be_unfollowed_and_removed_from_a_list(alice, bob, site):
+    """The pages of the account are hidden, but followers and list owners can still remove it."""
     await alice.post_json("/@bob/follow/")
     made = (await alice.post_json("/lists/", title="Friends")).json()
     await alice.post_json(f"/lists/{made['id']}/members/", handle="bob")
@@ -95,7 +95,7 @@ async def test_one_may_turn_away_from_a_suspended_account(alice, bob, site):
     assert answer.json()["members"] == 0
 
 
-async def test_pages_of_accounts_show_what_people_say_of_themselves(alice, bob):
+async def test_pages_of_accounts_show_names_and_bios(alice, bob):
     await bob.post_json("/accounts/settings/", display_name="Bob", bio="Fixes computers.", link="")
     await bob.post_json("/@alice/follow/")
     assert (await alice.get_json("/@alice/followers/")).json()["accounts"][0]["bio"] == "Fixes computers."

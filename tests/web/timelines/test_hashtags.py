@@ -14,7 +14,7 @@ async def test_the_link_in_a_post_leads_to_its_tag(alice, visitor):
         assert await visitor.post_ids(href) == [post["id"]]
 
 
-async def test_a_page_has_the_hooks_and_its_feed(alice, visitor):
+async def test_a_tags_page_has_the_hooks_of_scripts_and_links_its_feed(alice, visitor):
     post = await alice.publish("#Redis")
     page = (await visitor.get("/tags/redis/")).text
     assert f'<ol class="timeline" data-timeline="tag:redis" data-newest="{post["id"]}" data-live>' in page
@@ -41,7 +41,7 @@ async def test_a_tag_has_one_address(visitor, asked, told):
 
 @pytest.mark.parametrize("tag", ["42", "no%20tag", "a-b", "%3Cb%3E", "x" * 101, "%23redis", "%00", "%FF"])
 @pytest.mark.parametrize("rest", ["", "feed.atom"])
-async def test_what_cannot_be_a_tag_is_not_found(visitor, tag, rest):
+async def test_an_invalid_tag_is_not_found(visitor, tag, rest):
     page = await visitor.get(f"/tags/{tag}/{rest}")
     assert page.status_code == 404
     answer = await visitor.get_json(f"/tags/{tag}/{rest}")
@@ -49,7 +49,7 @@ async def test_what_cannot_be_a_tag_is_not_found(visitor, tag, rest):
     assert "hashtag" in answer.json()["message"]
 
 
-async def test_a_tag_that_nobody_used_is_empty_and_not_for_search_engines(visitor):
+async def test_an_unused_tag_is_empty_and_excluded_from_search_engines(visitor):
     page = await visitor.get("/tags/silence/")
     assert page.status_code == 200
     assert "Nobody has used this hashtag yet" in page.text
@@ -57,7 +57,7 @@ async def test_a_tag_that_nobody_used_is_empty_and_not_for_search_engines(visito
     assert (await visitor.get_json("/tags/silence/")).json() == {"posts": [], "next": None, "previous": None}
 
 
-async def test_pages_follow_each_other_both_ways(alice):
+async def test_pages_of_a_tag_link_to_each_other_both_ways(alice):
     posts = [(await alice.publish(f"{n} #日本"))["id"] for n in range(5)][::-1]
     path = "/tags/%E6%97%A5%E6%9C%AC/"
     first = (await alice.get_json(f"{path}?limit=2")).json()
@@ -71,7 +71,7 @@ async def test_pages_follow_each_other_both_ways(alice):
     assert older[1].replace("&amp;", "&") == first["next"]
 
 
-async def test_hidden_posts_are_not_shown(alice, bob, site, visitor):
+async def test_a_tags_page_shows_no_hidden_posts(alice, bob, site, visitor):
     post = await alice.publish("#redis")
     gone = await alice.publish("#redis, too")
     theirs = await bob.publish("#redis by bob")

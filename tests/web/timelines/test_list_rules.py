@@ -1,4 +1,4 @@
-"""What lists can be told by their pages: whom they keep out of home, which replies they show, other lists."""
+"""Rules of lists on their pages: exclusive lists, replies policies, and lists made of other lists."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 async def lists(alice, bob, open_browser, world) -> list[str]:
-    """Alice's lists: bob and carol; carol and dave. Paths."""
+    """The paths of Alice's lists: one with Bob and Carol, one with Carol and Dave."""
     for handle in ("carol", "dave"):
         await world.person(handle)
     paths = []
@@ -52,12 +52,12 @@ async def test_members_of_a_virtual_list_are_paged(alice, lists, world, site):
         await world.person(f"more{number}")
         await alice.post_json("/lists/1/members/", handle=f"more{number}")
     await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
-    found, path = [], "/lists/3/"
+    handles, path = [], "/lists/3/"
     while path:
         page = (await alice.get_json(path)).json()
-        found += [each["handle"] for each in page["members"]["accounts"]]
+        handles += [each["handle"] for each in page["members"]["accounts"]]
         path = page["members"]["next"]
-    assert len(found) == len(set(found)) == 38
+    assert len(handles) == len(set(handles)) == 38
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_members_of_a_virtual_list_are_paged(alice, lists, world, site):
         ({"operation": "sum", "parts": "1 2"}, "operation"),
     ],
 )
-async def test_what_cannot_be_made_is_said_beside_the_form(alice, lists, fields, wrong):
+async def test_an_impossible_virtual_list_is_refused_beside_the_form(alice, lists, fields, wrong):
     answer = await alice.post_json("/lists/", title="Both", **fields)
     assert (answer.status_code, list(answer.json()["fields"])) == (422, [wrong])
     answer = await alice.post("/lists/", title="My own title", **fields)
@@ -80,7 +80,7 @@ async def test_what_cannot_be_made_is_said_beside_the_form(alice, lists, fields,
     assert 'value="My own title"' in answer.text
 
 
-async def test_a_refused_list_of_lists_keeps_what_was_chosen(alice, lists):
+async def test_a_refused_virtual_list_keeps_the_chosen_parts(alice, lists):
     chosen = {"first": "2", "operation": "difference", "part-1": "1"}
     page = (await alice.post("/lists/", title="", **chosen)).text
     assert '<option value="2" selected>' in page
@@ -97,7 +97,7 @@ async def test_a_refused_list_of_lists_keeps_what_was_chosen(alice, lists):
     assert re.search(r'name="exclusive" value="1"[^>]* checked', page)
 
 
-async def test_one_list_too_many_keeps_its_title(alice, site, monkeypatch):
+async def test_a_list_over_the_cap_is_refused_with_its_title(alice, site, monkeypatch):
     monkeypatch.setattr(site.lists, "lists_cap", 0)
     answer = await alice.post("/lists/", title="My own title")
     assert answer.status_code == 409
@@ -106,7 +106,7 @@ async def test_one_list_too_many_keeps_its_title(alice, site, monkeypatch):
     assert (await alice.post_json("/lists/", title="Mine")).json()["error"] == "lists_cap"
 
 
-async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_told(alice, lists):
+async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_shown(alice, lists):
     await alice.post_json("/lists/", title="Both", operation="union", parts="1 2")
     answer = await alice.post_json("/lists/3/edit/", parts="1 3")
     assert (answer.status_code, answer.json()["fields"]) == (
@@ -122,7 +122,7 @@ async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_told(alice
         assert (answer.status_code, answer.json()["error"]) == (409, "virtual_list")
 
 
-async def test_members_of_an_exclusive_list_are_read_there_alone(alice, bob, lists, world):
+async def test_posts_of_an_exclusive_lists_members_appear_only_there(alice, bob, lists, world):
     await alice.post_json("/@bob/follow/")
     post = await bob.publish("not at home")
     await world.deliver_all()
@@ -138,19 +138,19 @@ async def test_members_of_an_exclusive_list_are_read_there_alone(alice, bob, lis
     assert await alice.post_ids("/") == [post["id"]]
 
 
-async def test_a_list_shows_the_replies_it_is_told_to(alice, bob, lists, world):
+async def test_a_list_shows_replies_according_to_its_policy(alice, bob, lists, world):
     outside = await alice.publish("outside")
     stranger = await world.person("erin")
     strange = await stranger.publishes("strange")
     carol = await alice.get_json("/@carol/")
     assert carol.status_code == 200
     own = await bob.publish("to me", in_reply_to=outside["id"])
-    other = await bob.publish("to a stranger", in_reply_to=str(strange.id))
+    reply_to_stranger = await bob.publish("to a stranger", in_reply_to=str(strange.id))
     await world.deliver_all()
-    assert await alice.post_ids("/lists/1/") == [other["id"], own["id"]]
+    assert await alice.post_ids("/lists/1/") == [reply_to_stranger["id"], own["id"]]
     for replies in ("none", "members", "followed"):
         assert (await alice.post_json("/lists/1/edit/", replies=replies)).json()["replies"] == replies
         assert await alice.post_ids("/lists/1/") == [own["id"]]
     await alice.post_json("/@erin/follow/")
-    assert await alice.post_ids("/lists/1/") == [other["id"], own["id"]]
+    assert await alice.post_ids("/lists/1/") == [reply_to_stranger["id"], own["id"]]
     assert (await alice.post_json("/lists/1/edit/", replies="some")).status_code == 422

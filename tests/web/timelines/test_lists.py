@@ -1,18 +1,18 @@
-"""One's own lists: making, reading, editing; nobody else's business."""
+"""Lists are created, read and edited by their owner, and hidden from others."""
 
 import pytest
 
 
 @pytest.fixture
 async def friends(alice, bob) -> str:
-    """Alice's list, with Bob on it: its path."""
+    """Create a list of Alice's with Bob on it; return its path."""
     made = await alice.post_json("/lists/", title="Friends")
     path = f"/lists/{made.json()['id']}/"
     await alice.post_json(f"{path}members/", handle="bob")
     return path
 
 
-async def test_a_made_list_is_answered_as_clients_rely_on(alice):
+async def test_the_answer_to_a_created_list_has_the_documented_fields(alice):
     answer = await alice.post_json("/lists/", title="Friends")
     made = answer.json()
     assert (answer.status_code, made["id"], made["title"], made["members"]) == (201, "1", "Friends", 0)
@@ -47,7 +47,7 @@ async def test_a_list_shows_its_members_posts_and_its_members(alice, bob, friend
     assert "from bob" in html
 
 
-async def test_adding_and_removing_answer_with_the_list(alice, bob, friends):
+async def test_adding_and_removing_members_return_the_list(alice, bob, friends):
     again = await alice.post_json(f"{friends}members/", handle="@Bob")
     assert (again.status_code, again.json()["members"]) == (200, 1)
     for _ in range(2):
@@ -57,7 +57,7 @@ async def test_adding_and_removing_answer_with_the_list(alice, bob, friends):
     assert (back.status_code, back.headers["location"]) == (303, friends)
 
 
-async def test_a_member_that_is_not_there_is_said_beside_the_form(alice, friends):
+async def test_an_unknown_member_is_refused_beside_the_form(alice, friends):
     answer = await alice.post(f"{friends}members/", handle="nobody")
     assert answer.status_code == 404
     assert 'value="nobody"' in answer.text
@@ -75,13 +75,13 @@ async def test_a_list_can_be_renamed_and_deleted(alice, friends):
     assert (await alice.get_json("/lists/")).json()["lists"] == []
 
 
-async def test_deleting_by_form_goes_to_the_lists(alice, friends):
+async def test_a_deletion_by_form_redirects_to_the_lists(alice, friends):
     answer = await alice.post(f"{friends}delete/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/lists/")
 
 
 @pytest.mark.parametrize("title", ["", "  ", "a" * 51, "two\nlines"])
-async def test_a_title_that_cannot_be_used_is_said_beside_the_form(alice, friends, title):
+async def test_an_invalid_title_is_refused_beside_the_form(alice, friends, title):
     for path in ("/lists/", f"{friends}edit/"):
         answer = await alice.post(path, title=title)
         assert answer.status_code == 422
@@ -90,7 +90,7 @@ async def test_a_title_that_cannot_be_used_is_said_beside_the_form(alice, friend
         assert (answer.status_code, list(answer.json()["fields"])) == (422, ["title"])
 
 
-async def test_a_list_is_its_owners_secret(bob, visitor, friends):
+async def test_a_list_is_visible_only_to_its_owner(bob, visitor, friends):
     assert (await visitor.get(friends)).headers["location"] == "/accounts/login/?next=%2Flists%2F1%2F"
     assert (await visitor.get_json(friends)).status_code == 401
     assert (await bob.get(friends)).status_code == 404
@@ -100,8 +100,8 @@ async def test_a_list_is_its_owners_secret(bob, visitor, friends):
 
 
 @pytest.mark.parametrize(("action", "field"), [("edit", "title"), ("members", "handle")])
-async def test_a_refused_form_stands_on_the_lists_page_whose_links_lead_on(alice, bob, friends, world, action, field):
-    """The address of the action answers only POST: nothing on the page may lead there by GET."""
+async def test_a_refused_form_is_on_the_lists_page_with_links_to_that_page(alice, bob, friends, world, action, field):
+    """The address of the action answers only POST, so no link of the page may lead there."""
     for number in range(31):
         await bob.publish(f"post {number}")
     await world.deliver_all()

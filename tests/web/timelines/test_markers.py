@@ -1,4 +1,4 @@
-"""Reading on: the place is kept, a day is found, who to follow is shown to those who follow few."""
+"""Markers, jumps to a day, and suggestions for readers who follow few accounts."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from socialsite.ids import id_at
 
 
-async def test_the_place_is_kept_and_shown_between_new_and_read(alice):
+async def test_the_marker_is_saved_and_shown_between_new_and_read_posts(alice):
     posts = [await alice.publish(f"{number}") for number in range(4)]
     html = (await alice.get("/")).text
     assert 'class="here"' not in html
@@ -15,8 +15,8 @@ async def test_the_place_is_kept_and_shown_between_new_and_read(alice):
     answer = await alice.post_json("/positions/", timeline="home", post=posts[1]["id"])
     assert (answer.status_code, answer.json()) == (200, {"timeline": "home", "post": posts[1]["id"]})
     html = (await alice.get("/")).text
-    shown = re.findall(r'data-post-id="(\d+)"|class="(here)"', html)
-    assert ["".join(each) for each in shown] == [
+    entries = re.findall(r'data-post-id="(\d+)"|class="(here)"', html)
+    assert ["".join(each) for each in entries] == [
         posts[3]["id"],
         posts[2]["id"],
         "here",
@@ -31,7 +31,7 @@ async def test_the_place_is_kept_and_shown_between_new_and_read(alice):
     assert 'class="here"' not in (await alice.get("/")).text
 
 
-async def test_a_place_far_below_is_a_link_away(alice):
+async def test_a_page_links_to_a_marker_far_below(alice):
     posts = [await alice.publish(f"{number}") for number in range(5)]
     await alice.post_json("/positions/", timeline="public", post=posts[0]["id"])
     html = (await alice.get("/public/?limit=2")).text
@@ -51,18 +51,18 @@ async def test_a_place_far_below_is_a_link_away(alice):
         ({"timeline": "", "post": "5"}, 404),
     ],
 )
-async def test_a_place_that_cannot_be_is_refused(alice, fields, status):
+async def test_an_invalid_marker_is_refused(alice, fields, status):
     assert (await alice.post_json("/positions/", **fields)).status_code == status
 
 
-async def test_places_and_preferences_are_for_those_signed_in(visitor):
+async def test_markers_and_preferences_require_a_log_in(visitor):
     for path in ("/positions/", "/preferences/"):
         assert (await visitor.post_json(path, timeline="home", post="5", scroll="on")).status_code == 401
     assert (await visitor.get_json("/accounts/suggestions/")).status_code == 401
     assert "data-place" not in (await visitor.get("/public/")).text
 
 
-async def test_scrolling_can_be_turned_off(alice):
+async def test_automatic_loading_can_be_turned_off(alice):
     await alice.publish("words")
 
     async def is_on() -> bool:
@@ -78,7 +78,7 @@ async def test_scrolling_can_be_turned_off(alice):
 
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/", "/tags/words/"])
-async def test_a_day_leads_to_its_last_posts(alice, path):
+async def test_a_date_leads_to_the_last_posts_of_that_day(alice, path):
     await alice.publish("#words")
     answer = await alice.get(f"{path}?date=2020-02-29")
     end = id_at(1_583_020_800_000)  # 2020-03-01T00:00Z
@@ -88,12 +88,12 @@ async def test_a_day_leads_to_its_last_posts(alice, path):
     for text in ("", "yesterday", "2020-02-30", "20200230", "0000-01-01"):
         assert (await alice.get(f"{path}?date={text}")).status_code == 400
     for text in ("0001-01-01", "9999-12-31", "2999-01-01"):
-        found = (await alice.get(f"{path}?date={text}")).headers.get("location")
-        if found is not None:
-            assert (await alice.get(found)).status_code == 200
+        location = (await alice.get(f"{path}?date={text}")).headers.get("location")
+        if location is not None:
+            assert (await alice.get(location)).status_code == 200
 
 
-async def test_who_follows_few_is_shown_whom_friends_follow(alice, bob, world):
+async def test_a_reader_who_follows_few_gets_suggestions_from_friends(alice, bob, world):
     await world.person("carol")
     await alice.post_json("/@bob/follow/")
     await bob.post_json("/@carol/follow/")

@@ -1,4 +1,4 @@
-"""Notifications over HTTP: the page, JSON, the badge of every page, and what one wants to be told of."""
+"""Notifications over HTTP: the page, JSON, the badge of every page, and preferences."""
 
 import re
 
@@ -19,7 +19,7 @@ PAGE = "/notifications/"
 
 @pytest.fixture
 async def told(alice: HttpBrowser, bob: HttpBrowser, world: World) -> dict[str, str]:
-    """Alice was told of a reply and of a follow; her post and bob's."""
+    """Notify Alice of a reply and of a follow; return the ids of her post and of Bob's reply."""
     own = await alice.publish("hello")
     answer = await bob.publish("an answer to @alice", in_reply_to=own["id"])
     await bob.post_json("/@alice/follow/")
@@ -28,14 +28,16 @@ async def told(alice: HttpBrowser, bob: HttpBrowser, world: World) -> dict[str, 
 
 
 def badge_of(html: str) -> str:
-    """What the navigation shows."""
-    found = re.search(r"<b class=\"badge\" data-badge( hidden)?>([^<]*)</b>", html)
-    assert found, "no badge"
-    assert bool(found[1]) == (found[2] == "")
-    return found[2]
+    """Return the number in the navigation."""
+    badge = re.search(r"<b class=\"badge\" data-badge( hidden)?>([^<]*)</b>", html)
+    assert badge, "no badge"
+    assert bool(badge[1]) == (badge[2] == "")
+    return badge[2]
 
 
-async def test_json_has_these_names_and_no_others(alice: HttpBrowser, told: dict[str, str]) -> None:
+async def test_the_json_of_notifications_has_exactly_the_documented_fields(
+    alice: HttpBrowser, told: dict[str, str]
+) -> None:
     answer = (await alice.get_json(PAGE)).json()
     assert set(answer) == {"notifications", "next"}
     reply, follow = answer["notifications"]
@@ -49,7 +51,7 @@ async def test_json_has_these_names_and_no_others(alice: HttpBrowser, told: dict
     assert answer["next"] is None
 
 
-async def test_pages_by_cursor(alice: HttpBrowser, told: dict[str, str]) -> None:
+async def test_notifications_are_paged_by_cursor(alice: HttpBrowser, told: dict[str, str]) -> None:
     first = (await alice.get_json(f"{PAGE}?limit=1")).json()
     second = (await alice.get_json(first["next"])).json()
     assert {first["notifications"][0]["kind"], second["notifications"][0]["kind"]} == {"reply", "follow"}
@@ -59,7 +61,7 @@ async def test_pages_by_cursor(alice: HttpBrowser, told: dict[str, str]) -> None
     assert [each["kind"] for each in mentions] == ["reply"]
 
 
-async def test_every_page_has_the_badge_until_it_is_read(
+async def test_every_page_has_the_badge_until_notifications_are_read(
     alice: HttpBrowser, visitor: HttpBrowser, told: dict[str, str]
 ) -> None:
     for path in ("/", "/public/", "/accounts/settings/", PAGE):
@@ -76,7 +78,7 @@ async def test_every_page_has_the_badge_until_it_is_read(
     assert (await alice.get_json(PAGE)).json()["notifications"][0]["read"] is True
 
 
-async def test_reading_in_part_and_again(alice: HttpBrowser, told: dict[str, str]) -> None:
+async def test_notifications_are_read_in_part_and_repeatedly(alice: HttpBrowser, told: dict[str, str]) -> None:
     notifications = (await alice.get_json(PAGE)).json()["notifications"]
     part = await alice.post_json("/notifications/read/", up_to=notifications[1]["id"])
     assert part.json() == {"unread": 1} == (await alice.get_json("/notifications/unread/")).json()
@@ -85,13 +87,13 @@ async def test_reading_in_part_and_again(alice: HttpBrowser, told: dict[str, str
     assert (await alice.post_json("/notifications/read/", up_to="x")).status_code == 400
 
 
-async def test_neighbours_about_the_same_are_one_row(
+async def test_adjacent_notifications_about_one_post_are_one_row(
     alice: HttpBrowser, bob: HttpBrowser, world: World, services: Services
 ) -> None:
     own = await alice.publish("hello, all of you")
     for handle in ("carol", "dave", "erin"):
-        other = await world.person(handle)
-        await services.reactions.like(account_id=other.id, post_id=int(own["id"]), now_ms=services.clock.now_ms())
+        liker = await world.person(handle)
+        await services.reactions.like(account_id=liker.id, post_id=int(own["id"]), now_ms=services.clock.now_ms())
     html = (await alice.get(PAGE)).text
     assert html.count("data-notification-id") == 1
     assert re.search(r'<bdi class="name">erin</bdi></a> and 2 others liked your post', html)
@@ -101,12 +103,12 @@ async def test_neighbours_about_the_same_are_one_row(
     assert re.search(r'<bdi class="name">bob</bdi></a> und 3 weiteren gefällt dein Beitrag', german.text)
 
 
-async def test_likes_and_boosts_by_turns_are_two_rows(alice: HttpBrowser, world: World, services: Services) -> None:
+async def test_alternating_likes_and_boosts_are_two_rows(alice: HttpBrowser, world: World, services: Services) -> None:
     own = await alice.publish("hello, all of you")
     for handle in ("carol", "dave", "erin"):
-        other = await world.person(handle)
+        reactor = await world.person(handle)
         for act in (services.reactions.like, services.reactions.boost):
-            await act(account_id=other.id, post_id=int(own["id"]), now_ms=services.clock.now_ms())
+            await act(account_id=reactor.id, post_id=int(own["id"]), now_ms=services.clock.now_ms())
     html = (await alice.get(PAGE)).text
     assert html.count("data-notification-id") == 2
     for words in ("liked", "boosted"):
@@ -120,7 +122,7 @@ async def test_visitors_are_sent_to_log_in(visitor: HttpBrowser) -> None:
     assert (await visitor.get_json("/accounts/notifications/")).status_code == 401
 
 
-async def test_what_one_wants_is_kept(alice: HttpBrowser, bob: HttpBrowser, world: World) -> None:
+async def test_preferences_are_saved(alice: HttpBrowser, bob: HttpBrowser, world: World) -> None:
     page = (await alice.get("/accounts/notifications/")).text
     assert page.count('<option value="all" selected>') == 6
     answer = await alice.post("/accounts/notifications/", follow="none", mention="followed")

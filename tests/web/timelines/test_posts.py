@@ -1,4 +1,4 @@
-"""Publishing, the page of a post, deleting (docs/reference/interface.md)."""
+"""Publishing, the page of a post, and deletion (docs/reference/interface.md)."""
 
 import re
 
@@ -9,7 +9,7 @@ from tests.support.browser import hidden_field
 KEY = "a-key-of-the-form"
 
 
-async def test_a_published_post_is_answered_as_clients_rely_on(alice):
+async def test_the_answer_to_a_published_post_has_the_documented_fields(alice):
     answer = await alice.post_json("/posts/", text="Hello <b> https://example.com/")
     post = answer.json()
     assert answer.status_code == 201
@@ -24,7 +24,7 @@ async def test_a_published_post_is_answered_as_clients_rely_on(alice):
     assert post["viewer"] == {"own": True, "liked": False, "boosted": False, "bookmarked": False}
 
 
-async def test_publishing_by_form_goes_home_or_to_next(alice):
+async def test_publishing_by_form_redirects_to_home_or_to_next(alice):
     answer = await alice.post("/posts/", text="one")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     answer = await alice.post("/posts/", text="two", next="/public/")
@@ -33,7 +33,7 @@ async def test_publishing_by_form_goes_home_or_to_next(alice):
     assert answer.headers["location"] == "/"
 
 
-async def test_the_same_key_answers_with_the_same_post(alice):
+async def test_the_same_key_returns_the_same_post(alice):
     first = await alice.post_json("/posts/", text="once", idempotency_key=KEY)
     again = await alice.post_json("/posts/", text="once", idempotency_key=KEY)
     assert (first.status_code, again.status_code) == (201, 201)
@@ -48,8 +48,8 @@ async def test_the_same_key_with_another_text_is_refused(alice):
 
 
 @pytest.mark.parametrize(("status", "deletes"), [(409, False), (404, True)])
-async def test_a_key_that_is_spent_is_replaced_so_that_the_text_can_be_sent(alice, status, deletes):
-    """Without scripts "back" brings the old form with its old key: for that there is no other way out."""
+async def test_a_used_key_is_replaced_so_that_the_text_can_be_sent(alice, status, deletes):
+    """Without scripts the browser's "back" shows the old form with its old key."""
     post = await alice.publish("once", idempotency_key=KEY)
     if deletes:
         await alice.post_json(f"/posts/{post['id']}/delete/")
@@ -62,7 +62,7 @@ async def test_a_key_that_is_spent_is_replaced_so_that_the_text_can_be_sent(alic
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\u200b", "a" * 501, "x" * 20_000])
-async def test_a_refused_text_comes_back_in_its_box(alice, text):
+async def test_a_refused_text_reappears_in_its_box(alice, text):
     answer = await alice.post("/posts/", text=text, idempotency_key=KEY, next="/public/")
     assert answer.status_code == 422
     assert hidden_field(answer.text, "idempotency_key") == KEY
@@ -78,7 +78,7 @@ async def test_a_refused_text_in_json_names_its_field(alice):
 
 
 @pytest.mark.parametrize("answered", ["x", "-1", "0" * 17, "9007199254740992", "1e3", "٣"])
-async def test_an_answer_to_no_id_is_refused(alice, answered):
+async def test_a_reply_to_an_invalid_id_is_refused(alice, answered):
     answer = await alice.post_json("/posts/", text="hello", in_reply_to=answered)
     assert (answer.status_code, list(answer.json()["fields"])) == (422, ["in_reply_to"])
 
@@ -88,18 +88,18 @@ async def test_a_key_of_more_than_128_characters_is_refused(alice):
     assert (await alice.post_json("/posts/", text="a", idempotency_key="k" * 128)).status_code == 201
 
 
-async def test_ids_may_come_as_numbers(alice):
+async def test_ids_may_be_numbers(alice):
     post = await alice.publish("first")
     reply = await alice.publish("second", in_reply_to=int(post["id"]))
     assert reply["in_reply_to"] == post["id"]
 
 
-async def test_a_thread_shows_what_is_answered_and_what_answers(alice, bob, visitor):
+async def test_a_thread_shows_ancestors_and_replies(alice, bob, visitor):
     post = await alice.publish("the question")
     reply = await bob.publish("the answer", in_reply_to=post["id"])
     for url in (post["url"], reply["url"]):
-        shown = re.findall(r'class="post-text"[^>]*>([^<]*)<', (await visitor.get(url)).text)
-        assert shown == ["the question", "the answer"]
+        texts = re.findall(r'class="post-text"[^>]*>([^<]*)<', (await visitor.get(url)).text)
+        assert texts == ["the question", "the answer"]
     thread = (await visitor.get_json(post["url"])).json()
     assert thread["counts"]["replies"] == 1
     assert [each["id"] for each in thread["replies"]] == [reply["id"]]
@@ -116,7 +116,7 @@ async def test_many_replies_are_paged(alice):
     assert rest["next"] is None
 
 
-async def test_the_reply_box_answers_the_post_and_comes_back_to_it(alice):
+async def test_the_reply_box_publishes_a_reply_and_redirects_to_the_post(alice):
     post = await alice.publish("the question")
     page = (await alice.get(post["url"])).text
     answer = await alice.post(
@@ -131,13 +131,13 @@ async def test_the_reply_box_answers_the_post_and_comes_back_to_it(alice):
 
 
 @pytest.mark.parametrize("handle", ["bob", "ALICE", "nobody"])
-async def test_a_wrong_handle_before_an_id_leads_to_the_right_one(alice, visitor, handle):
+async def test_a_wrong_handle_before_an_id_redirects_to_the_right_one(alice, visitor, handle):
     post = await alice.publish("hello")
     answer = await visitor.get(f"/@{handle}/{post['id']}/")
     assert (answer.status_code, answer.headers["location"]) == (301, post["url"])
 
 
-async def test_deleting_ends_every_way_to_a_post(alice, visitor):
+async def test_a_deleted_post_disappears_from_every_page(alice, visitor):
     post = await alice.publish("regrettable")
     answer = await alice.post_json(f"/posts/{post['id']}/delete/")
     assert (answer.status_code, answer.json()) == (200, {"deleted": post["id"]})
@@ -146,13 +146,13 @@ async def test_deleting_ends_every_way_to_a_post(alice, visitor):
     assert (await visitor.get_json(post["url"])).status_code == 404
 
 
-async def test_deleting_by_form_goes_home(alice):
+async def test_a_deletion_by_form_redirects_to_home(alice):
     post = await alice.publish("regrettable")
     answer = await alice.post(f"/posts/{post['id']}/delete/")
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-async def test_a_second_click_on_delete_is_a_success(alice, bob):
+async def test_a_repeated_deletion_is_a_success(alice, bob):
     post = await alice.publish("regrettable")
     path = f"/posts/{post['id']}/delete/"
     for _ in range(2):
@@ -162,14 +162,14 @@ async def test_a_second_click_on_delete_is_a_success(alice, bob):
     assert (await bob.post_json(path)).status_code == 404
 
 
-async def test_nobody_deletes_what_is_anothers(alice, bob):
+async def test_a_post_is_deleted_only_by_its_author(alice, bob):
     post = await alice.publish("mine")
     answer = await bob.post_json(f"/posts/{post['id']}/delete/")
     assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
     assert (await bob.get(post["url"])).status_code == 200
 
 
-async def test_only_the_author_sees_how_to_delete(alice, bob):
+async def test_only_the_author_sees_the_delete_button(alice, bob):
     post = await alice.publish("mine")
     delete = f"/posts/{post['id']}/delete/"
     assert delete in (await alice.get("/public/")).text
@@ -185,7 +185,7 @@ async def test_a_visitor_is_sent_to_sign_in(visitor, path):
 
 
 @pytest.mark.parametrize("post_id", ["0", "007", "9007199254740992", "99999999999999999", "٣", "x"])
-async def test_an_address_that_is_no_id_is_not_there(visitor, post_id):
+async def test_an_address_with_an_invalid_id_is_not_found(visitor, post_id):
     assert (await visitor.get(f"/@alice/{post_id}/")).status_code == 404
 
 
@@ -193,11 +193,11 @@ async def test_pages_of_replies_are_full_when_some_are_hidden(alice, bob, site):
     post = await alice.publish("A question.")
     for number in range(4):
         await bob.publish(f"hidden {number}", in_reply_to=post["id"])
-    wanted = [(await alice.publish(f"reply {n}", in_reply_to=post["id"]))["id"] for n in range(4)]
+    reply_ids = [(await alice.publish(f"reply {n}", in_reply_to=post["id"]))["id"] for n in range(4)]
     account = await site.accounts.get_by_handle("bob")
     await site.accounts.suspend(account_id=account.id)
     first = (await alice.get_json(f"{post['url']}?limit=3")).json()
-    assert [reply["id"] for reply in first["replies"]] == wanted[:3]
+    assert [reply["id"] for reply in first["replies"]] == reply_ids[:3]
     rest = (await alice.get_json(first["next"])).json()
-    assert [reply["id"] for reply in rest["replies"]] == wanted[3:]
+    assert [reply["id"] for reply in rest["replies"]] == reply_ids[3:]
     assert rest["next"] is None

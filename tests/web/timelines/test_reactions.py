@@ -1,4 +1,4 @@
-"""Like, boost and bookmark over HTTP: JSON to the letter, pages that work by forms alone."""
+"""Like, boost and bookmark over HTTP, with exact JSON and with pages that work by forms alone."""
 
 import re
 from typing import Any
@@ -16,12 +16,12 @@ COUNTED = {"like": "likes", "boost": "boosts"}
 async def said(browser: HttpBrowser, post: dict[str, Any], act: str) -> dict[str, Any]:
     answer = await browser.post_json(f"/posts/{post['id']}/{act}/")
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    data: dict[str, Any] = answer.json()
+    return data
 
 
 @pytest.mark.parametrize("act", ACTS)
-async def test_an_action_answers_the_post_with_its_counts(alice: HttpBrowser, bob: HttpBrowser, act: str) -> None:
+async def test_an_action_returns_the_post_with_its_counts(alice: HttpBrowser, bob: HttpBrowser, act: str) -> None:
     post = await bob.publish("hello")
     for _ in range(2):
         answer = await said(alice, post, act)
@@ -39,7 +39,7 @@ async def test_an_action_answers_the_post_with_its_counts(alice: HttpBrowser, bo
 
 
 @pytest.mark.parametrize("act", [*ACTS, *(f"un{act}" for act in ACTS)])
-async def test_forms_lead_back(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, act: str) -> None:
+async def test_forms_redirect_back(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, act: str) -> None:
     post = await bob.publish("hello")
     answer = await alice.post(f"/posts/{post['id']}/{act}/")
     assert (answer.status_code, answer.headers["Location"]) == (303, post["url"])
@@ -53,7 +53,7 @@ async def test_forms_lead_back(alice: HttpBrowser, bob: HttpBrowser, visitor: Ht
     assert (await visitor.post(f"/posts/{post['id']}/{act}/")).headers["Location"].startswith("/accounts/login/")
 
 
-async def test_a_boost_is_json_as_clients_rely_on(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_the_json_of_a_boost_has_the_documented_fields(alice: HttpBrowser, bob: HttpBrowser) -> None:
     post = await bob.publish("hello <b>")
     original = await said(alice, post, "boost")
     (entry,) = (await alice.get_json("/")).json()["posts"]
@@ -71,7 +71,7 @@ async def test_a_boost_is_json_as_clients_rely_on(alice: HttpBrowser, bob: HttpB
     assert (await alice.get_json("/")).json()["posts"] == []
 
 
-async def test_a_boost_is_html_as_clients_rely_on(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_the_html_of_a_boost_has_the_hooks_of_scripts(alice: HttpBrowser, bob: HttpBrowser) -> None:
     post = await bob.publish("hello")
     await said(alice, post, "boost")
     (entry,) = (await alice.get_json("/")).json()["posts"]
@@ -84,7 +84,7 @@ async def test_a_boost_is_html_as_clients_rely_on(alice: HttpBrowser, bob: HttpB
     assert f'data-boost-of="{post["id"]}"' in page.text
 
 
-async def test_buttons_tell_what_is_done_and_what_may_be(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_buttons_show_the_viewers_reactions_and_the_allowed_actions(alice: HttpBrowser, bob: HttpBrowser) -> None:
     post = await bob.publish("hello")
     closed = await bob.publish("for followers", audience="followers")
     await alice.post_json("/@bob/follow/")
@@ -100,7 +100,7 @@ async def test_buttons_tell_what_is_done_and_what_may_be(alice: HttpBrowser, bob
     assert "everybody" in refused.json()["message"]
 
 
-async def test_bookmarks_are_a_page_of_ones_own(
+async def test_the_page_of_bookmarks_is_private(
     alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, site: Services
 ) -> None:
     posts = [await bob.publish(f"post {n}") for n in range(3)]
@@ -123,7 +123,9 @@ async def test_bookmarks_are_a_page_of_ones_own(
         assert (await alice.get_json(f"/bookmarks/?cursor={cursor}")).status_code == 400
 
 
-async def test_who_likes_and_who_boosts(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser) -> None:
+async def test_pages_list_the_accounts_that_like_and_boost(
+    alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser
+) -> None:
     post = await bob.publish("hello")
     await said(alice, post, "like")
     await said(alice, post, "boost")

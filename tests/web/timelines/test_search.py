@@ -19,9 +19,9 @@ def path(query: str, **more: object) -> str:
 
 
 async def answer(browser: HttpBrowser, query: str, **more: object) -> dict:
-    found = await browser.get_json(path(query, **more))
-    assert found.status_code == 200, found.text
-    return found.json()
+    response = await browser.get_json(path(query, **more))
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 async def ids(browser: HttpBrowser, query: str, **more: object) -> list[str]:
@@ -32,11 +32,11 @@ async def test_a_search_finds_posts_people_and_hashtags(alice, bob, visitor, wor
     first = await alice.publish("Curiouser and curiouser #alicebooks")
     second = await bob.publish("I am curiouser than Alice")
     await world.deliver_all()
-    found = await answer(visitor, "alice")
-    assert [post["id"] for post in found["posts"]] == [second["id"]]
-    assert [account["handle"] for account in found["accounts"]] == ["alice"]
-    assert found["tags"] == [{"name": "alicebooks", "url": "/tags/alicebooks/"}]
-    assert (found["next"], found["previous"]) == (None, None)
+    results = await answer(visitor, "alice")
+    assert [post["id"] for post in results["posts"]] == [second["id"]]
+    assert [account["handle"] for account in results["accounts"]] == ["alice"]
+    assert results["tags"] == [{"name": "alicebooks", "url": "/tags/alicebooks/"}]
+    assert (results["next"], results["previous"]) == (None, None)
     page = (await visitor.get(path("alice"))).text
     assert f'data-post-id="{second["id"]}"' in page
     assert '<li class="account" data-account="alice">' in page
@@ -56,13 +56,13 @@ async def test_accents_may_be_left_out_and_are_shown_as_written(alice, visitor, 
     assert 'value="cafe"' in page
     for name in ("jose", "josé", "lukasz"):
         assert [each["handle"] for each in (await answer(visitor, name))["accounts"]] == ["alice"], name
-        found = (await visitor.get_json(f"/search/complete/?q=@{quote(name)}")).json()
-        assert [each["display_name"] for each in found["accounts"]] == ["José Łukasz"]
+        completions = (await visitor.get_json(f"/search/complete/?q=@{quote(name)}")).json()
+        assert [each["display_name"] for each in completions["accounts"]] == ["José Łukasz"]
     assert (await answer(visitor, "#ete"))["tags"][0]["name"] == "été"
     assert (await visitor.get_json("/search/complete/?q=%23ete")).json()["tags"][0]["name"] == "été"
 
 
-async def test_people_found_can_be_followed(alice, bob, world):
+async def test_found_accounts_can_be_followed(alice, bob, world):
     page = (await bob.get(path("@ali"))).text
     assert 'formaction="/@alice/follow/"' in page
     await bob.post_json("/@alice/follow/")
@@ -72,7 +72,7 @@ async def test_people_found_can_be_followed(alice, bob, world):
     assert account["is_following"] is True
 
 
-async def test_pages_go_back_in_time_and_keep_the_query(alice, world):
+async def test_older_pages_keep_the_query(alice, world):
     posts = [(await alice.publish(f"{n} 日本 & more"))["id"] for n in range(5)][::-1]
     await world.deliver_all()
     first = await answer(alice, "日本 &", limit=2)
@@ -89,7 +89,7 @@ async def test_pages_go_back_in_time_and_keep_the_query(alice, world):
     assert "Back to the newest" in page
 
 
-async def test_without_a_query_there_is_the_form_and_how_to_use_it(visitor):
+async def test_an_empty_query_shows_the_form_and_its_help(visitor):
     for empty in ("/search/", "/search/?q=", "/search/?q=%20"):
         page = await visitor.get(empty)
         assert page.status_code == 200
@@ -99,7 +99,7 @@ async def test_without_a_query_there_is_the_form_and_how_to_use_it(visitor):
     assert (await answer(visitor, ""))["posts"] == []
 
 
-async def test_where_nothing_is_found_the_page_says_so_and_how_to_go_on(visitor):
+async def test_an_empty_result_is_explained_with_hints(visitor):
     page = (await visitor.get(path("silence"))).text
     assert "No post has this" in page
     assert "posts with exactly this" in page
@@ -118,7 +118,7 @@ async def test_where_nothing_is_found_the_page_says_so_and_how_to_go_on(visitor)
         ("x" * 301, "This is longer than 300 characters."),
     ],
 )
-async def test_a_query_that_cannot_be_meant_is_400_beside_the_field(visitor, query, reason):
+async def test_an_invalid_query_is_400_beside_the_field(visitor, query, reason):
     page = await visitor.get(path(query))
     assert page.status_code == 400
     assert re.search(rf'<p class="error" id="search-error">{re.escape(reason)}', page.text)
@@ -129,14 +129,14 @@ async def test_a_query_that_cannot_be_meant_is_400_beside_the_field(visitor, que
     assert reason in refused.json()["fields"]["q"]
 
 
-async def test_a_cursor_is_a_post_id_and_leads_backward_only(visitor):
+async def test_a_cursor_is_a_post_id_and_leads_to_older_posts(visitor):
     assert (await visitor.get_json(path("a", before="x"))).status_code == 400
     assert (await visitor.get_json(path("a", after=5))).status_code == 400
     assert await ids(visitor, "a", before=0) == []
     assert await ids(visitor, "a", before=(1 << 53) - 1) == []
 
 
-async def test_what_was_typed_is_shown_as_typed(visitor, alice, world):
+async def test_the_query_is_shown_as_typed(visitor, alice, world):
     text = '"><script>alert(1)</script> {{ x }} \u202e'
     await alice.publish(text)
     await world.deliver_all()
@@ -151,8 +151,8 @@ async def test_hidden_posts_and_people_are_not_found(alice, bob, visitor, site, 
     await world.deliver_all()
     await alice.post_json(f"/posts/{gone['id']}/delete/")
     await site.accounts.suspend(account_id=int(theirs["author"]["id"]))
-    found = await answer(visitor, "words")
-    assert found["posts"] == []
+    results = await answer(visitor, "words")
+    assert results["posts"] == []
     assert (await answer(visitor, "bob"))["accounts"] == []
     assert (await visitor.get_json("/search/complete/?q=@bo")).json() == {"accounts": []}
 
@@ -160,9 +160,9 @@ async def test_hidden_posts_and_people_are_not_found(alice, bob, visitor, site, 
 async def test_handles_and_hashtags_are_completed(alice, bob, world):
     await bob.publish("#Redis #日本")
     await world.deliver_all()
-    found = (await alice.get_json("/search/complete/?q=@BO")).json()
-    assert [account["handle"] for account in found["accounts"]] == ["bob"]
-    assert set(found["accounts"][0]) == {"id", "handle", "display_name", "url"}
+    completions = (await alice.get_json("/search/complete/?q=@BO")).json()
+    assert [account["handle"] for account in completions["accounts"]] == ["bob"]
+    assert set(completions["accounts"][0]) == {"id", "handle", "display_name", "url"}
     redis = [{"name": "redis", "url": "/tags/redis/"}]
     assert (await alice.get_json("/search/complete/?q=%23RE")).json() == {"tags": redis}
     assert (await alice.get_json(f"/search/complete/?q={quote('＃日')}")).json()["tags"][0]["name"] == "日本"
@@ -172,7 +172,7 @@ async def test_handles_and_hashtags_are_completed(alice, bob, world):
     assert (await alice.get_json("/search/complete/")).status_code == 400
 
 
-async def test_searching_and_completing_have_rules_of_their_own(redis_url, open_browser):
+async def test_search_and_completion_have_rules_of_their_own(redis_url, open_browser):
     limits: dict[str, int | None] = {"search": 2, "complete": 3}
     async with open_services(redis_url, ServiceConfig(rate_limits=limits)) as services:
         loop_services.bind(services)
@@ -185,6 +185,6 @@ async def test_searching_and_completing_have_rules_of_their_own(redis_url, open_
         assert page.headers["retry-after"]
         assert (await visitor.get_json(path("since:x"))).status_code == 400, "a refused query costs nothing"
         assert (await visitor.get("/search/")).status_code == 200
-        asked = [(await visitor.get_json("/search/complete/?q=@a")) for _ in range(4)]
-        assert [each.status_code for each in asked] == [200, 200, 200, 429]
-        assert asked[-1].json()["fields"] == {"rule": "complete"}
+        answers = [(await visitor.get_json("/search/complete/?q=@a")) for _ in range(4)]
+        assert [each.status_code for each in answers] == [200, 200, 200, 429]
+        assert answers[-1].json()["fields"] == {"rule": "complete"}

@@ -1,4 +1,4 @@
-"""A post's page as clients see it: what it answers, what answers it, and what cannot be seen any more."""
+"""The page of a post in a thread: its ancestors, its replies, and unavailable posts."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 async def thread(alice, bob) -> list[dict]:
-    """A post of Alice's, two answers, an answer to the first of them, and one to that."""
+    """A post of Alice's, two replies, a reply to the first reply, and a reply to that."""
     first = await alice.publish("first")
     one = await bob.publish("one", in_reply_to=first["id"])
     two = await bob.publish("two", in_reply_to=first["id"])
@@ -16,7 +16,7 @@ async def thread(alice, bob) -> list[dict]:
 
 
 def levels(html: str) -> list[tuple[int, str]]:
-    """(aria-level, post id or "" for one that is not available) of each reply."""
+    """Return (aria-level, post id or "" if the post is unavailable) of each reply."""
     items = re.findall(r'<li class="depth-\d" aria-level="(\d+)">(.*?)</li>', html, re.S)
     return [
         (int(level), found[1] if (found := re.search(r'data-post-id="(\d+)"', item)) else "") for level, item in items
@@ -37,7 +37,7 @@ async def test_the_thread_in_json_has_depths_and_ancestors(alice, thread):
     assert [(each["id"], each["depth"]) for each in page["replies"]] == [(last["id"], 1)]
 
 
-async def test_the_pages_of_a_thread_follow_each_other(alice, thread):
+async def test_the_pages_of_a_thread_link_to_each_other(alice, thread):
     first, one, two, below, last = thread
     read, path = [], f"{first['url']}?limit=1"
     while path:
@@ -47,7 +47,7 @@ async def test_the_pages_of_a_thread_follow_each_other(alice, thread):
     assert read == [each["id"] for each in (one, below, last, two)]
 
 
-async def test_the_page_says_levels_and_shows_what_is_answered(alice, thread):
+async def test_a_threads_page_shows_levels_and_ancestors(alice, thread):
     first, one, two, below, last = thread
     html = (await alice.get(first["url"])).text
     assert levels(html) == [(1, one["id"]), (2, below["id"]), (3, last["id"]), (1, two["id"])]
@@ -56,7 +56,7 @@ async def test_the_page_says_levels_and_shows_what_is_answered(alice, thread):
     assert 'aria-current="true"' in html
 
 
-async def test_a_deleted_post_keeps_its_place_while_something_answers_it(alice, bob, thread):
+async def test_a_deleted_post_keeps_its_place_while_it_has_replies(alice, bob, thread):
     first, one, two, below, last = thread
     await bob.post_json(f"/posts/{one['id']}/delete/")
     html = (await alice.get(first["url"])).text
@@ -71,7 +71,7 @@ async def test_a_deleted_post_keeps_its_place_while_something_answers_it(alice, 
     assert levels((await alice.get(first["url"])).text) == [(1, ""), (2, below["id"]), (3, last["id"])]
 
 
-async def test_a_long_way_up_leads_to_the_page_of_the_first_that_is_shown(alice):
+async def test_a_page_with_many_ancestors_links_to_the_first_that_it_shows(alice):
     posts = [await alice.publish("0")]
     for number in range(1, 23):
         posts.append(await alice.publish(str(number), in_reply_to=posts[-1]["id"]))

@@ -1,4 +1,4 @@
-"""Home, public and profile timelines as browsers and programs read them (docs/reference/interface.md)."""
+"""Home, public and profile timelines for browsers and programs (docs/reference/interface.md)."""
 
 import re
 
@@ -9,11 +9,11 @@ from tests.support.browser import HttpBrowser
 
 
 async def published(browser: HttpBrowser, count: int) -> list[str]:
-    """Newest first, as timelines show them."""
+    """Publish posts and return them, the newest first."""
     return [(await browser.publish(f"post {n}"))["id"] for n in range(count)][::-1]
 
 
-async def test_a_visitor_is_welcomed_and_a_program_told_to_sign_in(visitor):
+async def test_a_visitor_is_welcomed_and_a_program_gets_401(visitor):
     page = await visitor.get("/")
     assert page.status_code == 200
     assert "/accounts/signup/" in page.text
@@ -21,7 +21,7 @@ async def test_a_visitor_is_welcomed_and_a_program_told_to_sign_in(visitor):
     assert (answer.status_code, answer.json()["error"]) == (401, "sign_in_needed")
 
 
-async def test_home_holds_the_posts_of_those_one_follows_and_ones_own(alice, bob, world):
+async def test_home_contains_the_posts_of_followed_accounts_and_own_posts(alice, bob, world):
     await alice.post_json("/@bob/follow/")
     theirs, mine = await bob.publish("from bob"), await alice.publish("from alice")
     await world.deliver_all()
@@ -29,7 +29,7 @@ async def test_home_holds_the_posts_of_those_one_follows_and_ones_own(alice, bob
     assert await bob.post_ids("/") == [theirs["id"]]
 
 
-async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
+async def test_a_page_has_the_hooks_of_scripts(alice):
     post = await alice.publish("hello")
     page = (await alice.get("/")).text
     assert f'<ol class="timeline" data-timeline="home" data-newest="{post["id"]}" data-live>' in page
@@ -37,8 +37,8 @@ async def test_a_page_has_the_hooks_that_scripts_hang_on(alice):
     assert re.search(r'class="post-text"[^>]*>hello<', page)
 
 
-async def test_a_handle_that_became_anothers_shows_the_other(alice, bob, open_browser, site):
-    """As after a restore of another site under a running process: what was asked beside is thrown away."""
+async def test_a_handle_with_a_new_owner_shows_the_new_owner(alice, bob, open_browser, site):
+    """A restore under a running process may change the owner of a handle; cached data are then discarded."""
     await alice.post_json("/@bob/follow/")
     await bob.publish("by the first bob")
     carol = await open_browser("carol")
@@ -59,7 +59,7 @@ async def test_a_handle_that_became_anothers_shows_the_other(alice, bob, open_br
 
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/"])
-async def test_pages_follow_each_other_both_ways(alice, path):
+async def test_pages_of_a_timeline_link_to_each_other_both_ways(alice, path):
     posts = await published(alice, 7)
     first = (await alice.get_json(f"{path}?limit=3")).json()
     assert [post["id"] for post in first["posts"]] == posts[:3]
@@ -85,7 +85,7 @@ async def test_html_links_lead_where_json_does(alice):
 
 
 @pytest.mark.parametrize("path", ["/", "/public/", "/@alice/"])
-async def test_an_empty_page_leads_back(alice, path):
+async def test_an_empty_page_links_back(alice, path):
     posts = await published(alice, 3)
     for cursor, way, rel, title in (
         (f"before={posts[-1]}", "previous", "prev", "Nothing older"),
@@ -120,7 +120,7 @@ async def test_a_cursor_need_not_exist(alice):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/public/", "/@alice/", "/"])
-async def test_a_query_that_makes_no_sense_is_400(alice, path, query):
+async def test_an_invalid_query_is_400(alice, path, query):
     answer = await alice.get_json(f"{path}?{query}")
     assert (answer.status_code, answer.json()["error"]) == (400, "malformed")
     assert (await alice.get(f"{path}?{query}")).status_code == 400
@@ -135,7 +135,7 @@ async def test_a_limit_is_clamped(alice, limit, shown):
     assert len(await alice.post_ids(f"/public/?limit={limit}")) == shown
 
 
-async def test_a_profile_tells_of_its_account(alice, bob, visitor):
+async def test_a_profile_shows_its_account(alice, bob, visitor):
     await bob.post_json("/@alice/follow/")
     await published(alice, 2)
     account = (await visitor.get_json("/@alice/")).json()["account"]
@@ -143,7 +143,7 @@ async def test_a_profile_tells_of_its_account(alice, bob, visitor):
     assert (account["id"], account["followers"], account["following"], account["posts"]) == ("1", 1, 0, 2)
 
 
-async def test_a_profile_says_what_one_has_to_do_with_it(alice, bob, open_browser):
+async def test_a_profile_shows_the_viewers_relation(alice, bob, open_browser):
     carol = await open_browser("carol")
     for path in ("/@bob/follow/", "/@carol/follow/"):
         await alice.post_json(path)
@@ -157,13 +157,13 @@ async def test_a_profile_says_what_one_has_to_do_with_it(alice, bob, open_browse
 
 
 @pytest.mark.parametrize("path", ["/@Alice/", "/@ALICE/followers/", "/@aLICE/following/?cursor=1-1"])
-async def test_a_handle_in_other_case_leads_to_lower_case(alice, path):
+async def test_a_handle_in_other_case_redirects_to_lower_case(alice, path):
     answer = await alice.get(path)
     lower = re.sub("@alice", "@alice", path, flags=re.IGNORECASE)
     assert (answer.status_code, answer.headers["location"]) == (301, lower)
 
 
-async def test_who_is_not_there_is_404(visitor, alice, site):
+async def test_an_unknown_account_is_404(visitor, alice, site):
     for path in ("/@nobody/", "/@nobody/followers/", "/@" + "a" * 21 + "/"):
         assert (await visitor.get(path)).status_code == 404
     account = await site.accounts.get_by_handle("alice")
@@ -172,7 +172,7 @@ async def test_who_is_not_there_is_404(visitor, alice, site):
     assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
 
 
-async def test_posts_of_the_suspended_are_hidden_at_once(alice, visitor, site):
+async def test_posts_of_a_suspended_account_are_hidden_at_once(alice, visitor, site):
     post = await alice.publish("hello")
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.suspend(account_id=account.id)
@@ -180,13 +180,13 @@ async def test_posts_of_the_suspended_are_hidden_at_once(alice, visitor, site):
     assert (await visitor.get(post["url"])).status_code == 404
 
 
-async def test_pages_speak_the_readers_language(alice, visitor):
+async def test_pages_use_the_readers_language(alice, visitor):
     page = await visitor.get("/public/", **{"Accept-Language": "de-CH,de;q=0.9"})
     assert page.headers["content-language"] == "de"
     assert '<html lang="de"' in page.text
 
 
-async def test_an_edited_profile_shows_in_entries_rendered_before(alice, visitor, site):
+async def test_an_edited_profile_appears_in_entries_rendered_before(alice, visitor, site):
     await alice.publish("hello")
     assert "alice" in (await visitor.get("/public/")).text
     account = await site.accounts.get_by_handle("alice")

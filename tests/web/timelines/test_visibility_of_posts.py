@@ -1,16 +1,16 @@
-"""Private accounts and posts for followers over HTTP: who asks, who is let in, whom the composer says."""
+"""Private accounts, follow requests and posts for followers over HTTP."""
 
 from tests.support.browser import HttpBrowser
 
 
-async def test_a_private_account_is_asked(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_a_follow_of_a_private_account_is_a_request(alice: HttpBrowser, bob: HttpBrowser) -> None:
     answer = await bob.post_json("/accounts/settings/", private=1)
     assert answer.json()["account"]["private"] is True
     post = await bob.publish("unmistakable #tea")
     assert post["audience"] == "followers"
     assert "Request to follow" in (await alice.get("/@bob/")).text
-    asked = await alice.post_json("/@bob/follow/")
-    assert asked.json() == {"following": False, "followers": 0, "requested": True}
+    follow_answer = await alice.post_json("/@bob/follow/")
+    assert follow_answer.json() == {"following": False, "followers": 0, "requested": True}
     profile = await alice.get("/@bob/")
     assert "Requested" in profile.text
     assert "unmistakable" not in profile.text
@@ -23,7 +23,7 @@ async def test_a_private_account_is_asked(alice: HttpBrowser, bob: HttpBrowser) 
     assert "unmistakable" in (await alice.get("/@bob/")).text
     assert "unmistakable" in (await alice.get("/")).text
     assert (await bob.get_json("/accounts/requests/")).json()["accounts"] == []
-    assert (await bob.post_json("/@alice/accept/")).status_code == 200  # a lost answer
+    assert (await bob.post_json("/@alice/accept/")).status_code == 200  # as after a lost answer
 
 
 async def test_a_request_is_refused_or_withdrawn(alice: HttpBrowser, bob: HttpBrowser) -> None:
@@ -35,7 +35,7 @@ async def test_a_request_is_refused_or_withdrawn(alice: HttpBrowser, bob: HttpBr
     assert (await bob.post_json("/@alice/accept/")).status_code == 404
 
 
-async def test_privacy_stays_when_it_is_not_sent(bob: HttpBrowser) -> None:
+async def test_a_missing_privacy_field_keeps_the_setting(bob: HttpBrowser) -> None:
     await bob.post("/accounts/settings/", private="1", display_name="Bob")
     await bob.post("/accounts/settings/", display_name="Robert")
     page = (await bob.get("/accounts/settings/")).text
@@ -45,7 +45,7 @@ async def test_privacy_stays_when_it_is_not_sent(bob: HttpBrowser) -> None:
     assert (await bob.post_json("/accounts/settings/", private="maybe")).status_code == 422
 
 
-async def test_the_composer_says_whom_a_post_is_for(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_the_composer_sets_the_visibility_of_a_post(alice: HttpBrowser, bob: HttpBrowser) -> None:
     answer = await alice.post("/posts/", text="unmistakable", audience="followers")
     assert answer.status_code == 303
     assert "unmistakable" in (await alice.get("/")).text
@@ -57,7 +57,7 @@ async def test_the_composer_says_whom_a_post_is_for(alice: HttpBrowser, bob: Htt
     assert (await alice.post_json("/posts/", text="x", audience="friends")).status_code == 422
 
 
-async def test_the_box_below_a_post_for_followers_is_for_followers(alice: HttpBrowser, bob: HttpBrowser) -> None:
+async def test_the_reply_box_of_a_post_for_followers_is_for_followers(alice: HttpBrowser, bob: HttpBrowser) -> None:
     await alice.post_json("/@bob/follow/")
     post = await bob.publish("among us", audience="followers")
     page = await alice.get(f"/@bob/{post['id']}/")
