@@ -1,4 +1,4 @@
-"""Handles: one spelling, ASCII only, some for nobody."""
+"""Handles have one spelling, contain ASCII characters only, and some are reserved."""
 
 import pytest
 from hypothesis import given
@@ -50,12 +50,12 @@ def test_a_handle_has_one_spelling(raw: str, handle: str) -> None:
         ("١٢٣", "characters"),
     ],
 )
-def test_what_is_no_handle_is_refused_with_a_code(raw: str, code: str) -> None:
+def test_an_invalid_handle_is_refused_with_a_code(raw: str, code: str) -> None:
     assert refusal(raw) == code
 
 
 @given(st.text(max_size=30))
-def test_normalizing_twice_is_normalizing_once(raw: str) -> None:
+def test_normalizing_a_handle_twice_changes_nothing(raw: str) -> None:
     try:
         handle = normalize_handle(raw)
     except InvalidHandle:
@@ -73,7 +73,7 @@ def test_names_of_routes_and_roles_are_reserved(handle: str) -> None:
 
 
 @pytest.mark.parametrize("handle", ["alice", "bob", "carol", "n17", "flotus"])
-def test_ordinary_names_are_free(handle: str) -> None:
+def test_ordinary_names_are_not_reserved(handle: str) -> None:
     assert not is_reserved(handle)
 
 
@@ -91,13 +91,13 @@ def code_of(raw: str) -> str | None:
     return None
 
 
-def test_naughty_strings_give_a_handle_or_a_code() -> None:
+def test_every_naughty_string_gives_a_handle_or_an_error_code() -> None:
     codes = {code_of(raw) for raw in corpus_json("conformance/naughty/blns.json")}
     assert codes <= {None, "empty", "too_long", "characters"}
 
 
 @pytest.mark.parametrize("name", ["valid", "invalid"])
-def test_mail_addresses_are_no_handles(name: str) -> None:
+def test_a_mail_address_is_not_a_handle(name: str) -> None:
     lines = corpus_text(f"conformance/handles/fuzzdb-{name}-email-addresses.txt").splitlines()
     for line in lines:
         if "@" in line:

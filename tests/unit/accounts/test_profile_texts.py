@@ -1,4 +1,4 @@
-"""Names, bios and links: what is stored, what is refused."""
+"""Validation of display names, bios and links."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def test_a_name_is_stored_in_one_form(raw, stored):
     assert clean_name(raw) == stored
 
 
-def test_a_name_has_at_most_fifty_characters_as_readers_count_them():
+def test_a_name_has_at_most_fifty_graphemes():
     assert clean_name(FAMILY * NAME_MAX_GRAPHEMES) == FAMILY * NAME_MAX_GRAPHEMES
     assert code_of(clean_name, FAMILY * (NAME_MAX_GRAPHEMES + 1)) == "too_long"
     assert code_of(clean_name, "a" * (NAME_MAX_GRAPHEMES + 1)) == "too_long"
@@ -50,16 +50,16 @@ def test_a_name_must_be_visible(raw):
 @pytest.mark.parametrize(
     "raw", ["a\x00b", "a\x1bb", "a\x85b", "a\nb", "a\ud800b", "a\u2028b", "a\u202eb", "a\u2066b", "a\ufffeb"]
 )
-def test_a_name_holds_nothing_hidden(raw):
+def test_a_name_with_hidden_characters_is_refused(raw):
     assert code_of(clean_name, raw) == "characters"
 
 
-def test_stacks_of_marks_are_refused():
+def test_a_name_with_stacked_marks_is_refused():
     assert clean_name("a" + "\u0315" * 8)
     assert code_of(clean_name, "a" + "\u0315" * 9) == "characters"
 
 
-def test_joiners_cannot_make_a_character_without_end():
+def test_joiners_cannot_make_a_grapheme_of_unlimited_length():
     assert code_of(clean_name, "a" + "\u200d" * 2000) == "too_long"
 
 
@@ -105,7 +105,7 @@ def test_links_to_the_web_are_stored_as_they_are(link):
         "https://example.org/\u202e",
     ],
 )
-def test_anything_else_is_no_link(link):
+def test_a_text_that_is_not_a_web_address_is_refused_as_a_link(link):
     assert code_of(clean_link, link) == "link"
 
 

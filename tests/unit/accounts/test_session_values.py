@@ -1,4 +1,4 @@
-"""Tokens, devices, session limits, keys: what needs no server."""
+"""Session tokens, device names, session limits and keys, without a server."""
 
 import hashlib
 
@@ -20,14 +20,14 @@ from socialsite.store.key import KEY_PATTERN
 NOW_MS = 1_800_000_000_000
 
 
-def test_a_cookie_leads_back_to_its_token():
+def test_a_cookie_value_is_parsed_to_its_token():
     token = SessionToken.generate(42)
     assert token.cookie_value.startswith("42.")
     assert len(token.secret) == 43
     assert SessionToken.parse(token.cookie_value) == token
 
 
-def test_two_tokens_are_never_alike():
+def test_two_tokens_have_different_secrets():
     assert SessionToken.generate(42).secret != SessionToken.generate(42).secret
 
 
@@ -49,23 +49,23 @@ def test_two_tokens_are_never_alike():
         "4" * 17 + "." + "a" * 43,
     ],
 )
-def test_no_other_cookie_is_a_token(cookie):
+def test_an_invalid_cookie_is_not_a_token(cookie):
     assert SessionToken.parse(cookie) is None
 
 
-def test_a_token_is_stored_as_its_digest_and_shown_nowhere():
+def test_a_token_is_stored_as_its_digest_and_is_not_in_its_repr():
     token = SessionToken.generate(42)
     assert token.session_id == hashlib.sha256(token.secret.encode()).hexdigest()
     assert token.secret not in repr(token)
 
 
-def test_no_repr_shows_what_is_secret():
+def test_no_repr_contains_a_secret():
     account = Account(id=1, handle="alice", password="argon2$secret")
     stored = StoredSession(SESSION_SCHEMA_VERSION, NOW_MS, "Firefox", {"_auth_user_hash": "secret"})
     assert "secret" not in f"{account!r} {account} {account.author!r} {stored!r}"
 
 
-def test_a_session_ends_idle_or_old():
+def test_a_session_expires_when_it_is_idle_or_old():
     limits = SessionLimits()
     assert not limits.is_expired(NOW_MS, NOW_MS, NOW_MS + 14 * DAY_MS - 1)
     assert limits.is_expired(NOW_MS, NOW_MS, NOW_MS + 14 * DAY_MS)
@@ -73,14 +73,14 @@ def test_a_session_ends_idle_or_old():
     assert limits.is_expired(NOW_MS, NOW_MS + 89 * DAY_MS, NOW_MS + 90 * DAY_MS)
 
 
-def test_a_session_is_stored_for_no_longer_than_it_may_live():
+def test_the_ttl_of_a_session_ends_with_its_lifetime():
     limits = SessionLimits()
     assert limits.ttl_ms(NOW_MS, NOW_MS) == 14 * DAY_MS
     assert limits.ttl_ms(NOW_MS, NOW_MS + 85 * DAY_MS) == 5 * DAY_MS
     assert limits.ttl_ms(NOW_MS, NOW_MS + 100 * DAY_MS) == 1
 
 
-def test_keys_hold_no_text_of_users_and_sessions_lie_with_their_index():
+def test_keys_contain_no_user_text_and_sessions_share_a_slot_with_their_index():
     session = keys.session(42, SessionToken.generate(42).session_id)
     for key in (
         keys.account(42),
@@ -112,5 +112,5 @@ def test_keys_hold_no_text_of_users_and_sessions_lie_with_their_index():
         ("", ""),
     ],
 )
-def test_a_user_agent_is_told_in_a_few_words(user_agent, device):
+def test_a_user_agent_becomes_a_short_device_name(user_agent, device):
     assert describe_device(user_agent) == device

@@ -1,4 +1,4 @@
-"""Path data of charts: what is drawn from which numbers."""
+"""SVG path data of charts."""
 
 from socialsite.admin.presenters.activity import CHART_HEIGHT, CHART_WIDTH, area_path, line_path
 
@@ -7,17 +7,17 @@ def test_a_line_goes_from_the_left_to_the_right_edge() -> None:
     assert line_path([0, 10, 5], 10) == "M0 60L150 4L300 32"
 
 
-def test_nothing_happened_is_a_line_along_the_ground() -> None:
+def test_zero_values_draw_a_line_along_the_bottom() -> None:
     assert line_path([0, 0], 0) == f"M0 {CHART_HEIGHT}L{CHART_WIDTH} {CHART_HEIGHT}"
 
 
-def test_a_gap_is_not_bridged_and_a_lonely_point_is_seen() -> None:
+def test_a_gap_is_not_bridged_and_a_single_point_is_visible() -> None:
     assert line_path([None, 10, None, 0, 0], 10) == "M75 4h1M225 60L300 60"
 
 
-def test_no_points_are_no_line() -> None:
+def test_no_points_draw_no_line() -> None:
     assert line_path([], 0) == area_path([], 0) == ""
 
 
-def test_an_area_ends_where_it_began_to_stand_on_the_ground() -> None:
+def test_an_area_is_closed_along_the_bottom() -> None:
     assert area_path([0, 10], 10) == "M0 60L300 4L300 60L0 60Z"

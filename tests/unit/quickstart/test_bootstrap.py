@@ -1,4 +1,7 @@
-"""What quickstart sets before the settings are read; each case has a process and environment of its own."""
+"""Environment variables that quickstart sets before Django's settings are read.
+
+Each case runs in its own process with its own environment.
+"""
 
 import json
 import os
@@ -28,10 +31,10 @@ def prepared(*arguments: str, **variables: str) -> dict[str, str]:
 
 
 def test_the_data_and_the_static_files_are_in_the_directory(tmp_path: Path) -> None:
-    found = prepared("--data", str(tmp_path / "site"), "--port", "1")
-    assert found["REDIS_URL"] == f"embedded://{tmp_path / 'site'}"
-    assert found["STATIC_ROOT"] == str(tmp_path / "site" / "static")
-    assert found["HTTPS"] == "0"
+    environment = prepared("--data", str(tmp_path / "site"), "--port", "1")
+    assert environment["REDIS_URL"] == f"embedded://{tmp_path / 'site'}"
+    assert environment["STATIC_ROOT"] == str(tmp_path / "site" / "static")
+    assert environment["HTTPS"] == "0"
 
 
 def test_the_secret_key_is_created_once_and_readable_only_by_its_owner(tmp_path: Path) -> None:
@@ -42,9 +45,9 @@ def test_the_secret_key_is_created_once_and_readable_only_by_its_owner(tmp_path:
 
 
 def test_a_quickstart_ignores_the_servers_of_production(tmp_path: Path) -> None:
-    found = prepared("--data", str(tmp_path), REDIS_URL="redis://db", REDIS_POSTS_URL="redis://posts")
-    assert found["REDIS_URL"].startswith("embedded://")
-    assert found["REDIS_POSTS_URL"] == ""
+    environment = prepared("--data", str(tmp_path), REDIS_URL="redis://db", REDIS_POSTS_URL="redis://posts")
+    assert environment["REDIS_URL"].startswith("embedded://")
+    assert environment["REDIS_POSTS_URL"] == ""
 
 
 def test_the_help_option_creates_no_directory(tmp_path: Path) -> None:

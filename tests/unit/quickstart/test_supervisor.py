@@ -1,4 +1,4 @@
-"""When a part of quickstart is started again."""
+"""Restart rules of quickstart's supervisor."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from socialsite.store.embedded.binaries import EmbeddedServerError
 
 
 class FakePart:
-    """Dies when told to; its next starts may fail."""
+    """A process that ends on request; its next starts may fail."""
 
     def __init__(self, name: str = "web", journal: list[str] | None = None) -> None:
         self.name = name

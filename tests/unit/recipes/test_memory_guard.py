@@ -1,4 +1,4 @@
-"""When a server has too little memory left, by its own words."""
+"""The memory guard compares a server's INFO memory values with the reserve."""
 
 import pytest
 
@@ -21,5 +21,5 @@ def test_less_free_memory_than_the_reserve_is_refused(facts: dict[str, int], is_
 
 
 def test_memory_info_has_only_whole_numbers() -> None:
-    told = b"# Memory\r\nused_memory:1024\r\nmaxmemory:0\r\nused_memory_human:1.00K\r\nodd:1:2\r\n"
-    assert parse_memory_info(told) == {"used_memory": 1024, "maxmemory": 0}
+    reply = b"# Memory\r\nused_memory:1024\r\nmaxmemory:0\r\nused_memory_human:1.00K\r\nodd:1:2\r\n"
+    assert parse_memory_info(reply) == {"used_memory": 1024, "maxmemory": 0}

@@ -1,4 +1,4 @@
-"""Who is dead, and who only might be."""
+"""Detection of dead processes by host, pid and start time."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def test_a_process_of_another_user_is_considered_alive() -> None:
     place, _, _ = process_identity().split()
     child = os.fork()
     if not child:
-        with contextlib.suppress(PermissionError):  # whoever may not is somebody else than process 1 already
+        with contextlib.suppress(PermissionError):  # already another user than process 1's
             os.setuid(65534)
         os._exit(is_dead_process(f"{place} 1 1"))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -43,14 +43,14 @@ def test_a_zombie_is_dead() -> None:
     child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     marked = child.stdout.read().strip()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # a zombie now
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # the child is a zombie now
     assert is_dead_process(marked)
     child.wait()
     assert is_dead_process(marked)
 
 
 @linux
-def test_a_later_process_with_the_same_pid_is_another() -> None:
+def test_a_later_process_with_the_same_pid_is_a_different_process() -> None:
     place, pid, _ = process_identity().split()
     assert is_dead_process(f"{place} {pid} 1")
 

@@ -1,4 +1,4 @@
-"""What a queue hands out, and what it waits for: pure shapes and their parsing."""
+"""Values of the job queue and their parsing, without a server."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from socialsite.recipes.job_queue import (
 )
 
 
-def test_there_is_one_more_try_than_delays() -> None:
+def test_the_number_of_tries_is_one_more_than_the_number_of_delays() -> None:
     patience = RetryPolicy(retry_delays_ms=(500, 1_000, 2_000))
     assert patience.max_tries == 4
     assert patience.redelivery_delays == "0,1000,2000"

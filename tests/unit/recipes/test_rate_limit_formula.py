@@ -1,4 +1,4 @@
-"""The sliding minute's arithmetic, and the names that limits go by. No server."""
+"""The formula of the sliding minute and the names of limits, without a server."""
 
 import re
 
@@ -67,7 +67,7 @@ def test_the_wait_is_rounded_up_to_whole_seconds() -> None:
     assert parse_decision([1, b"", 0]) == Decision(True)
 
 
-def test_keys_are_of_one_tag_and_follow_the_grammar() -> None:
+def test_the_keys_of_an_identifier_share_a_tag_and_follow_the_grammar() -> None:
     rules = [Rule("post", 3), Rule("search", None)]
     for subject in (
         Identifier.account(42),

@@ -1,4 +1,4 @@
-"""Intervals: inclusive ends, how long they live, which of them answer a span."""
+"""Rollup intervals: inclusive ends, retention, and the choice of a rollup for a span."""
 
 import itertools
 
@@ -32,9 +32,9 @@ def test_an_interval_contains_its_time(rollup: Rollup, at_ms: int) -> None:
 
 @given(rollup=st.sampled_from(ALL), start=times, span=st.integers(0, 10**7))
 def test_both_ends_of_a_span_are_inclusive(rollup: Rollup, start: int, span: int) -> None:
-    found = rollup.intervals(start, start + span)
-    assert found[0] == rollup.interval_start(start)
-    assert found[-1] == rollup.interval_start(start + span)
+    intervals = rollup.intervals(start, start + span)
+    assert intervals[0] == rollup.interval_start(start)
+    assert intervals[-1] == rollup.interval_start(start + span)
 
 
 def test_a_whole_day_by_hours_has_25_points_unless_it_ends_before_the_hour() -> None:
@@ -76,11 +76,11 @@ def test_a_start_that_a_fine_rollup_no_longer_stores_uses_a_coarser_rollup() -> 
 @given(start=st.integers(NOW - 40 * 86_400_000, NOW), span=st.integers(0, 35 * 86_400_000))
 def test_a_sum_counts_each_moment_of_its_span_once(start: int, span: int) -> None:
     end = min(start + span, NOW)
-    found = sorted(split_span(ALL, start, end, NOW), key=lambda piece: piece[1])
-    assert found[0][1] * 1000 <= start
-    assert (found[-1][1] + found[-1][0].seconds) * 1000 > end
-    assert all(one[1] + one[0].seconds == other[1] for one, other in itertools.pairwise(found))
-    assert len(found) <= MAX_CHART_POINTS + 2 * 60
+    pieces = sorted(split_span(ALL, start, end, NOW), key=lambda piece: piece[1])
+    assert pieces[0][1] * 1000 <= start
+    assert (pieces[-1][1] + pieces[-1][0].seconds) * 1000 > end
+    assert all(one[1] + one[0].seconds == other[1] for one, other in itertools.pairwise(pieces))
+    assert len(pieces) <= MAX_CHART_POINTS + 2 * 60
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_sum_counts_each_moment_of_its_span_once(start: int, span: int) -> Non
     [(4 * 3_600_000, 60_000), (24 * 3_600_000, 60_000), (30 * 86_400_000, 3_600_000), (600_000, 1_000)],
 )
 def test_the_sum_of_the_last_hours_includes_no_further_hour(span_ms: int, beside_ms: int) -> None:
-    """14:54:20: an hour that began before the span is cut into minutes, a day into hours."""
+    """At 14:54:20 the first hour is split into minutes and the first day into hours."""
     now = NOW + 20_300
     first = min(at for _, at in split_span(ALL, now - span_ms, now, now)) * 1000
     assert now - span_ms - beside_ms < first <= now - span_ms
@@ -100,7 +100,7 @@ def test_a_sum_uses_a_coarser_rollup_if_the_finer_one_has_expired() -> None:
 
 
 HOUR_MS = 3_600_000
-FULL = NOW - NOW % HOUR_MS  # the hour has 54 minutes yet to come
+FULL = NOW - NOW % HOUR_MS  # 54 minutes of the hour are in the future
 
 
 @pytest.mark.parametrize("end", [FULL - 1, NOW, NOW + 5])
@@ -109,9 +109,9 @@ def test_an_interval_that_ends_with_the_span_or_now_is_not_split(end: int) -> No
 
 
 def test_an_interval_is_split_if_the_span_ends_one_ms_earlier() -> None:
-    found = split_span(ALL, FULL - 24 * HOUR_MS, FULL - 2, NOW)
-    assert found[:23] == [(HOUR, (FULL - (24 - n) * HOUR_MS) // 1000) for n in range(23)]
-    assert found[23:] == [(MINUTE, (FULL - HOUR_MS) // 1000 + 60 * n) for n in range(60)]
+    pieces = split_span(ALL, FULL - 24 * HOUR_MS, FULL - 2, NOW)
+    assert pieces[:23] == [(HOUR, (FULL - (24 - n) * HOUR_MS) // 1000) for n in range(23)]
+    assert pieces[23:] == [(MINUTE, (FULL - HOUR_MS) // 1000 + 60 * n) for n in range(60)]
 
 
 def test_an_interval_stays_whole_if_the_finer_rollup_has_expired() -> None:

@@ -1,4 +1,4 @@
-"""Which rollup answers a question about distinct or ranked members, and how many points are too many."""
+"""The choice of a rollup for distinct or ranked members, and the maximum number of points."""
 
 import pytest
 
@@ -26,12 +26,12 @@ MINUTES, HOURS, DAYS = POSTERS.rollups
     [
         (NOW_MS, NOW_MS, 60),
         (NOW_MS - 119 * MINUTE_MS, NOW_MS, 60),  # MAX_UNITED_INTERVALS intervals
-        (NOW_MS - 120 * MINUTE_MS, NOW_MS, 3600),  # one more
-        (NOW_MS - 121 * MINUTE_MS, NOW_MS - 110 * MINUTE_MS, 3600),  # few, but minutes are gone by then
+        (NOW_MS - 120 * MINUTE_MS, NOW_MS, 3600),  # one interval above the maximum
+        (NOW_MS - 121 * MINUTE_MS, NOW_MS - 110 * MINUTE_MS, 3600),  # few intervals, but minutes have expired by then
         (NOW_MS - 72 * HOUR_MS, NOW_MS, 3600),
         (NOW_MS - 73 * HOUR_MS, NOW_MS, 86_400),
         (NOW_MS - 10 * DAY_MS, NOW_MS - 10 * DAY_MS + 1, 86_400),
-        (NOW_MS - 500 * DAY_MS, NOW_MS - 499 * DAY_MS, 86_400),  # gone everywhere: the coarsest
+        (NOW_MS - 500 * DAY_MS, NOW_MS - 499 * DAY_MS, 86_400),  # expired in every rollup: the coarsest rollup
         (NOW_MS - 500 * DAY_MS, NOW_MS, 86_400),
     ],
 )

@@ -1,4 +1,4 @@
-"""Work that has to go on: what stumbles is begun again, as soon after the tenth time as after the first."""
+"""The supervisor restarts crashed tasks, each time after the same pause."""
 
 import asyncio
 from itertools import pairwise

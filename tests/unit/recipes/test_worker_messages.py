@@ -1,4 +1,4 @@
-"""How long a worker waits after a failure, and what it says of one: pure functions."""
+"""The backoff of a worker and the text of a failure's reason."""
 
 from socialsite.recipes.worker import MAX_REASON_LENGTH, backoff_s, format_reason
 
@@ -6,9 +6,9 @@ from socialsite.recipes.worker import MAX_REASON_LENGTH, backoff_s, format_reaso
 def test_the_backoff_doubles_from_50_ms_with_random_jitter() -> None:
     for attempt in range(12):
         longest = 0.05 * 2 ** min(attempt, 6)
-        found = [backoff_s(attempt) for _ in range(2_000)]
-        assert longest / 2 <= min(found) < 0.55 * longest
-        assert 0.95 * longest < max(found) <= longest
+        delays_s = [backoff_s(attempt) for _ in range(2_000)]
+        assert longest / 2 <= min(delays_s) < 0.55 * longest
+        assert 0.95 * longest < max(delays_s) <= longest
 
 
 def test_a_reason_is_one_short_line() -> None:

@@ -1,4 +1,4 @@
-"""System checks that need no server: placement, and what an INFO reply tells."""
+"""System checks without a server: placement of components, and facts of an INFO reply."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def ids(messages: list[Any]) -> list[str]:
 GOOD = b"redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n"
 
 
-def test_a_server_as_it_should_be_has_no_message() -> None:
+def test_a_correct_server_gives_no_message() -> None:
     assert check_server_info("here", parse_info(b"# Server\r\n" + GOOD)) == []
 
 
@@ -28,11 +28,11 @@ def test_a_server_as_it_should_be_has_no_message() -> None:
         (b"aof_enabled:1", b"aof_enabled:0", "socialsite.W001"),
     ],
 )
-def test_each_wrong_fact_is_named(good: bytes, bad: bytes, found: str) -> None:
+def test_each_wrong_fact_is_named_in_a_message(good: bytes, bad: bytes, found: str) -> None:
     assert ids(check_server_info("here", parse_info(GOOD.replace(good, bad)))) == [found]
 
 
-def test_twemproxy_may_not_carry_jobs_live_and_sessions(settings: Any) -> None:
+def test_twemproxy_is_refused_for_jobs_live_and_sessions(settings: Any) -> None:
     settings.REDIS_URL = "redis+twemproxy://127.0.0.1:22121"
     settings.REDIS_COMPONENT_URLS = {"jobs": "redis://127.0.0.1:6379"}
     (error,) = run_checks(tags=["redis"])
@@ -40,7 +40,7 @@ def test_twemproxy_may_not_carry_jobs_live_and_sessions(settings: Any) -> None:
     assert "live, sessions" in error.msg
 
 
-def test_a_misspelt_component_is_told(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_misspelt_component_is_reported(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:6379"
     monkeypatch.setenv("REDIS_LIMITS_URL", "redis://127.0.0.1:6380")
     monkeypatch.setenv("REDIS_TIMELINE_URL", "redis://127.0.0.1:6380")
@@ -57,7 +57,7 @@ def test_replicas_cannot_be_required_behind_twemproxy(settings: Any) -> None:
     assert (error.id, "posts" in error.msg) == ("socialsite.E001", True)
 
 
-def test_an_unknown_topology_is_named(settings: Any) -> None:
+def test_an_unknown_topology_is_reported_by_name(settings: Any) -> None:
     settings.REDIS_URL = "mysql://127.0.0.1"
     settings.REDIS_COMPONENT_URLS = {}
     assert ids(run_checks(tags=["redis"])) == ["socialsite.E001"]

@@ -1,4 +1,4 @@
-"""What pages ask as bytes is what the same commands would be encoded to."""
+"""Encoded reads of pages equal the encoding of the same commands."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def questions() -> dict[str, Read]:
 
 
 @pytest.mark.parametrize("name", sorted(questions()))
-def test_bytes_are_those_of_the_commands(name):
+def test_encoded_reads_equal_the_encoded_commands(name):
     commands = questions()[name].commands
     assert isinstance(commands, EncodedPipeline)
     taken_apart: list[Command] = list(commands)
@@ -43,7 +43,7 @@ def test_bytes_are_those_of_the_commands(name):
     assert [commands[at] for at in range(len(commands))] == taken_apart
 
 
-def test_a_script_is_loaded_once_ahead_of_all():
+def test_a_script_is_loaded_once_before_all_commands():
     state, posts = questions()["state"].commands, questions()["posts"].commands
     loaded: set[str] = set()
     first, again = (encode_pipeline(PipelineChain([posts, state, state]), loaded) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Partitioners: the specification's slots, every bound, no default, even shares, little movement."""
+"""Partitioners: the specified slots, checked bounds, no default, even shares and little movement."""
 
 from collections import Counter
 from itertools import pairwise
@@ -35,7 +35,7 @@ tags = st.one_of(
     st.sampled_from(["ids", "public", "outbox", "map"]),
 )
 counts = st.integers(1, 64)
-unhurried = settings(deadline=None)  # a map of 16,384 slots is made in each example
+unhurried = settings(deadline=None)  # each example creates a map of 16,384 slots
 PEOPLE = [str(number) for number in range(1, 20_001)]
 
 
@@ -61,7 +61,7 @@ def test_slots_are_those_of_the_specification(key: str, slot: int) -> None:
         (b"foo{bar}{zap}", b"bar"), (b"foo{bar", b"foo{bar"), (b"foo}bar{", b"foo}bar{"), (b"}{a}", b"a"),
     ],
 )  # fmt: skip
-def test_a_tag_is_what_stands_between_the_first_brace_and_the_next(key: bytes, part: bytes) -> None:
+def test_a_tag_is_the_text_between_the_first_brace_and_the_next(key: bytes, part: bytes) -> None:
     assert hash_tag(key) == part
 
 
@@ -71,13 +71,13 @@ def test_our_keys_are_placed_by_their_tag(tag: str) -> None:
     assert 0 <= slot_of_tag(tag) < SLOT_COUNT
 
 
-# All of them
+# All partitioners
 
 
 @pytest.mark.parametrize("kind", PARTITIONERS)
 @unhurried
 @given(tag=tags, count=st.integers(1, 8))
-def test_every_tag_has_one_place_and_always_the_same(kind: str, tag: str, count: int) -> None:
+def test_every_tag_has_exactly_one_partition(kind: str, tag: str, count: int) -> None:
     place = balanced_partitioner(kind, count).partition_of(tag)
     assert 0 <= place < count
     assert balanced_partitioner(kind, count).partition_of(tag) == place
@@ -85,7 +85,7 @@ def test_every_tag_has_one_place_and_always_the_same(kind: str, tag: str, count:
 
 @pytest.mark.parametrize("kind", PARTITIONERS)
 @pytest.mark.parametrize("text", ["", "{", "}", "a}b", "{a}"])
-def test_what_is_no_tag_is_refused(kind: str, text: str) -> None:
+def test_an_invalid_tag_is_refused(kind: str, text: str) -> None:
     with pytest.raises(UnassignedTag, match="is no tag"):
         balanced_partitioner(kind, 4).partition_of(text)
 
@@ -107,11 +107,11 @@ def test_shares_are_even(kind: str, count: int) -> None:
     assert min(shares.values()) >= 0.8 * mean
 
 
-# Each of them
+# Each partitioner
 
 
 @given(tags, counts)
-def test_hash_is_that_of_the_seeds(tag: str, count: int) -> None:
+def test_the_modulo_partitioner_uses_crc32_of_the_tag(tag: str, count: int) -> None:
     assert ModuloPartitioner(count).partition_of(tag) == crc32(tag.encode()) % count
 
 
@@ -131,13 +131,13 @@ def test_ranges_follow_each_other_without_gap_or_overlap(count: int) -> None:
         assert last == SLOT_COUNT - 1 or made.partition_of_slot(last + 1) == number + 1
 
 
-def test_slots_cannot_be_cut_finer_than_one() -> None:
+def test_more_ranges_than_slots_are_refused() -> None:
     with pytest.raises(ValueError, match="cannot be cut"):
         RangePartitioner(SLOT_COUNT + 1)
 
 
 @pytest.mark.parametrize("count", [1, 3, 4, 5, 16])
-def test_bitmaps_say_what_the_ranges_say(count: int) -> None:
+def test_bitmaps_agree_with_the_ranges(count: int) -> None:
     made = RangePartitioner(count)
     assert decode_bitmaps(made.bitmaps) == [made.partition_of_slot(slot) for slot in range(SLOT_COUNT)]
     made.verify_bitmaps(made.bitmaps)
@@ -145,7 +145,7 @@ def test_bitmaps_say_what_the_ranges_say(count: int) -> None:
 
 @unhurried
 @given(st.integers(0, SLOT_COUNT - 1), st.integers(1, 6))
-def test_one_wrong_bit_is_found(slot: int, count: int) -> None:
+def test_one_wrong_bit_is_detected(slot: int, count: int) -> None:
     made = RangePartitioner(count)
     bitmaps = [bytearray(bitmap) for bitmap in made.bitmaps]
     bitmaps[made.partition_of_slot(slot)][slot // 8] ^= 0x80 >> slot % 8
@@ -155,7 +155,7 @@ def test_one_wrong_bit_is_found(slot: int, count: int) -> None:
 
 @unhurried
 @given(st.integers(0, 2**32))
-def test_lists_keep_every_slot_and_refuse_those_on_none(seed: int) -> None:
+def test_tables_contain_every_assigned_slot_and_refuse_an_unassigned_slot(seed: int) -> None:
     owners = Random(seed).choices([0, 1, 2, 3, None], k=SLOT_COUNT)
     made = TablePartitioner([[slot for slot, owner in enumerate(owners) if owner == number] for number in range(4)])
     again = TablePartitioner.from_bitmaps(made.bitmaps)
@@ -168,7 +168,7 @@ def test_lists_keep_every_slot_and_refuse_those_on_none(seed: int) -> None:
     assert again.unassigned_slots == [slot for slot, owner in enumerate(owners) if owner is None]
 
 
-def test_a_slot_stands_on_one_list_only_and_exists() -> None:
+def test_a_slot_on_two_lists_or_out_of_range_is_refused() -> None:
     with pytest.raises(InvalidSlotMap, match="slot 5 stands on the lists of 0 and 1"):
         TablePartitioner([[4, 5], [5, 6]])
     with pytest.raises(InvalidSlotMap, match="no slot 16384"):
@@ -180,7 +180,7 @@ def test_a_slot_stands_on_one_list_only_and_exists() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 8])
-def test_a_ring_gives_to_a_new_node_its_share_and_moves_nothing_else(count: int) -> None:
+def test_a_ring_moves_only_the_share_of_a_new_node(count: int) -> None:
     before, after = ConsistentHashPartitioner(count), ConsistentHashPartitioner(count + 1)
     moved = 0
     for tag in PEOPLE:

@@ -1,4 +1,4 @@
-"""The environment's texts as settings: what is understood, what is refused and in which words."""
+"""Parsers of environment variables: accepted texts, refused texts and their messages."""
 
 import os
 import re
@@ -15,13 +15,13 @@ from socialsite import settings_parsers
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_a_rate_is_grants_a_minute_or_off() -> None:
+def test_a_rate_is_a_number_a_minute_or_off() -> None:
     assert settings_parsers.parse_rate("RATE_LIMIT_POST", "30/m") == 30
     assert settings_parsers.parse_rate("RATE_LIMIT_POST", "off") is None
 
 
 @pytest.mark.parametrize("text", ["", "30", "30/h", "0/m", "-1/m", "30/m;", "many/m"])
-def test_another_rate_is_refused_by_name(text: str) -> None:
+def test_an_invalid_rate_is_refused_with_its_name(text: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="RATE_LIMIT_POST must be like"):
         settings_parsers.parse_rate("RATE_LIMIT_POST", text)
 
@@ -29,11 +29,11 @@ def test_another_rate_is_refused_by_name(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "size"), [("0", 0), ("1024", 1024), ("16mb", 16 << 20), ("2 GB", 2 << 30), ("8kb", 8192)]
 )
-def test_memory_has_the_units_of_redis(text: str, size: int) -> None:
+def test_memory_sizes_use_the_units_of_redis(text: str, size: int) -> None:
     assert settings_parsers.parse_bytes("MEMORY_RESERVE", text) == size
 
 
-def test_memory_in_percent_is_refused() -> None:
+def test_a_memory_size_in_percent_is_refused() -> None:
     with pytest.raises(ImproperlyConfigured, match="MEMORY_RESERVE"):
         settings_parsers.parse_bytes("MEMORY_RESERVE", "5%")
 
@@ -45,7 +45,7 @@ def test_a_plain_address_is_a_network_of_one() -> None:
     ]
 
 
-def test_a_name_is_no_network() -> None:
+def test_a_host_name_is_refused_as_a_network() -> None:
     with pytest.raises(ImproperlyConfigured, match="TRUSTED_PROXIES"):
         settings_parsers.parse_networks("TRUSTED_PROXIES", ["proxy.example.org"])
 
@@ -55,7 +55,7 @@ def test_the_cache_follows_a_single_server_without_our_own_parameters() -> None:
         "default"
     ]
     assert cache["LOCATION"] == "redis://10.0.0.1:6379/2"
-    assert "json" in cache["OPTIONS"]["SERIALIZER"]  # never pickle
+    assert "json" in cache["OPTIONS"]["SERIALIZER"]  # pickle is not allowed
 
 
 def test_the_cache_uses_a_unix_socket() -> None:
@@ -72,7 +72,7 @@ def test_the_cache_follows_sentinels() -> None:
 
 
 @pytest.mark.parametrize("url", ["embedded:///data", "redis+cluster://a:1,b:2", "redis+shards://a:1"])
-def test_elsewhere_the_cache_is_the_process_own_memory(url: str) -> None:
+def test_the_cache_is_in_process_memory_on_any_other_topology(url: str) -> None:
     assert "locmem" in settings_parsers.build_cache_settings(url, is_explicit=False)["default"]["BACKEND"]
 
 
@@ -81,7 +81,7 @@ def test_a_cluster_chosen_for_the_cache_is_refused() -> None:
         settings_parsers.build_cache_settings("redis+cluster://a:1", is_explicit=True)
 
 
-def test_a_kept_secret_key_belongs_to_its_own_directory(tmp_path: Path) -> None:
+def test_a_stored_secret_key_belongs_to_its_own_directory(tmp_path: Path) -> None:
     (tmp_path / "secret_key").write_text("kept\n")
     assert settings_parsers.read_secret_key(f"embedded://{tmp_path}") == "kept"
     assert settings_parsers.read_secret_key(f"embedded://{tmp_path / 'other'}") == ""
@@ -89,7 +89,7 @@ def test_a_kept_secret_key_belongs_to_its_own_directory(tmp_path: Path) -> None:
 
 
 def manage(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """manage.py with these variables over a production site's."""
+    """Run manage.py with these variables on top of a production site's."""
     base = {"PATH": os.environ["PATH"], "SECRET_KEY": "k" * 30 + "abcdefghijklmnopqrstuvwxyz"}
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
@@ -105,14 +105,14 @@ def example() -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
 
 
-def test_without_a_secret_key_nothing_starts_and_one_sentence_says_why() -> None:
+def test_a_missing_secret_key_prevents_the_start_with_one_sentence() -> None:
     answer = manage("check", SECRET_KEY="", REDIS_URL="redis://127.0.0.1")
     assert answer.returncode == 1
     last = answer.stderr.strip().splitlines()[-1]
     assert last.startswith("The settings cannot be used: SECRET_KEY is not set")
 
 
-def test_deployment_checks_find_nothing_in_the_example() -> None:
+def test_the_example_passes_the_deployment_checks() -> None:
     variables = example()
     del variables["SECRET_KEY"]
     answer = manage("check", "--deploy", "--fail-level", "WARNING", **variables)
@@ -131,10 +131,10 @@ def test_the_example_names_every_variable_the_settings_read() -> None:
     assert named - read == set()
 
 
-def test_https_makes_host_cookies_and_strict_transport() -> None:
+def test_https_enables_host_cookies_and_strict_transport_security() -> None:
     answer = manage("diffsettings", "--output", "hash", HTTPS="1")
-    shown = dict(line.split(" = ", 1) for line in answer.stdout.splitlines() if " = " in line)
-    assert shown["SESSION_COOKIE_NAME"].startswith("'__Host-sessionid'")
-    assert shown["CSRF_COOKIE_NAME"].startswith("'__Host-csrftoken'")
-    assert shown["SESSION_COOKIE_SECURE"].startswith("True")
-    assert int(shown["SECURE_HSTS_SECONDS"].split()[0]) == 31536000
+    settings = dict(line.split(" = ", 1) for line in answer.stdout.splitlines() if " = " in line)
+    assert settings["SESSION_COOKIE_NAME"].startswith("'__Host-sessionid'")
+    assert settings["CSRF_COOKIE_NAME"].startswith("'__Host-csrftoken'")
+    assert settings["SESSION_COOKIE_SECURE"].startswith("True")
+    assert int(settings["SECURE_HSTS_SECONDS"].split()[0]) == 31536000

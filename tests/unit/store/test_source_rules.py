@@ -1,4 +1,4 @@
-"""What the sources must not do, whatever else they do: rules that a reader of a change may overlook."""
+"""Rules for the source files that a reviewer of a change may overlook."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ DECLARING_SAFE = {
     "timelines/threads/views.py",
     "timelines/publishing/views.py",
 }
-"""They join what templates and the linkifier escaped; tests/browser/test_hostile_text.py tries them."""
+"""These modules join text that templates and the linkifier escaped; tests/browser/test_hostile_text.py tries them."""
 MARKUP = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTMLUnsafe")
 PICKLED = re.compile(r"^\s*(import|from) (pickle|marshal|shelve|dill)\b", re.MULTILINE)
 
@@ -45,7 +45,7 @@ FETCHING = re.compile(
     re.MULTILINE,
 )
 ASKING_ITSELF = ["socialsite/management/commands/quickstart.py"]
-"""Whether the site that it starts answers."""
+"""The command checks that the site that it started responds."""
 UPLOADS = re.compile(r"\.FILES\b(?!:)|\b(?:File|Image)Field\b|\bdefault_storage\b|enctype=|type=.file")
 
 
@@ -55,7 +55,7 @@ def test_the_site_fetches_nothing() -> None:
 
 
 def test_nothing_takes_a_file() -> None:
-    """`if not request.FILES:` asks whether a body holds text alone, and is all that is asked of them."""
+    """`if not request.FILES:` is the only use of FILES: it checks that a body contains text only."""
     everything = [*sources(".py", "socialsite", "accounts", "timelines"), *sources(".html", "templates")]
     assert [path for path, text in everything if UPLOADS.search(text)] == []
 
@@ -70,18 +70,18 @@ IN_LISTS = [
     "socialsite/recipes/time_series_top.lua",
     "timelines/hashtags/trend_top.lua",
 ]
-"""They call with a list of words, whose keys are KEYS, too (read them when this list grows)."""
+"""These scripts call Redis with a list of arguments; review that its keys are KEYS when this list grows."""
 ASSIGNED = re.compile(r"^\s*(?:local )?([a-z]\w*(?:, *[a-z]\w*)*) = (.*)$", re.MULTILINE)
 
 
 def scripts() -> Iterator[tuple[str, str]]:
-    """Without their comments."""
+    """Yield the path and the text of each Lua script, without comments."""
     for path, text in sources(".lua", "socialsite", "accounts", "timelines"):
         yield path, re.sub(r"--.*", "", text)
 
 
 def values_of(name: str, script: str) -> Iterator[str]:
-    """What a script's variable is set to, wherever it is."""
+    """Yield each value that a script assigns to the variable."""
     for names, values in ASSIGNED.findall(script):
         parts = re.split(r",\s*(?![^(\[{]*[)\]}])", values)
         for place, each in enumerate(re.split(r", *", names)):
@@ -90,13 +90,13 @@ def values_of(name: str, script: str) -> Iterator[str]:
 
 
 def test_scripts_touch_the_keys_they_are_given_and_make_none_of_what_they_read() -> None:
-    """Or a cluster could not place them, and a user's text could name one."""
+    """Otherwise a cluster could not route the keys, and a user's text could name a key."""
     calls, wrong = 0, []
     for path, script in scripts():
-        found = [call[1] for call in CALL.finditer(script)]
-        calls += len(found)
-        wrong += [path] if len(found) != len(re.findall(r"redis\.p?call\(", script)) else []
-        for key in {key for key in found if key}:
+        call_keys = [call[1] for call in CALL.finditer(script)]
+        calls += len(call_keys)
+        wrong += [path] if len(call_keys) != len(re.findall(r"redis\.p?call\(", script)) else []
+        for key in {key for key in call_keys if key}:
             made = values_of(key.partition(".")[0], script)
             if not OF_KEYS.fullmatch(key) or any(re.search(r"ARGV|\.\.|['\"]", value) for value in made):
                 wrong.append(f"{path}: {key}")

@@ -1,4 +1,4 @@
-"""What the server's refusals become."""
+"""Error replies of a server and the exceptions raised for them."""
 
 import pytest
 
@@ -13,9 +13,9 @@ from socialsite.store.errors import parse_error
         "MISCONF Errors writing to the AOF file: No space left on device",
     ],
 )
-def test_a_server_without_room_is_full(text: str) -> None:
+def test_replies_about_missing_memory_or_disk_raise_store_full(text: str) -> None:
     assert type(parse_error(text)) is StoreFull
 
 
-def test_a_server_that_loads_is_unavailable_for_now() -> None:
+def test_a_loading_server_is_temporarily_unavailable() -> None:
     assert type(parse_error("LOADING Redis is loading the dataset in memory")) is StoreUnavailable

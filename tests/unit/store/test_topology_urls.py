@@ -1,4 +1,4 @@
-"""URLs of several servers: what they say, and one sentence for each that says nothing usable."""
+"""URLs of several servers: their meaning, and one sentence for each unusable URL."""
 
 import pytest
 
@@ -75,7 +75,7 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
         ("redis+cluster://a:1?replica=b:1", "'replica' is not among its parameters: replicas"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_refused_in_one_sentence(url: str, reason: str) -> None:
+def test_an_unusable_url_is_refused_with_one_sentence(url: str, reason: str) -> None:
     with pytest.raises(InvalidStoreUrl, match=reason) as refused:
         create_topology(url)
     assert "\n" not in str(refused.value)
@@ -96,25 +96,25 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(url: str, reason: str) -
         "http://site:p4ss@a:1",
     ],
 )
-def test_a_refusal_tells_no_password(url: str) -> None:
+def test_an_error_message_contains_no_password(url: str) -> None:
     with pytest.raises(InvalidStoreUrl) as refused:
         create_topology(url)
     assert "p4s" not in str(refused.value)
 
 
-def test_each_place_knows_its_components() -> None:
+def test_each_url_has_its_components() -> None:
     urls = StoreUrls("redis://a:1", {"jobs": "redis://b:2", "live": "redis://b:2"})
     assert components_of_url(urls, "redis://b:2") == {"jobs", "live"}
     assert "timelines" in components_of_url(urls, "redis://a:1")
 
 
-def test_shards_do_not_guess_before_they_have_a_map() -> None:
+def test_shards_without_a_map_refuse_to_route() -> None:
     made = create_topology("redis+shards://a:1,b:2")
     with pytest.raises(AssertionError):
         made.node_for(Key("posts", tag="1", name="post").tag)
 
 
-def test_parts_of_a_url() -> None:
+def test_a_url_is_split_into_its_parts() -> None:
     parts = MultiServerUrl.parse("x://u:p@h:1,h:2/name?db=4", "db")
     assert (parts.credentials, parts.servers, parts.path, parts.query) == (
         "u:p",

@@ -1,4 +1,4 @@
-"""Wrong arguments of a command: one line, exit status 1; the usage is --help's to say."""
+"""Wrong arguments of a command give one line and exit status 1; only --help prints the usage."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ def manage(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_says_it_in_one_line(name: str) -> None:
+def test_every_command_reports_a_usage_error_in_one_line(name: str) -> None:
     command = load_command_class(get_commands()[name], name)
     assert isinstance(command, SiteCommand)
 
@@ -70,14 +70,14 @@ def test_wrong_arguments_are_one_line_and_exit_status_1(words: tuple[str, ...], 
         ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_one_line(name: str, value: str, said: str) -> None:
+def test_an_unusable_setting_is_reported_in_one_line(name: str, value: str, said: str) -> None:
     answer = manage("stats", **{name: value})
     assert (answer.returncode, answer.stdout) == (1, "")
     assert len(answer.stderr.splitlines()) == 1
     assert answer.stderr.startswith(f"The settings cannot be used: {said}")
 
 
-def test_help_is_no_error() -> None:
+def test_help_is_not_an_error() -> None:
     assert manage("stats", "--help").returncode == 0
 
 
@@ -88,8 +88,8 @@ def test_timelines_are_rebuilt_by_name_or_all() -> None:
         call_command("rebuild_timelines")
 
 
-def test_a_backup_replaces_nothing_but_a_file(tmp_path: Path) -> None:
-    """Said before any work: the end would put a file in the place of a device."""
+def test_a_backup_replaces_only_a_regular_file(tmp_path: Path) -> None:
+    """The command refuses a device at its start: the last step would replace the device by a file."""
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", tmp_path, Path()):
         with pytest.raises(CommandError, match="is no file: name one to be written"):

@@ -1,4 +1,4 @@
-"""The plug-in that counts a skip as a failure in CI."""
+"""The plug-in that reports a skipped test as a failure in CI."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def test_known(): assert False
 
 
 @pytest.mark.parametrize(("ci", "status"), [("true", 1), ("", 0)])
-def test_a_skip_fails_in_ci_and_says_what_is_missing(tmp_path: Path, ci: str, status: int) -> None:
+def test_a_skip_fails_in_ci_and_its_message_names_what_is_missing(tmp_path: Path, ci: str, status: int) -> None:
     (tmp_path / "test_sample.py").write_text(SAMPLE)
     answer = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "tests.plugins.no_skips", "-p", "no:django",

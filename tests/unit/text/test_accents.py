@@ -1,4 +1,4 @@
-"""What search compares letters without: marks that people leave out, and none that tells words apart."""
+"""Accent folding of search: optional marks are ignored, marks that distinguish words are not."""
 
 import time
 import unicodedata
@@ -54,7 +54,7 @@ KEPT_AS_THEY_ARE = regex.compile(
         ("בראשית", "בְּרֵאשִׁ֖ית"),
     ],
 )
-def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: str, written: str) -> None:
+def test_a_word_is_found_with_and_without_its_accents(typed: str, written: str) -> None:
     assert parse_query(typed).matches(f"…{written}!")
     assert parse_query(written).matches(typed)
     assert parse_query(written).matches(written)
@@ -82,13 +82,13 @@ def test_what_is_typed_plainly_is_found_and_so_is_what_is_typed_in_full(typed: s
         ("ש", "ס"),
     ],
 )
-def test_letters_that_tell_words_apart_stay_apart(one: str, other: str) -> None:
+def test_letters_that_distinguish_words_stay_different(one: str, other: str) -> None:
     assert tokenize(one) != tokenize(other)
     assert not parse_query(one).matches(other)
 
 
 @given(texts)
-def test_leaving_out_again_changes_nothing_however_it_was_composed(text: str) -> None:
+def test_folding_twice_changes_nothing_in_any_normalization_form(text: str) -> None:
     bare = fold_accents(normalize_spelling(text))
     assert fold_accents(bare) == normalize_spelling(bare) == bare
     for form in ("NFC", "NFD"):
@@ -96,11 +96,11 @@ def test_leaving_out_again_changes_nothing_however_it_was_composed(text: str) ->
 
 
 @given(texts)
-def test_what_is_passed_over_and_what_the_table_says_is_what_the_rules_say(text: str) -> None:
+def test_the_ignored_marks_and_the_table_follow_the_rules(text: str) -> None:
     assert fold_accents(normalize_spelling(text)) == remove_marks(normalize_spelling(text))
 
 
-def test_every_character_and_every_mark_on_a_letter_settle_at_once() -> None:
+def test_one_folding_of_any_character_or_marked_letter_is_final() -> None:
     for sign in EVERY_CHARACTER[0x80:0x3100]:
         spelling = normalize_spelling(sign)
         bare = fold_accents(spelling)
@@ -113,7 +113,7 @@ def test_every_character_and_every_mark_on_a_letter_settle_at_once() -> None:
 
 
 @given(texts)
-def test_nothing_grows(text: str) -> None:
+def test_folding_never_makes_a_text_longer_in_bytes(text: str) -> None:
     spelled = normalize_spelling(text)
     bare = fold_accents(spelled)
     assert len(bare.encode()) <= len(spelled.encode())
@@ -122,12 +122,12 @@ def test_nothing_grows(text: str) -> None:
 
 
 @given(st.text(alphabet=[sign for sign in EVERY_CHARACTER if KEPT_AS_THEY_ARE.match(sign)], max_size=20))
-def test_scripts_whose_marks_are_letters_are_left_alone(text: str) -> None:
+def test_scripts_whose_marks_are_letters_are_not_folded(text: str) -> None:
     assert fold_accents(normalize_spelling(text)) == normalize_spelling(text)
 
 
 def test_latin_and_greek_keep_no_accent_and_lose_no_letter() -> None:
-    """Of all characters that Unicode takes apart: what is left is the letter it names as their base."""
+    """Every character with a Unicode decomposition folds to its base letter."""
     for sign in filter(unicodedata.decomposition, EVERY_CHARACTER):
         apart = unicodedata.normalize("NFD", normalize_spelling(sign))
         if regex.fullmatch(r"[\p{Latin}\p{Greek}][\u0300-\u036f]+", apart):
@@ -136,16 +136,16 @@ def test_latin_and_greek_keep_no_accent_and_lose_no_letter() -> None:
 
 
 @given(texts, texts)
-def test_what_is_found_stands_under_what_is_asked_for(query: str, text: str) -> None:
+def test_a_matching_text_has_every_term_of_the_query(query: str, text: str) -> None:
     try:
-        found: SearchQuery = parse_query(f"{query} #{text}")
+        parsed_query: SearchQuery = parse_query(f"{query} #{text}")
     except QueryInvalid:
         return
-    if found.matches(text):
-        assert set(found.terms) <= index_terms(text)
+    if parsed_query.matches(text):
+        assert set(parsed_query.terms) <= index_terms(text)
 
 
-def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_own() -> None:
+def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_spelling() -> None:
     assert parse_query("#cafe").matches("im #Café")
     assert parse_query("#café").matches("im #cafe")
     assert parse_query("#Café").hashtags == ("café",)
@@ -154,21 +154,21 @@ def test_a_hashtag_is_found_by_either_spelling_and_keeps_its_own() -> None:
     assert not parse_query("#cafe").matches("café")
 
 
-def test_marks_alone_are_nothing_to_look_for() -> None:
+def test_a_query_of_marks_alone_is_refused() -> None:
     assert tokenize("\u0640 \u064b \u05b8") == ()
     with pytest.raises(QueryInvalid):
         parse_query("\u0640")
 
 
-def test_a_filter_means_what_it_says() -> None:
-    """Hiding too much is worse than finding too much: `ano` must not hide `año`."""
+def test_a_filter_does_not_ignore_accents() -> None:
+    """The filter `ano` must not hide `año`."""
     assert find_filter([KeywordFilter(1, "ano")], "feliz año", 0) is None
     assert find_filter([KeywordFilter(1, "año")], "Feliz AÑO", 0) is not None
 
 
 @pytest.mark.parametrize("text", ["е" + "\u0301" * 60_000, "か" + "\u3099" * 60_000, "и\u0306\u0301" * 20_000])
 def test_hostile_marks_take_no_longer_than_letters(text: str) -> None:
-    """A post has at most 16 kB; these are far longer."""
+    """A post has at most 16 kB; these texts are far longer."""
     began = time.process_time()
     fold_accents(normalize_spelling(text))
     assert time.process_time() - began < 1.0

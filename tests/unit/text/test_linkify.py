@@ -1,4 +1,4 @@
-"""Links, mentions and hashtags of a text, and the HTML they become."""
+"""Links, mentions and hashtags of a text, and their HTML."""
 
 import re
 from html import escape
@@ -16,7 +16,7 @@ def hrefs(text: str) -> list[str]:
     return [anchor.attributes["href"] for anchor in Markup(linkify(text)).anchors]
 
 
-def test_a_link_keeps_its_address_and_shows_it_without_the_scheme() -> None:
+def test_a_link_keeps_its_address_and_displays_it_without_the_scheme() -> None:
     html = linkify("see https://a.org/a?b=1&c=2.")
     assert html == f'see <a class="link" href="https://a.org/a?b=1&amp;c=2" rel="{REL}">a.org/a?b=1&amp;c=2</a>.'
 
@@ -33,7 +33,7 @@ def test_a_mention_leads_to_the_profile_and_a_hashtag_to_its_timeline() -> None:
     assert find_hashtags("#One #two #ONE ＃ｔｗｏ") == ["one", "two"]
 
 
-def test_lines_are_broken_where_the_author_broke_them() -> None:
+def test_line_breaks_of_the_author_are_preserved() -> None:
     assert linkify("one\n\n<two>") == "one<br><br>&lt;two&gt;"
 
 
@@ -58,7 +58,7 @@ def test_a_long_address_is_cut_in_its_path_and_never_in_its_host() -> None:
         "&#39; &amp; a#b #1 #_ @ # @@alice @aliceìnheiro @abcdefghijklmnopqrstu",
     ],
 )
-def test_these_are_not_links(text: str) -> None:
+def test_these_texts_are_not_links(text: str) -> None:
     assert linkify(text) == escape(text)
 
 
@@ -77,7 +77,7 @@ def test_these_are_not_links(text: str) -> None:
         ("http://example.com/\u202egpj.exe", "http://example.com/"),
     ],
 )
-def test_these_are_links(text: str, address: str) -> None:
+def test_these_texts_are_links(text: str, address: str) -> None:
     assert hrefs(text) == [address]
 
 
@@ -86,7 +86,7 @@ def test_a_text_has_a_bounded_number_of_links() -> None:
 
 
 @pytest.mark.parametrize("raw", ["", "12", "_", "a b", "a" * 101, "ﷺ", "a/b", "a" * 99 + "ﬃ", "\u200d", "#a"])
-def test_these_are_no_tags(raw: str) -> None:
+def test_these_texts_are_not_hashtags(raw: str) -> None:
     assert normalize_tag(raw) is None
 
 
@@ -98,7 +98,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=30).map("".join))
 
 @given(TEXTS)
 @example('http://foo.com/("onclick="alert(1)")')
-def test_the_html_holds_nothing_but_links_and_line_breaks(text: str) -> None:
+def test_the_html_contains_only_links_and_line_breaks(text: str) -> None:
     markup = Markup(linkify(text))
     assert markup.problems == []
     for anchor in markup.anchors:
@@ -107,15 +107,15 @@ def test_the_html_holds_nothing_but_links_and_line_breaks(text: str) -> None:
 
 
 @given(TEXTS)
-def test_the_pieces_of_a_text_are_the_text_and_the_html_shows_them(text: str) -> None:
+def test_the_joined_pieces_equal_the_text_and_the_html_displays_them(text: str) -> None:
     pieces = list(scan(text))
     assert "".join(piece.raw for piece in pieces) == text
-    shown = "".join(display_url(piece.raw) if piece.kind == "url" else piece.raw for piece in pieces)
-    assert Markup(linkify(text)).text == shown
+    displayed_text = "".join(display_url(piece.raw) if piece.kind == "url" else piece.raw for piece in pieces)
+    assert Markup(linkify(text)).text == displayed_text
 
 
 @given(TEXTS)
-def test_what_is_linked_is_what_is_counted(text: str) -> None:
+def test_counted_mentions_and_hashtags_are_linked(text: str) -> None:
     kinds = [anchor.attributes["class"] for anchor in Markup(linkify(text)).anchors]
     assert len(find_mentions(text)) <= kinds.count("mention")
     assert all(normalize_tag(tag) == tag for tag in find_hashtags(text))

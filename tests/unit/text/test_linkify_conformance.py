@@ -1,4 +1,4 @@
-"""The linkifier against twitter-text's cases; where ours answers otherwise on purpose, the table says why."""
+"""The linkifier against twitter-text's cases; a table gives the reason for each intended difference."""
 
 import re
 from collections.abc import Iterator
@@ -56,14 +56,14 @@ RETIRED_DOMAINS = (
     "symantec telecity telefonica tp uconnect um vista vistaprint warman xperia zippo موبايلي 工行 手表 "
     "珠宝"
 )
-"""Withdrawn by IANA since the table was made, or never delegated (onion, an, um ...)."""
+"""Top-level domains that IANA withdrew after the table was made, or never delegated (onion, an, um ...)."""
 
 ANCHOR = re.compile(r"<a (?P<attributes>[^>]*?)>(?P<text>.*?)</a>", re.DOTALL)
 HREF = re.compile(r'href="([^"]*)"')
 
 Case = dict[str, Any]
 Answer = tuple[Any, Any]
-"""What ours says and what the case expects."""
+"""(The linkifier's result, the expected result of the case)."""
 
 
 def found(text: str, kind: str) -> list[str]:
@@ -71,7 +71,7 @@ def found(text: str, kind: str) -> list[str]:
 
 
 def anchors(case: Case, css_class: str) -> Iterator[tuple[str, str]]:
-    """(address, text) of the expected anchors of a class, "" for plain links."""
+    """Return (address, text) of the expected anchors of a class; "" selects plain links."""
     for anchor in ANCHOR.finditer(case["expected"]):
         named = re.search(r'class="tweet-url (\w+)', anchor["attributes"])
         href = HREF.search(anchor["attributes"])
@@ -89,18 +89,18 @@ def autolink_answer(section: str, case: Case) -> Answer:
     names = once(text.lower() for _, text in anchors(case, "username"))
     tags = once(normalize_tag(text[1:]) or "" for _, text in anchors(case, "hashtag"))
     ours = (found(case["text"], "url"), find_mentions(case["text"]), find_hashtags(case["text"]))
-    wanted = (urls, names, tags)
+    expected = (urls, names, tags)
     looked_at = {"urls": [0], "usernames": [1], "hashtags": [2], "all": [0, 1, 2]}[section]
-    return [ours[i] for i in looked_at], [wanted[i] for i in looked_at]
+    return [ours[i] for i in looked_at], [expected[i] for i in looked_at]
 
 
 def extract_answer(section: str, case: Case) -> Answer:
     kind, key = {"urls": ("url", "url"), "tco": ("url", "url"), "hash": ("hashtag", "hashtag")}.get(
         section[:4].rstrip("_"), ("mention", "screen_name")
     )
-    wanted = [one if isinstance(one, str) else one[key] for one in case["expected"]]
+    expected_texts = [one if isinstance(one, str) else one[key] for one in case["expected"]]
     skip = 0 if kind == "url" else 1
-    return [raw[skip:] for raw in found(case["text"], kind)], wanted
+    return [raw[skip:] for raw in found(case["text"], kind)], expected_texts
 
 
 def validate_answer(section: str, case: Case) -> Answer:
@@ -126,11 +126,11 @@ SUITES = {
     ),
     "validate": (validate_answer, ["usernames", "hashtags", "urls", "urls_without_protocol"]),
 }
-"""Left out: lists, cash tags, replies, json and weighted lengths, which are features of Twitter alone."""
+"""Suites omitted: lists, cash tags, replies, json and weighted lengths, which only Twitter has."""
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_every_case_is_answered_as_expected_or_stands_in_the_table(suite: str) -> None:
+def test_every_case_has_the_expected_result_or_is_in_the_table(suite: str) -> None:
     answer, sections = SUITES[suite]
     cases = twitter_text(suite)
     for section in sections:

@@ -1,4 +1,4 @@
-"""Nothing that a stranger types becomes markup: attack collections through the linkifier."""
+"""Collections of attack texts pass through the linkifier without becoming markup."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The linkifier's time is linear in the text, on strings made to be slow."""
+"""The linkifier's time is linear in the length of the text, even for hostile texts."""
 
 import time
 
@@ -9,7 +9,7 @@ from timelines.text.linkify import linkify
 BYTES = 10_000
 BUDGET_MS = 5.0
 MARGIN = 4
-"""A shared, busy machine; the strings below take at most 4.2 ms on an idle one."""
+"""The machine is shared and busy; the strings below take at most 4.2 ms on an idle machine."""
 
 UNITS = [
     "@", "#", "(", "www.", "&amp;", "http://", "http://a.com/(", "(http://a.com/", "http://a.com/((x)",
@@ -21,7 +21,7 @@ UNITS = [
 
 
 def milliseconds(text: str) -> float:
-    """Processor time, the best of five: another process may have had the caches."""
+    """Return the processor time in ms, the best of five runs: other processes may use the caches."""
     best = float("inf")
     for _ in range(5):
         start = time.process_time()
@@ -42,4 +42,4 @@ def test_ten_kilobytes_take_a_few_milliseconds(unit: str) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_four_times_the_text_takes_about_four_times_as_long(unit: str) -> None:
     small, large = milliseconds(of_size(unit, 4 * BYTES)), milliseconds(of_size(unit, 16 * BYTES))
-    assert large / small <= 8 or large <= BUDGET_MS  # 16, if it grew with the square
+    assert large / small <= 8 or large <= BUDGET_MS  # quadratic growth would give 16

@@ -1,4 +1,4 @@
-"""What a text must be before it is stored."""
+"""Validation and normalization of a text before it is stored."""
 
 import unicodedata
 
@@ -33,18 +33,18 @@ def refusal(raw: str, max_graphemes: int = 500) -> str:
         ("สวัสดี", "สวัสดี"),
     ],
 )
-def test_a_text_is_stored_composed_with_plain_line_ends(raw: str, stored: str) -> None:
+def test_a_text_is_normalized_to_nfc_and_line_feeds(raw: str, stored: str) -> None:
     assert normalize_text(raw) == stored
 
 
 @pytest.mark.parametrize("control", [*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), *range(0x7F, 0xA0)])
-def test_control_characters_are_refused_wherever_they_stand(control: int) -> None:
+def test_control_characters_are_refused_at_any_position(control: int) -> None:
     assert refusal(f"a{chr(control)}b") == "control"
     assert refusal(f"a{chr(control)}") == "control"
 
 
 @pytest.mark.parametrize("raw", ["", "  ", "\n\n", "\u200b", "\u2060\ufeff", "\u3164", "\u2800", "\u202e\u202c"])
-def test_a_text_without_anything_to_see_is_empty(raw: str) -> None:
+def test_a_text_without_visible_characters_is_empty(raw: str) -> None:
     assert refusal(raw) == "empty"
 
 
@@ -58,19 +58,19 @@ def test_noncharacters_are_refused(raw: str) -> None:
     assert refusal(raw) == "noncharacter"
 
 
-def test_a_tower_of_marks_is_refused_and_real_orthographies_are_not() -> None:
+def test_many_stacked_marks_are_refused_and_real_orthographies_are_not() -> None:
     assert refusal("a" + "\u0353" * (MARKS_PER_CLUSTER_CAP + 1)) == "marks"
     assert normalize_text("a" + "\u0353" * MARKS_PER_CLUSTER_CAP)
     assert normalize_text("ที่นี่ क्षत्रिय עַל־יְדֵי བསྒྲུབས 👩‍❤️‍💋‍👨")
 
 
-def test_the_size_is_looked_at_before_everything_else() -> None:
+def test_the_size_is_checked_before_everything_else() -> None:
     assert refusal("\0" * (TEXT_BYTES_CAP + 1)) == "too_large"
     assert refusal("あ" * (TEXT_BYTES_CAP // 3 + 1), 10_000) == "too_large"
     assert check_post_text("a" * TEXT_BYTES_CAP, TEXT_BYTES_CAP)
 
 
-def test_the_length_is_counted_in_what_a_reader_sees() -> None:
+def test_the_length_is_counted_in_graphemes() -> None:
     family = "👨‍👩‍👧‍👦"
     assert grapheme_count(family) == 1
     assert check_post_text(family * 500, 500)
@@ -79,7 +79,7 @@ def test_the_length_is_counted_in_what_a_reader_sees() -> None:
 
 
 @given(st.text())
-def test_normalizing_twice_is_normalizing_once(raw: str) -> None:
+def test_normalizing_a_text_twice_changes_nothing(raw: str) -> None:
     try:
         stored = normalize_text(raw)
     except TextRefused:
@@ -89,5 +89,5 @@ def test_normalizing_twice_is_normalizing_once(raw: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")))
-def test_counting_never_exceeds_the_code_points(text: str) -> None:
+def test_the_length_never_exceeds_the_number_of_code_points(text: str) -> None:
     assert grapheme_count(text) <= len(text)

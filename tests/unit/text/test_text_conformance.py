@@ -8,11 +8,11 @@ from timelines.text.post_text import TextRefused, grapheme_count, normalize_text
 CHANGED_SINCE_15_0 = {
     "÷ 2701 × 200D × 2701 ÷": "upper blade scissors lost Extended_Pictographic in later versions of Unicode",
 }
-"""Cases of the 15.0 table that a newer Unicode (`regex`, today's browsers) answers otherwise."""
+"""Cases of the 15.0 table with a different result in newer Unicode (`regex`, current browsers)."""
 
 
 def grapheme_cases() -> list[tuple[str, str, int]]:
-    """(line, string, number of clusters): a division sign is a break, a multiplication sign is none."""
+    """Yield (line, string, number of clusters); in the table ÷ marks a break and × marks no break."""
     cases = []
     for line in corpus_text("conformance/unicode/GraphemeBreakTest-15.0.txt").splitlines():
         rule = line.partition("#")[0].strip()

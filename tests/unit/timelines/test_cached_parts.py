@@ -1,4 +1,4 @@
-"""Cached timelines as bytes: what a reader believes of a head, and what a pass sends."""
+"""Heads of cached timelines, and the encoded pushes of a pass."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from timelines.cached_timelines.repository import parse_cached_head
 from timelines.cached_timelines.spec import MAX_DISORDER_MS
 
 
-def test_a_head_is_believed_only_above_the_margin() -> None:
-    """Two pushes may stand in the wrong order when their ids are less than 5 s apart."""
+def test_the_order_of_a_head_is_trusted_only_above_the_margin() -> None:
+    """Two pushes can be stored in the wrong order if their ids are less than 5 s apart."""
     oldest, early, late = (id_at(1_900_000_000_000 + ms) for ms in (0, 2000, 5000))
     part = parse_cached_head([b"%d" % early, b"%d" % late, b"%d" % oldest], b"-0")
     assert part.ids == (late, early, oldest)
@@ -27,13 +27,13 @@ def test_repeats_and_ids_below_the_floor_are_dropped_by_the_reader() -> None:
     assert part.is_whole
 
 
-def test_what_stands_at_the_floor_is_below_it() -> None:
-    """The newest that was left out: of those in the profile, it is the next one."""
+def test_an_entry_at_the_floor_is_below_the_floor() -> None:
+    """The floor is the newest id that was left out of the cache; the profile returns it next."""
     assert parse_cached_head([b"9", b"4"], b"-4").ids == (9,)
     assert parse_cached_head([b"4", b"9", b"3"], b"-4").ids == (9,)
 
 
-def test_a_whole_timeline_has_nothing_to_settle() -> None:
+def test_a_whole_timeline_has_no_unsettled_ids() -> None:
     assert parse_cached_head([b"9", b"7", b"-4"], b"-4").settled_id == 0
     assert parse_cached_head([b"-4"], b"-4").settled_id == 0
     assert parse_cached_head([], b"-4").settled_id == 0
@@ -47,12 +47,12 @@ def test_an_error_in_place_of_a_length_is_raised() -> None:
     assert caught.value is refusal
 
 
-def test_the_patterns_of_passes_are_the_keys() -> None:
+def test_the_key_patterns_of_passes_produce_the_keys() -> None:
     assert keys.home_timeline(42).encode() == keys.HOME_TIMELINE_KEY_PATTERN % 42
     assert keys.list_timeline(7).encode() == keys.LIST_TIMELINE_KEY_PATTERN % 7
 
 
-def test_a_pass_is_encoded_as_the_server_reads_it() -> None:
+def test_a_pass_is_encoded_in_the_redis_protocol() -> None:
     payload = encode_pushes(keys.HOME_TIMELINE_KEY_PATTERN, shortest_first([b"7", b"1234", b"8"]), PostId(99))
     first = b"*3\r\n$6\r\nLPUSHX\r\n$18\r\ntimelines:{7}:home\r\n$2\r\n99\r\n"
     second = b"*3\r\n$6\r\nLPUSHX\r\n$21\r\ntimelines:{1234}:home\r\n$2\r\n99\r\n"

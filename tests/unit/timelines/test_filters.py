@@ -1,4 +1,4 @@
-"""Keyword filters: what they find, for how long, and in what time."""
+"""Keyword filters: matching, expiry and running time."""
 
 import time
 import unicodedata
@@ -46,7 +46,7 @@ def found(phrase: str, text: str, **options: object) -> bool:
         ("\N{HEAVY BLACK HEART}", "I \N{HEAVY BLACK HEART}\N{VARIATION SELECTOR-16} tea"),
     ],
 )
-def test_a_phrase_is_found_as_people_write_it(phrase: str, text: str) -> None:
+def test_a_phrase_matches_its_common_spellings(phrase: str, text: str) -> None:
     assert found(phrase, text)
 
 
@@ -61,24 +61,24 @@ def test_a_phrase_is_found_as_people_write_it(phrase: str, text: str) -> None:
         ("tea", ""),
         ("чай", "случайно"),
         ("茶 tea", "茶 teas"),
-        ("\N{ZERO WIDTH SPACE}", "tea"),  # of an earlier release, which took it for a phrase
+        ("\N{ZERO WIDTH SPACE}", "tea"),  # an earlier release accepted it as a phrase
     ],
 )
-def test_whole_words_are_not_found_within_others(phrase: str, text: str) -> None:
+def test_a_whole_word_does_not_match_within_another_word(phrase: str, text: str) -> None:
     assert not found(phrase, text)
 
 
-def test_within_words_where_it_is_asked_for() -> None:
+def test_a_filter_without_whole_word_matches_within_words() -> None:
     assert found("tea", "steam", whole_word=False)
     assert found("ない", "読まない人", whole_word=False)
 
 
-def test_a_filter_that_is_over_finds_nothing() -> None:
+def test_an_expired_filter_matches_nothing() -> None:
     assert found("tea", "tea", until_ms=NOW + 1)
     assert not found("tea", "tea", until_ms=NOW)
 
 
-def test_one_that_hides_comes_before_one_that_warns() -> None:
+def test_a_hiding_filter_takes_precedence_over_a_warning_filter() -> None:
     warns, hides = KeywordFilter(1, "tea", "warn"), KeywordFilter(2, "cup", "hide")
     assert find_filter([warns, hides], "a cup of tea", NOW) is hides
     assert find_filter([hides, warns], "a cup of tea", NOW) is hides
@@ -90,8 +90,8 @@ WORDS = st.text(alphabet="abcäß茶 \n#@_", max_size=12)
 
 
 @given(phrase=WORDS, before=WORDS, after=WORDS)
-def test_within_words_it_finds_what_plain_search_finds(phrase: str, before: str, after: str) -> None:
-    """As a search for the folded words with any white space between them."""
+def test_a_filter_without_whole_word_matches_like_substring_search(phrase: str, before: str, after: str) -> None:
+    """The folded words are searched with any white space between them."""
     if not normalize_spelling(phrase).split():
         return
     text = before + phrase + after
@@ -101,14 +101,14 @@ def test_within_words_it_finds_what_plain_search_finds(phrase: str, before: str,
 
 
 @given(phrase=WORDS, text=WORDS)
-def test_whole_words_are_found_only_where_the_words_are(phrase: str, text: str) -> None:
+def test_a_whole_word_match_is_also_a_substring_match(phrase: str, text: str) -> None:
     if normalize_spelling(phrase).split() and found(phrase, text):
         assert found(phrase, text, whole_word=False)
         assert " ".join(normalize_spelling(phrase).split()) in " ".join(normalize_spelling(text).split())
 
 
 @given(text=st.text(max_size=50), form=st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
-def test_how_a_text_is_composed_does_not_matter(text: str, form: str) -> None:
+def test_the_normalization_form_of_a_text_does_not_matter(text: str, form: str) -> None:
     assert normalize_spelling(unicodedata.normalize(form, text)) == normalize_spelling(text)  # type: ignore[arg-type]
 
 
@@ -121,14 +121,14 @@ def test_how_a_text_is_composed_does_not_matter(text: str, form: str) -> None:
         ("x", "\N{COMBINING ACUTE ACCENT}" * 20_000),
     ],
 )
-def test_hostile_texts_take_no_longer_than_others(phrase: str, text: str) -> None:
-    """A post has at most a few kB; these are far longer."""
+def test_hostile_texts_are_filtered_within_a_second(phrase: str, text: str) -> None:
+    """A post has at most a few kB; these texts are far longer."""
     began = time.process_time()
     found(phrase.strip(), text)
     assert time.process_time() - began < 1.0
 
 
-def test_time_grows_with_the_text_and_no_faster() -> None:
+def test_time_grows_linearly_with_the_text() -> None:
     def seconds(length: int) -> float:
         text = ("a" + " " * 9) * (length // 10) + "b"
         began = time.process_time()
@@ -141,10 +141,10 @@ def test_time_grows_with_the_text_and_no_faster() -> None:
 
 
 @pytest.mark.parametrize("phrase", ["", "  \n ", "x" * 101, "a\x07b", "\N{ZERO WIDTH SPACE}", "\N{SOFT HYPHEN} "])
-def test_what_is_no_phrase_is_refused(phrase: str) -> None:
+def test_an_invalid_phrase_is_refused(phrase: str) -> None:
     with pytest.raises(FilterInvalid):
         normalize_phrase(phrase)
 
 
-def test_white_space_is_tidied() -> None:
+def test_white_space_of_a_phrase_is_normalized() -> None:
     assert normalize_phrase("  green \n tea ") == "green tea"

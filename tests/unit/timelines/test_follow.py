@@ -1,4 +1,4 @@
-"""Cursors of follows, and titles of lists."""
+"""Cursors of follow pages and titles of lists."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from timelines.graph.follow import FIRST_PASS, FollowCursor, PassCursor
 from timelines.lists.account_list import TITLE_MAX_BYTES, normalize_title
 
 
-def test_a_cursor_survives_its_way_through_a_link() -> None:
+def test_a_cursor_in_a_link_is_parsed_to_the_same_cursor() -> None:
     cursor = FollowCursor(1_700_000_000_000, AccountId(42))
     assert FollowCursor.decode(cursor.encode()) == cursor
 
@@ -15,7 +15,7 @@ def test_a_cursor_survives_its_way_through_a_link() -> None:
 @pytest.mark.parametrize(
     "text", ["", "1", "1-", "-1-2", "1-2-3", "a-b", "1 -2", "1-2\n", "١-٢", "9" * 17 + "-1", "1-" + "9" * 17]
 )
-def test_other_text_is_no_cursor(text: str) -> None:
+def test_an_invalid_text_is_refused_as_a_cursor(text: str) -> None:
     with pytest.raises(ValueError, match="not a cursor"):
         FollowCursor.decode(text)
 
@@ -35,7 +35,7 @@ def test_the_first_pass_begins_before_every_edge() -> None:
         ("<b>&", "<b>&"),
     ],
 )
-def test_a_title_is_kept_as_normalized_text(raw: str, stored: str) -> None:
+def test_a_title_is_stored_as_normalized_text(raw: str, stored: str) -> None:
     assert normalize_title(raw) == stored
 
 
@@ -55,10 +55,10 @@ def test_a_title_is_kept_as_normalized_text(raw: str, stored: str) -> None:
         "x" * 10**6,
     ],
 )
-def test_a_title_that_nobody_could_read_is_refused(raw: str) -> None:
+def test_an_unreadable_title_is_refused(raw: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - any rule will do
         normalize_title(raw)
 
 
-def test_a_title_has_a_cap_in_bytes_too() -> None:
+def test_the_title_size_has_a_limit_in_bytes_too() -> None:
     assert len("👩‍👩‍👧‍👦".encode()) * 30 <= TITLE_MAX_BYTES < len("👩‍👩‍👧‍👦".encode()) * 49

@@ -1,4 +1,4 @@
-"""Where an import looks for what became of a source, and what it reads there."""
+"""The keys and values in which an import stores the state of a source."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from socialsite.ids import PostId
 from timelines.importing.repository import Source, parse_source, source_key
 
 
-def test_a_source_is_found_where_earlier_releases_put_it() -> None:
+def test_the_key_of_a_source_is_the_same_as_in_earlier_releases() -> None:
     assert source_key("a") == "posts:{ca978112ca1bbdcafac231b39a23dc4d}:source"
 
 
@@ -18,5 +18,5 @@ def test_a_source_is_found_where_earlier_releases_put_it() -> None:
         (b"0", Source(PostId(0), is_done=False)),
     ],
 )
-def test_a_source_is_done_where_its_id_says_so(held: bytes, source: Source) -> None:
+def test_the_sign_of_a_stored_id_marks_a_source_as_done(held: bytes, source: Source) -> None:
     assert parse_source(held) == source

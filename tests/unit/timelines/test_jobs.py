@@ -1,4 +1,4 @@
-"""Payloads of the outbox: what is no job is told as such, whatever it is."""
+"""Payloads of outbox jobs are decoded, and invalid payloads raise one error."""
 
 import msgspec
 import pytest
@@ -25,12 +25,12 @@ def post_of(value: bytes) -> bytes:
         msgspec.msgpack.encode({"type": "fade", "post_id": 1 << 60}),
     ],
 )  # fmt: skip
-def test_what_is_no_job_is_refused(payload: bytes) -> None:
+def test_an_invalid_payload_is_refused(payload: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_job(payload)
 
 
-def test_jobs_come_back_as_they_were() -> None:
+def test_a_job_is_unchanged_after_encoding_and_decoding() -> None:
     for job in (SyndicatePass(PostId(1), AccountId(2), "lists", 3, 4, 5), DeleteBoostsOfPost(PostId(0))):
         assert decode_job(encode_job(job)) == job
     assert encode_job(decode_job(GOOD)) == GOOD

@@ -1,4 +1,4 @@
-"""Lists made of lists: who is on them, and what cannot be made."""
+"""Lists composed of other lists: their members, and refused compositions."""
 
 import pytest
 
@@ -21,39 +21,39 @@ def known(*lists: AccountList) -> dict[ListId, AccountList]:
 
 
 @pytest.mark.parametrize(("operation", "members"), [("union", {1, 2, 3}), ("intersection", {2}), ("difference", {1})])
-def test_the_members_follow_from_the_parts(operation: Operation, members: set[int]) -> None:
+def test_the_members_of_a_list_are_computed_from_its_parts(operation: Operation, members: set[int]) -> None:
     assert build_expression(made(V, operation, A, B), known()).members(ON) == members
 
 
-def test_a_part_may_be_made_of_others() -> None:
+def test_a_part_may_be_a_composed_list() -> None:
     inner = made(W, "union", B, C)
-    found = build_expression(made(V, "difference", A, W), known(inner))
-    assert found.members(ON) == {1}
-    assert found.leaves == (A, B, C)
+    expression = build_expression(made(V, "difference", A, W), known(inner))
+    assert expression.members(ON) == {1}
+    assert expression.leaves == (A, B, C)
 
 
-def test_nobody_is_on_a_part_that_is_gone_or_anothers() -> None:
+def test_a_deleted_part_or_a_part_of_another_owner_has_no_members() -> None:
     for gone in (known(), known(made(W, owner=OTHER))):
         assert build_expression(made(V, "difference", W, A), gone).members(ON) == set()
         assert build_expression(made(V, "difference", A, W), gone).members(ON) == ON[A]
         assert build_expression(made(V, "intersection", A, W), gone).members(ON) == set()
-        found = build_expression(made(V, "union", A, W), gone)
-        assert (found.members(ON), found.all_missing) == (ON[A], (W,))
+        expression = build_expression(made(V, "union", A, W), gone)
+        assert (expression.members(ON), expression.all_missing) == (ON[A], (W,))
 
 
-def test_a_list_cannot_be_made_of_itself_even_by_a_long_way() -> None:
+def test_a_list_cannot_contain_itself_directly_or_indirectly() -> None:
     with pytest.raises(InvalidExpression, match="circle"):
         validate_parts(made(V, "union", A, V), known())
     with pytest.raises(InvalidExpression, match="circle"):
         validate_parts(made(V, "union", A, W), known(made(W, "union", B, V)))
 
 
-def test_a_circle_that_two_edits_made_ends() -> None:
+def test_a_cycle_made_by_two_edits_raises_an_error() -> None:
     with pytest.raises(InvalidExpression, match="levels"):
         build_expression(made(V, "union", A, W), known(made(V, "union", A, W), made(W, "union", A, V)))
 
 
-def test_what_it_is_made_of_is_bounded() -> None:
+def test_the_numbers_of_parts_and_leaves_are_limited() -> None:
     many = [made(ListId(number)) for number in range(20, 20 + 2 * MAX_LEAVES)]
     ids = [each.id for each in many]
     inner = made(W, "union", *ids[:MAX_LEAVES])
@@ -70,24 +70,24 @@ def test_what_it_is_made_of_is_bounded() -> None:
             validate_parts(made(V, "union", *parts), known(*many))
 
 
-def test_of_no_parts_nobody_is_a_member() -> None:
+def test_an_expression_without_parts_has_no_members() -> None:
     assert ListExpression("intersection", ()).members(ON) == set()
 
 
-def test_lists_that_many_are_made_of_are_worked_out_once() -> None:
-    """Eight lists on each level, each made of all eight below it: 4,096 parts, were each worked out alone."""
+def test_a_list_used_by_many_lists_is_computed_once() -> None:
+    """Each level has eight lists of all eight lists below; without sharing, 4,096 parts would be computed."""
     lists = [made(ListId(number)) for number in range(100, 108)]
     levels = [lists]
     for start in (110, 120, 130):
         ids = [each.id for each in levels[-1]]
         levels.append([made(ListId(number), "union", *ids) for number in range(start, start + 8)])
-    found = build_expression(
+    expression = build_expression(
         made(V, "union", *(each.id for each in levels[-1])),
         known(*(each for level in levels for each in level)),
     )
-    assert len(found.leaves) == 8
-    assert found.members({each.id: {AccountId(each.id)} for each in lists}) == set(range(100, 108))
-    level, worked = [found], 0
+    assert len(expression.leaves) == 8
+    assert expression.members({each.id: {AccountId(each.id)} for each in lists}) == set(range(100, 108))
+    level, worked = [expression], 0
     while level:
         worked += len(level)
         level = list(

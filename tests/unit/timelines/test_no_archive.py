@@ -1,11 +1,11 @@
-"""A site without an archive: meeting an archived post is trouble, never absence."""
+"""On a site without an archive, an archived post raises an error instead of being absent."""
 
 import pytest
 
 from timelines.posts.archive import ArchiveUnavailable, NoArchive
 
 
-async def test_nothing_is_archived_read_or_removed_without_saying_so() -> None:
+async def test_every_operation_on_a_missing_archive_raises_an_error() -> None:
     archive = NoArchive()
     for asked in (archive.put([]), archive.get([1]), archive.remove([1])):
         with pytest.raises(ArchiveUnavailable):

@@ -1,4 +1,4 @@
-"""Passes over edges: shares of a room, cursors under changing layouts."""
+"""Passes over edges: shares of the page size, and cursors after a change of the partition layout."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from timelines.graph.follow import FIRST_PASS, PassCursor
 
 @dataclass(frozen=True)
 class Generation:
-    """All of a layout that a cursor asks for."""
+    """The one attribute of a partition layout that a cursor uses."""
 
     version: int
 
@@ -25,11 +25,11 @@ CURSOR = PassCursor(7, 1_700_000_000_000, 42)
         ([0, 4, 4], 5, [0, 4, 1]), ([9], 5, [5]),
     ],
 )  # fmt: skip
-def test_partitions_share_the_room_in_their_order(sizes: list[int], room: int, shares: list[int]) -> None:
+def test_partitions_share_the_page_size_in_their_order(sizes: list[int], room: int, shares: list[int]) -> None:
     assert share_room(sizes, room) == shares
 
 
-def test_a_cursor_goes_on_under_its_own_layout_alone() -> None:
+def test_a_cursor_is_valid_only_for_its_own_layout() -> None:
     for generation in (0, 1, 5):
         written = to_stored_cursor(Generation(generation), CURSOR)
         assert written.partition == generation * LAYOUT_VERSION_FACTOR + CURSOR.partition

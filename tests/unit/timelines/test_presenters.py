@@ -1,4 +1,4 @@
-"""What clients see of a post: JSON to the letter, HTML from kept fragments with their slots filled."""
+"""JSON and HTML of posts: clients depend on the JSON, and the HTML fills placeholders of cached fragments."""
 
 import pytest
 from django.utils.translation import override
@@ -37,7 +37,7 @@ def entry(
     )
 
 
-def test_a_post_is_json_as_clients_rely_on():
+def test_the_json_of_a_post_has_the_documented_fields():
     assert post_json(entry("a <b>\nc", own=False, replies=3, in_reply_to=7)) == {
         "id": str(POST_ID),
         "url": f"/@alice/{POST_ID}/",
@@ -53,55 +53,55 @@ def test_a_post_is_json_as_clients_rely_on():
     }
 
 
-def test_a_visitor_has_nothing_to_do_with_a_post():
+def test_a_visitor_has_no_viewer_state():
     assert post_json(entry())["viewer"] is None
 
 
-def test_a_profile_and_a_list_are_json_as_clients_rely_on():
+def test_the_json_of_a_profile_and_of_a_list_has_the_documented_fields():
     account = Account(id=9, handle="alice", display_name="Alice", bio="me", link="", created_ms=AT_MS)
-    shown = profile_json(account, FollowCounts(followers=3, following=2), 5)
-    assert (shown["id"], shown["url"], shown["created_at"]) == ("9", "/@alice/", "2026-11-20T15:14:00.123Z")
-    assert (shown["followers"], shown["following"], shown["posts"]) == (3, 2, 5)
-    found = AccountList(ListId(4), AccountId(9), "Friends", AT_MS)
-    shown = list_json(found, 2)
-    assert (shown["id"], shown["title"], shown["members"]) == ("4", "Friends", 2)
-    assert (shown["replies"], shown["exclusive"], shown["operation"]) == ("all", False, None)
+    fields = profile_json(account, FollowCounts(followers=3, following=2), 5)
+    assert (fields["id"], fields["url"], fields["created_at"]) == ("9", "/@alice/", "2026-11-20T15:14:00.123Z")
+    assert (fields["followers"], fields["following"], fields["posts"]) == (3, 2, 5)
+    account_list = AccountList(ListId(4), AccountId(9), "Friends", AT_MS)
+    fields = list_json(account_list, 2)
+    assert (fields["id"], fields["title"], fields["members"]) == ("4", "Friends", 2)
+    assert (fields["replies"], fields["exclusive"], fields["operation"]) == ("all", False, None)
 
 
-def test_an_entry_has_the_hooks_clients_rely_on():
+def test_an_entry_has_the_attributes_that_clients_depend_on():
     html = entry_html(entry("a <b> & c"))
     assert f'data-post-id="{POST_ID}" data-author="alice"' in html
     assert "a &lt;b&gt; &amp; c" in html
     assert 'datetime="2026-11-20T15:14:00.123Z"' in html
 
 
-def test_one_can_delete_what_is_ones_own_and_nothing_else():
+def test_a_viewer_can_delete_only_own_posts():
     delete = f"/posts/{POST_ID}/delete/"
     assert delete in entry_html(entry(own=True))
     assert delete not in entry_html(entry(own=False))
     assert delete not in entry_html(entry())
 
 
-def test_the_number_of_replies_is_filled_in_anew():
+def test_the_number_of_replies_is_filled_in_each_time():
     assert ">7</span>" in entry_html(entry("numbers", replies=7))
     assert ">8</span>" in entry_html(entry("numbers", replies=8))
     with override("de"):
         assert ">1.234</span>" in entry_html(entry("numbers", replies=1234))
 
 
-def test_an_edited_profile_makes_another_entry():
+def test_an_edited_profile_changes_the_entry():
     assert "Alice" in entry_html(entry("same text"))
     assert "Alice II" in entry_html(entry("same text", name="Alice II", version=2))
 
 
-def test_each_language_has_its_entry():
+def test_each_language_has_its_own_cached_entry():
     english = entry_html(entry("two languages", own=True))
     with override("de"):
         assert "two languages" in entry_html(entry("two languages", own=True))
     assert entry_html(entry("two languages", own=True)) == english
 
 
-def test_entries_hold_no_token_and_nothing_left_to_fill():
+def test_entries_contain_no_token_and_no_empty_placeholder():
     html = entries_html([entry(own=True, replies=2), entry("second")]).decode()
     assert html.count("<li>") == html.count("<article") == 2
     assert "csrfmiddlewaretoken" not in html
@@ -109,32 +109,32 @@ def test_entries_hold_no_token_and_nothing_left_to_fill():
 
 
 @pytest.mark.parametrize("text", ["<!--own-->", "<!--replies-->", "</li><li>"])
-def test_no_text_can_pass_for_a_slot(text):
+def test_a_text_is_never_taken_for_a_placeholder(text):
     html = entry_html(entry(text, own=True, replies=3))
     assert text not in html
     assert html.count("/delete/") == entry_html(entry(own=True)).count("/delete/")
 
 
-def test_a_name_is_text_too():
+def test_a_name_is_escaped():
     html = entry_html(entry(name="<script>alert(1)</script><!--own-->", version=7, own=True))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
 
 
 def boosted(viewer: ViewerState | None = None, **shown: object) -> HydratedPost:
-    """Bob's boost of alice's post."""
+    """Return Bob's boost of alice's post."""
     original = replace(entry(**shown), viewer=viewer)
     boost = Post(PostId(POST_ID + 9), AccountId(8), "", boost_of=POST_ID, boosted_author_id=AccountId(9))
     booster = Author(AccountId(8), "bob", "Bob <b>", "active", 1)
     return HydratedPost(boost, booster, original.counts, original.viewer, original)
 
 
-def test_a_boost_is_its_original_under_its_own_id():
-    found = post_json(boosted(text="hello", replies=2))
-    assert (found["id"], found["url"]) == (str(POST_ID + 9), f"/@bob/{POST_ID + 9}/")
-    assert found["author"]["handle"] == "bob"
-    assert found["boost_of"] == post_json(entry("hello", replies=2))
-    assert (found["text"], found["counts"]["replies"]) == ("hello", 2)
+def test_a_boost_contains_its_original_and_has_its_own_id():
+    boost = post_json(boosted(text="hello", replies=2))
+    assert (boost["id"], boost["url"]) == (str(POST_ID + 9), f"/@bob/{POST_ID + 9}/")
+    assert boost["author"]["handle"] == "bob"
+    assert boost["boost_of"] == post_json(entry("hello", replies=2))
+    assert (boost["text"], boost["counts"]["replies"]) == ("hello", 2)
 
 
 def test_an_entry_of_a_boost_acts_on_the_original():
@@ -146,7 +146,7 @@ def test_an_entry_of_a_boost_acts_on_the_original():
     assert f"/posts/{POST_ID + 9}/" not in html
 
 
-def test_buttons_say_what_is_done():
+def test_buttons_show_the_state_of_the_viewer():
     viewer = ViewerState(own=False, liked=True, bookmarked=True)
     html = entry_html(replace(entry(), viewer=viewer, counts=PostCounts(boosts=1234, likes=5)))
     assert 'data-act="like" aria-pressed="true"' in html
@@ -158,10 +158,10 @@ def test_buttons_say_what_is_done():
 
 
 @pytest.mark.parametrize(("audience", "private"), [(FOLLOWERS, False), (PUBLIC, True)])
-def test_what_not_everybody_sees_has_a_lock_in_the_place_of_the_boost(audience, private):
-    found = entry()
-    post, author = replace(found.post, audience=audience), replace(found.author, private=private)
-    html = entry_html(replace(found, post=post, author=author))
+def test_a_post_of_limited_visibility_has_a_lock_instead_of_the_boost_button(audience, private):
+    hydrated_post = entry()
+    post, author = replace(hydrated_post.post, audience=audience), replace(hydrated_post.author, private=private)
+    html = entry_html(replace(hydrated_post, post=post, author=author))
     assert 'data-act="boost"' not in html
     assert "cannot be boosted" in html
     assert 'data-act="like"' in html

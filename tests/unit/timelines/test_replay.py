@@ -1,4 +1,4 @@
-"""What is replayed after an id: the newer ones, and the minute before it."""
+"""The replay after an id contains the newer entries and those of the minute before it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BOB = Author(AccountId(1), "bob", "", "active", 1)
 
 
 class Timeline:
-    """Entries in memory, paged as ReadingService pages them."""
+    """Entries in memory, in the pages of ReadingService."""
 
     def __init__(self, *ages_ms: int) -> None:
         self.ids = sorted((id_at(NOW_MS - age_ms, low) for low, age_ms in enumerate(ages_ms)), reverse=True)
@@ -21,14 +21,14 @@ class Timeline:
 
     async def page(self, before: int | None = None, after: int | None = None, limit: int = 30) -> TimelinePage:
         if after is not None:
-            found = [id for id in reversed(self.ids) if id > after]
-            shown, more = found[:limit][::-1], len(found) > limit
-            self.read += len(shown)
-            return TimelinePage(tuple(map(_entry, shown)), None, shown[0] if more else None)
-        found = [id for id in self.ids if before is None or id < before]
-        shown, more = found[:limit], len(found) > limit
-        self.read += len(shown)
-        return TimelinePage(tuple(map(_entry, shown)), shown[-1] if more else None, None)
+            matching_ids = [id for id in reversed(self.ids) if id > after]
+            page_ids, more = matching_ids[:limit][::-1], len(matching_ids) > limit
+            self.read += len(page_ids)
+            return TimelinePage(tuple(map(_entry, page_ids)), None, page_ids[0] if more else None)
+        matching_ids = [id for id in self.ids if before is None or id < before]
+        page_ids, more = matching_ids[:limit], len(matching_ids) > limit
+        self.read += len(page_ids)
+        return TimelinePage(tuple(map(_entry, page_ids)), page_ids[-1] if more else None, None)
 
 
 def _entry(post_id: PostId) -> HydratedPost:
@@ -36,43 +36,43 @@ def _entry(post_id: PostId) -> HydratedPost:
 
 
 async def replayed(timeline: Timeline, after: PostId) -> list[PostId]:
-    found = await read_missed(timeline.page, after, NOW_MS)
-    assert not found.has_gap
-    return [entry.post.id for entry in found.entries]
+    missed = await read_missed(timeline.page, after, NOW_MS)
+    assert not missed.has_gap
+    return [entry.post.id for entry in missed.entries]
 
 
-async def test_newer_entries_and_those_of_the_minute_before_oldest_first() -> None:
+async def test_newer_entries_and_entries_of_the_minute_before_are_replayed_oldest_first() -> None:
     timeline = Timeline(300_000, 200_000, 150_000, 120_000, 110_000, 5_000, 0)
     after = timeline.ids[3]  # 120 s old
     assert await replayed(timeline, after) == timeline.ids[:5][::-1]
 
 
-async def test_one_delivered_late_within_the_minute_is_among_them() -> None:
+async def test_an_entry_delivered_late_within_the_minute_is_replayed() -> None:
     timeline = Timeline(100_000, 100_000 - REWIND_MS + 1_000)
-    after = id_at(NOW_MS - 100_000 + REWIND_MS)  # an id of another timeline's entry: it need not exist
+    after = id_at(NOW_MS - 100_000 + REWIND_MS)  # the id of an entry in another timeline: this timeline may lack it
     assert timeline.ids[0] in await replayed(timeline, after)
 
 
-async def test_nothing_newer_keeps_the_cursor() -> None:
+async def test_a_replay_without_newer_entries_keeps_the_cursor() -> None:
     timeline = Timeline(300_000)
-    found = await read_missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)
-    assert found.last_id == timeline.ids[0]
+    missed = await read_missed(timeline.page, PostId(timeline.ids[0]), NOW_MS)
+    assert missed.last_id == timeline.ids[0]
     assert (await read_missed(Timeline().page, PostId(0), NOW_MS)).last_id == 0
     assert await read_newest_id(Timeline().page) == 0
 
 
 @pytest.mark.parametrize(("newer", "is_gap"), [(MAX_REPLAYED_ENTRIES, False), (MAX_REPLAYED_ENTRIES + 1, True)])
-async def test_a_hundred_newer_ones_are_no_gap_yet(newer, is_gap) -> None:
+async def test_a_gap_begins_above_the_maximum_number_of_entries(newer, is_gap) -> None:
     timeline = Timeline(*range(newer), 200_000)
-    found = await read_missed(timeline.page, timeline.ids[-1], NOW_MS)
-    assert found.has_gap is is_gap
-    assert found.last_id == timeline.ids[0]
+    missed = await read_missed(timeline.page, timeline.ids[-1], NOW_MS)
+    assert missed.has_gap is is_gap
+    assert missed.last_id == timeline.ids[0]
 
 
-async def test_a_busy_minute_is_replayed_whole_and_does_not_count() -> None:
+async def test_the_entries_of_a_busy_minute_are_all_replayed_and_do_not_count() -> None:
     timeline = Timeline(*range(0, 50_000, 200))  # 250 entries within the minute
-    found = await replayed(timeline, timeline.ids[0])
-    assert found == timeline.ids[::-1]
+    replayed_ids = await replayed(timeline, timeline.ids[0])
+    assert replayed_ids == timeline.ids[::-1]
 
 
 async def test_opening_a_quiet_page_reads_little() -> None:

@@ -1,4 +1,4 @@
-"""The rule of who may see what: its shorter way says what it says of each post."""
+"""The short check of the visibility rule agrees with the check of each post."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ AUTHORS = st.builds(
     reader=READERS, author=AUTHORS, place=st.sampled_from(ViewContext),
     audience=st.sampled_from([PUBLIC, UNLISTED, FOLLOWERS]), answered=st.none() | PEOPLE,
 )  # fmt: skip
-def test_who_sees_all_of_whom_they_follow_sees_each_post(
+def test_the_short_check_agrees_with_the_check_of_each_post(
     reader: ViewerRelations | None, author: Author, place: ViewContext, audience: int, answered: AccountId | None
 ) -> None:
     post = Post(PostId(9), author.id, "words", audience=audience, reply_to_author_id=answered)
@@ -32,7 +32,7 @@ def test_who_sees_all_of_whom_they_follow_sees_each_post(
         assert may_see(post, author, viewer=reader, follows=True, context=place) == author.is_visible
 
 
-def test_readers_with_nobody_to_keep_away_see_all_of_whom_they_follow_at_home_alone() -> None:
+def test_viewers_without_blocks_or_mutes_see_every_followed_post_only_at_home() -> None:
     plain = ViewerRelations(AccountId(1), 0)
     assert [place for place in ViewContext if sees_every_followed_post(plain, place)] == [ViewContext.HOME]
     assert not sees_every_followed_post(None, ViewContext.HOME)

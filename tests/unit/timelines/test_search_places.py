@@ -1,10 +1,10 @@
-"""Where the postings of a term stand."""
+"""Keys of the search index."""
 
 from timelines.search.repository import partition_of_post, term_digest, term_keys
 
 
-def test_postings_stand_where_earlier_releases_put_them() -> None:
-    """Or an index that stands finds nothing, and nobody takes out what is in it."""
+def test_the_keys_of_postings_are_the_same_as_in_earlier_releases() -> None:
+    """With other keys an existing index would return nothing, and its entries would never be deleted."""
     assert (partition_of_post(4096), term_digest("tea").hex()) == (1, "4b1891551d4c")
     assert term_keys(3, [term_digest("tea"), term_digest("cake")]) == [
         "search:{s3}:term:4b1891551d4c",

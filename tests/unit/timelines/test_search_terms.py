@@ -1,4 +1,4 @@
-"""What of a text can be searched for, and what a query asks."""
+"""Search terms of texts and queries."""
 
 import unicodedata
 from contextlib import suppress
@@ -30,29 +30,29 @@ texts = st.text(max_size=80) | st.text(alphabet="ab 日本語カー나ไทย#
         ("😀 … — \u200d", []),
     ],
 )
-def test_a_text_is_cut_into_words_and_characters(text: str, tokens: list[str]) -> None:
+def test_a_text_is_split_into_words_and_characters(text: str, tokens: list[str]) -> None:
     assert list(tokenize(text)) == tokens
 
 
-def test_characters_without_spaces_stand_alone_and_in_pairs() -> None:
+def test_characters_without_spaces_are_indexed_alone_and_in_pairs() -> None:
     assert index_terms("日本語 ab #Tag") == {"日", "本", "語", "日本", "本語", "ab", "tag", "#tag"}
     assert required_terms(tokenize("日本語")) == ["日本", "本語"]
     assert required_terms(tokenize("語 ab 日")) == ["語", "ab", "日"]
 
 
 @given(texts)
-def test_folding_again_changes_no_token(text: str) -> None:
+def test_folding_a_token_twice_changes_nothing(text: str) -> None:
     assert tokenize(normalize_spelling(text)) == tokenize(text)
 
 
 @given(texts)
-def test_spelling_makes_no_difference(text: str) -> None:
+def test_variants_of_a_spelling_give_the_same_terms(text: str) -> None:
     for form in ("NFC", "NFD"):
         assert tokenize(unicodedata.normalize(form, text)) == tokenize(text)
 
 
 @given(texts, st.integers(0, 20), st.integers(1, 20))
-def test_every_part_of_a_text_is_found_in_it_and_narrowed_to_it(text: str, start: int, length: int) -> None:
+def test_every_part_of_a_text_matches_it_and_has_its_terms(text: str, start: int, length: int) -> None:
     phrase = tokenize(text)[start : start + length]
     if phrase:
         assert SearchQuery(phrases=(phrase,)).matches(text)
@@ -60,36 +60,39 @@ def test_every_part_of_a_text_is_found_in_it_and_narrowed_to_it(text: str, start
 
 
 @given(texts, texts)
-def test_what_matches_stands_under_all_terms_that_are_asked_for(query: str, text: str) -> None:
+def test_a_matching_text_has_all_terms_of_the_query(query: str, text: str) -> None:
     try:
-        found = parse_query(query)
+        parsed_query = parse_query(query)
     except QueryInvalid:
         return
-    assert len(found.terms) <= INDEX_TERMS_CAP
-    if found.matches(text):
-        assert set(found.terms) <= index_terms(text)
+    assert len(parsed_query.terms) <= INDEX_TERMS_CAP
+    if parsed_query.matches(text):
+        assert set(parsed_query.terms) <= index_terms(text)
 
 
 @given(st.text(max_size=QUERY_LENGTH_CAP + 20))
-def test_any_query_is_understood_or_refused(text: str) -> None:
+def test_any_query_is_parsed_or_refused(text: str) -> None:
     with suppress(QueryInvalid):
-        found = parse_query(text)
-        assert found.lowest_id >= 0
-        assert found.highest_id <= MAX_ID
-        assert found.terms or found.author
+        parsed_query = parse_query(text)
+        assert parsed_query.lowest_id >= 0
+        assert parsed_query.highest_id <= MAX_ID
+        assert parsed_query.terms or parsed_query.author
 
 
-def test_words_phrases_and_operators() -> None:
-    found = parse_query('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
-    assert found.phrases == (("hello", "world"), ("cats",))
-    assert (found.hashtags, found.mentions, found.author) == (("redis",), ("al",), "bob")
-    assert ms_from_id(found.lowest_id) == 1_709_164_800_000
-    assert found.terms == ["#redis", "hello", "world", "cats", "al"]
+def test_a_query_has_words_phrases_and_operators() -> None:
+    parsed_query = parse_query('"Hello  world" from:@Bob SINCE:2024-02-29 #Redis, @al cats')
+    assert parsed_query.phrases == (("hello", "world"), ("cats",))
+    assert (parsed_query.hashtags, parsed_query.mentions, parsed_query.author) == (("redis",), ("al",), "bob")
+    assert ms_from_id(parsed_query.lowest_id) == 1_709_164_800_000
+    assert parsed_query.terms == ["#redis", "hello", "world", "cats", "al"]
 
 
-def test_a_day_has_its_first_and_its_last_post() -> None:
-    found = parse_query("a since:2024-01-01 until:2024-01-01")
-    assert (ms_from_id(found.lowest_id), ms_from_id(found.highest_id)) == (1_704_067_200_000, 1_704_153_599_999)
+def test_the_id_range_of_a_day_includes_its_first_and_last_millisecond() -> None:
+    query = parse_query("a since:2024-01-01 until:2024-01-01")
+    assert (ms_from_id(query.lowest_id), ms_from_id(query.highest_id)) == (
+        1_704_067_200_000,
+        1_704_153_599_999,
+    )
     assert parse_query("a until:1999-12-31").highest_id < 1
     assert parse_query("a since:0001-01-01").lowest_id == 0
     assert parse_query("a since:9999-12-31").lowest_id > MAX_ID - 2**13
@@ -111,7 +114,7 @@ def test_a_day_has_its_first_and_its_last_post() -> None:
         ("x" * (QUERY_LENGTH_CAP + 1), "too_long"),
     ],
 )
-def test_a_query_that_cannot_be_meant_is_refused(query: str, code: str) -> None:
+def test_an_invalid_query_is_refused_with_a_code(query: str, code: str) -> None:
     with pytest.raises(QueryInvalid) as refused:
         parse_query(query)
     assert refused.value.code == code
@@ -138,7 +141,7 @@ def test_a_query_that_cannot_be_meant_is_refused(query: str, code: str) -> None:
         ("a b", "b a", True),
     ],
 )
-def test_what_a_query_finds(query: str, text: str, is_found: bool) -> None:
+def test_a_query_matches_the_expected_texts(query: str, text: str, is_found: bool) -> None:
     assert parse_query(query).matches(text) is is_found
 
 
@@ -159,11 +162,11 @@ def test_a_name_is_found_from_each_of_its_words() -> None:
         ("a since:2024-01-01", "", ""),
     ],
 )
-def test_who_or_what_a_query_could_name(query: str, account: str, tag: str) -> None:
-    found = parse_query(query)
-    assert (found.account_prefix, found.hashtag_prefix) == (account, tag)
+def test_a_query_has_a_prefix_for_accounts_or_hashtags(query: str, account: str, tag: str) -> None:
+    parsed_query = parse_query(query)
+    assert (parsed_query.account_prefix, parsed_query.hashtag_prefix) == (account, tag)
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=80))
-def test_plain_texts_are_cut_as_any_other(text: str) -> None:
+def test_ascii_texts_are_split_like_all_other_texts(text: str) -> None:
     assert (*tokenize(text), "e") == tokenize(f"{text} é")

@@ -1,4 +1,4 @@
-"""What waits for a replay, and what never comes."""
+"""Entries that wait for a replay, entries that are never sent, and the bounds of SocketRegistry."""
 
 from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import TextFrame
@@ -17,7 +17,7 @@ from timelines.visibility.rights import ViewContext
 
 
 class Seen:
-    """An outlet that remembers."""
+    """A socket writer that records its frames."""
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
@@ -45,52 +45,52 @@ def offer(found: Subscription, *ids: int) -> None:
         found.send_or_queue(PostId(number), TextFrame(b"%d" % number))
 
 
-def test_entries_wait_for_the_replay_and_none_comes_twice() -> None:
-    found, seen = subscription()
-    offer(found, 5, 6, 7)
+def test_entries_wait_for_the_replay_and_are_sent_once() -> None:
+    stream, seen = subscription()
+    offer(stream, 5, 6, 7)
     assert seen.frames == []
-    found.resume(lambda post_id: post_id == 5)
-    offer(found, 8)
+    stream.resume(lambda post_id: post_id == 5)
+    offer(stream, 8)
     assert seen.frames == [b"6", b"7", b"8"]
-    assert found.last_id == 8
+    assert stream.last_id == 8
 
 
-def test_an_entry_deleted_while_it_waited_never_comes() -> None:
+def test_an_entry_deleted_during_the_replay_is_not_sent() -> None:
     room = SocketRegistry()
-    found, seen = subscription()
-    offer(found, 5, 6)
+    stream, seen = subscription()
+    offer(stream, 5, 6)
     room.mark_deleted(PostId(5))
-    found.resume(room.is_deleted)
+    stream.resume(room.is_deleted)
     assert seen.frames == [b"6"]
 
 
 def test_a_late_entry_does_not_move_the_cursor_back() -> None:
-    found, _ = subscription()
-    found.resume(lambda post_id: False)
-    offer(found, 9, 3)
-    assert found.last_id == 9
+    stream, _ = subscription()
+    stream.resume(lambda post_id: False)
+    offer(stream, 9, 3)
+    assert stream.last_id == 9
 
 
-def test_too_much_waiting_is_replayed_again_instead() -> None:
-    found, seen = subscription()
-    offer(found, *range(1, MAX_QUEUED_ENTRIES + 2))
-    assert found.needs_replay
-    assert len(found.queue or ()) <= MAX_QUEUED_ENTRIES
+def test_a_full_queue_causes_another_replay() -> None:
+    stream, seen = subscription()
+    offer(stream, *range(1, MAX_QUEUED_ENTRIES + 2))
+    assert stream.needs_replay
+    assert len(stream.queue or ()) <= MAX_QUEUED_ENTRIES
     assert seen.frames == []
 
 
-def test_a_second_loss_during_a_replay_asks_for_another() -> None:
-    found, _ = subscription()
-    found.pause()
-    assert found.needs_replay
-    found.needs_replay = False
-    found.resume(lambda post_id: False)
-    found.pause()
-    assert found.queue is not None
-    assert not found.needs_replay
+def test_a_second_loss_during_a_replay_causes_another_replay() -> None:
+    stream, _ = subscription()
+    stream.pause()
+    assert stream.needs_replay
+    stream.needs_replay = False
+    stream.resume(lambda post_id: False)
+    stream.pause()
+    assert stream.queue is not None
+    assert not stream.needs_replay
 
 
-def test_deletions_remembered_are_bounded() -> None:
+def test_the_number_of_remembered_deletions_is_limited() -> None:
     room = SocketRegistry()
     for number in range(MAX_REMEMBERED_DELETIONS + 10):
         room.mark_deleted(PostId(number))
@@ -99,7 +99,7 @@ def test_deletions_remembered_are_bounded() -> None:
     assert room.is_deleted(PostId(MAX_REMEMBERED_DELETIONS + 9))
 
 
-def test_a_room_that_everybody_left_keeps_nothing() -> None:
+def test_a_registry_without_sockets_is_empty() -> None:
     room = SocketRegistry()
     socket = LiveSocket(Seen(), AccountId(1), "ab", "en")
     room.add(socket)
@@ -115,24 +115,24 @@ def test_a_room_that_everybody_left_keeps_nothing() -> None:
     assert not room._version_by_account
 
 
-def test_what_waits_is_looked_at_again_when_a_relation_changes() -> None:
+def test_queued_entries_are_replayed_after_a_relation_changes() -> None:
     room = SocketRegistry()
-    found, seen = subscription()
-    found.socket.subscriptions["public"] = found
-    room.add(found.socket)
-    offer(found, 5)
+    stream, seen = subscription()
+    stream.socket.subscriptions["public"] = stream
+    room.add(stream.socket)
+    offer(stream, 5)
     moment = room.relation_version
     room.invalidate_relations(AccountId(1), AccountId(2))
-    assert found.needs_replay
-    found.resume(lambda post_id: False)
+    assert stream.needs_replay
+    stream.resume(lambda post_id: False)
     assert seen.frames == []
     assert room.have_relations_changed(AccountId(1), moment)
     assert not room.have_relations_changed(AccountId(1), room.relation_version)
-    assert not room.have_relations_changed(AccountId(2), moment)  # nobody of theirs is here
+    assert not room.have_relations_changed(AccountId(2), moment)  # that account has no socket here
     assert not room.have_relations_changed(None, moment)
 
 
-def test_a_change_is_forgotten_with_the_last_socket() -> None:
+def test_the_relation_version_is_deleted_with_the_last_socket() -> None:
     room = SocketRegistry()
     socket = LiveSocket(Seen(), AccountId(1), "ab", "en")
     room.add(socket)
@@ -141,7 +141,7 @@ def test_a_change_is_forgotten_with_the_last_socket() -> None:
     assert not room._version_by_account
 
 
-def test_counts_follow_the_entries_that_were_sent_lately() -> None:
+def test_counts_are_sent_for_recently_sent_entries() -> None:
     room, (home, _) = SocketRegistry(), subscription()
     room.add_subscription(home, Channel("home:1", None, nothing, ViewerContext(AccountId(1), ViewContext.HOME)))
     for number in range(1, MAX_REMEMBERED_SENT_POSTS + 2):

@@ -1,4 +1,4 @@
-"""A subscription that is to be repaired goes live again, whatever else ends at the same time."""
+"""A subscription that needs a replay becomes live again, even if another task ends at the same time."""
 
 import asyncio
 
@@ -31,19 +31,19 @@ async def nothing(**cut: int) -> TimelinePage:
     return TimelinePage((), None, None)
 
 
-async def test_a_repair_begins_though_the_one_before_has_only_just_ended() -> None:
-    """Its callback has not run yet: the subscription still knows the task that is done."""
+async def test_a_replay_starts_although_the_previous_one_has_just_ended() -> None:
+    """The callback of the previous task has not run yet: the subscription still refers to that task."""
     room = SocketRegistry()
     subscriber = SubscriptionManager(room, None, None, Live(), FixedClock(1_900_000_000_000))  # type: ignore[arg-type]
-    found = Subscription(LiveSocket(Outlet(), AccountId(1), "ab", "en"), "public")
-    room.add_subscription(found, Channel("public", None, nothing, ViewerContext(AccountId(1), ViewContext.PUBLIC)))
-    found.resume(lambda post_id: False)
-    found.task = asyncio.create_task(asyncio.sleep(0))
-    await found.task
+    stream = Subscription(LiveSocket(Outlet(), AccountId(1), "ab", "en"), "public")
+    room.add_subscription(stream, Channel("public", None, nothing, ViewerContext(AccountId(1), ViewContext.PUBLIC)))
+    stream.resume(lambda post_id: False)
+    stream.task = asyncio.create_task(asyncio.sleep(0))
+    await stream.task
     await subscriber.replay_all()
-    repair = found.task
+    repair = stream.task
     assert repair is not None
     await repair
     await asyncio.sleep(0)
-    assert found.queue is None, "live again"
-    assert found.task is None
+    assert stream.queue is None, "live again"
+    assert stream.task is None

@@ -1,4 +1,4 @@
-"""The pages as files: what a browser, a translator and a content security policy ask of them. No server."""
+"""Template files: rules of browsers, translators and the content security policy, without a server."""
 
 import gettext
 import re
@@ -36,7 +36,7 @@ def entry(display_name: str = "Ada", text: str = "hello") -> str:
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
-def test_every_template_says_what_it_takes(template: Path) -> None:
+def test_every_template_lists_its_parameters(template: Path) -> None:
     assert re.search(r"{% comment %}.*\b[Tt]akes\b.*{% endcomment %}", template.read_text(), re.DOTALL)
 
 
@@ -48,13 +48,13 @@ def test_no_template_needs_more_than_the_content_security_policy_grants(template
 
 
 def test_every_icon_is_in_the_sprite() -> None:
-    asked = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)" %}', path.read_text())}
+    used_icons = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)" %}', path.read_text())}
     drawn = set(re.findall(r'<symbol id="([^"]+)"', (ROOT / "static/icons.svg").read_text()))
-    assert asked <= drawn
+    assert used_icons <= drawn
 
 
 def sheets(template: Path) -> set[str]:
-    """The style sheets a page loads: those it names, and those of the templates it extends."""
+    """Return the style sheets of a page, including those of the templates that it extends."""
     text = template.read_text()
     above = re.search(r'{% extends "([^"]+)" %}', text)
     named = set(re.findall(r'{% static "(css/[^"]+)" %}', text))
@@ -75,17 +75,17 @@ def test_the_scripts_stay_small() -> None:
     assert sum(path.stat().st_size for path in SCRIPTS) <= 60_000
 
 
-def test_the_page_has_every_word_that_a_script_shows() -> None:
+def test_the_page_contains_every_word_that_a_script_displays() -> None:
     text = render_to_string("_words.html")
-    given = {re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z-]+)=", text)}
+    page_words = {re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z-]+)=", text)}
     for script in SCRIPTS:
         source = script.read_text()
         counted = set(re.findall(r'\bword\("(\w+)", ', source))
         plain = set(re.findall(r'\bword\("(\w+)"\)', source))
-        assert plain | {f"{name}{form}" for name in counted for form in ("One", "Other")} <= given, script.name
+        assert plain | {f"{name}{form}" for name in counted for form in ("One", "Other")} <= page_words, script.name
 
 
-def test_an_entry_carries_the_hooks_of_clients_and_the_slots_of_presenters() -> None:
+def test_an_entry_has_the_attributes_of_clients_and_the_placeholders_of_presenters() -> None:
     html = entry()
     assert '<article class="post" data-post-id="12" data-author="ada"' in html
     assert '<div class="post-text" dir="auto">hello</div>' in html
@@ -93,23 +93,23 @@ def test_an_entry_carries_the_hooks_of_clients_and_the_slots_of_presenters() -> 
     assert '<time datetime="2026-11-20T15:14:00.123Z">20 Nov 2026, 15:14 UTC</time>' in html
 
 
-def test_a_name_is_text_and_never_markup() -> None:
+def test_a_display_name_is_escaped() -> None:
     html = entry(display_name="<b onclick=x>")
     assert "<b onclick" not in html
     assert "&lt;b onclick=x&gt;" in html
 
 
 @pytest.mark.parametrize("status", [500, 503])
-def test_the_pages_of_last_resort_need_no_context(status: int) -> None:
+def test_the_error_pages_render_without_context(status: int) -> None:
     assert "<h1>" in render_to_string(f"errors/{status}.html")
 
 
-def test_words_of_the_page_are_german_for_german_readers() -> None:
+def test_pages_are_german_for_german_readers() -> None:
     with translation.override("de"):
         assert "Beitrag gelöscht." in render_to_string("_words.html")
 
 
-def test_the_german_words_are_complete_and_compiled() -> None:
+def test_the_german_translation_is_complete_and_compiled() -> None:
     blocks = (GERMAN / "django.po").read_text().split("\n\n")[1:]
     with (GERMAN / "django.mo").open("rb") as file:
         compiled = set(filter(None, gettext.GNUTranslations(file)._catalog.values()))  # type: ignore[attr-defined]
@@ -121,14 +121,14 @@ def test_the_german_words_are_complete_and_compiled() -> None:
             assert words in compiled, words
 
 
-def test_an_avatar_keeps_its_colour_and_its_first_letter_whole() -> None:
+def test_an_avatar_has_a_stable_colour_and_a_whole_first_grapheme() -> None:
     assert hue(25) == hue("25") == 1
     assert initial("élan") == initial("e\u0301lan").replace("E\u0301", "É") == "É"
     assert initial("👩‍👩‍👧‍👦 family") == "👩‍👩‍👧‍👦"
     assert initial("  ") == "?"
 
 
-def test_numbers_are_grouped_as_the_reader_groups_them() -> None:
+def test_numbers_are_grouped_by_the_readers_locale() -> None:
     with translation.override("de"):
         assert number(12345) == "12.345"
     with translation.override("en"):
@@ -136,6 +136,6 @@ def test_numbers_are_grouped_as_the_reader_groups_them() -> None:
     assert number(None) == ""
 
 
-def test_milliseconds_survive_the_way_into_a_page() -> None:
+def test_milliseconds_of_a_time_are_in_the_page() -> None:
     assert iso(1_795_187_640_123) == iso(ms_datetime(1_795_187_640_123)) == "2026-11-20T15:14:00.123Z"
     assert iso(None) == ""

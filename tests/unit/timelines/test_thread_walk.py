@@ -1,4 +1,4 @@
-"""The order of a conversation: pages of any size, joined, are the pre-order of the whole tree."""
+"""The joined pages of a thread, of any size, are the pre-order of the whole reply tree."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Tree = Mapping[PostId, list[PostId]]
 
 
 def grown(seed: int, size: int, shape: float) -> dict[PostId, list[PostId]]:
-    """`shape` near 0: wide, near 1: deep."""
+    """Return a random tree; `shape` near 0 gives a wide tree, near 1 a deep tree."""
     chance = random.Random(seed)
     ids, children = [ROOT], dict[PostId, list[PostId]]()
     for number in range(2, size + 2):
@@ -24,12 +24,12 @@ def grown(seed: int, size: int, shape: float) -> dict[PostId, list[PostId]]:
 
 
 def preorder(tree: Tree, root: PostId = ROOT, depth: int = 1) -> list[ReplyNode]:
-    found: list[ReplyNode] = []
+    nodes: list[ReplyNode] = []
     for child in tree.get(root, ()):
-        found.append(ReplyNode(child, depth))
+        nodes.append(ReplyNode(child, depth))
         if depth < MAX_DEPTH:
-            found += preorder(tree, child, depth + 1)
-    return found
+            nodes += preorder(tree, child, depth + 1)
+    return nodes
 
 
 def path_to(tree: Tree, last: PostId) -> list[PostId]:
@@ -51,7 +51,7 @@ def page(tree: Tree, path: Sequence[PostId], wanted: int) -> tuple[list[ReplyNod
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_pages_joined_are_the_pre_order_of_the_tree(seed: int) -> None:
+def test_the_joined_pages_are_the_pre_order_of_the_tree(seed: int) -> None:
     tree = grown(seed, size=120, shape=seed / 40)
     read: list[ReplyNode] = []
     path, wanted = [ROOT], 1 + seed % 7
@@ -61,7 +61,7 @@ def test_pages_joined_are_the_pre_order_of_the_tree(seed: int) -> None:
     assert read == preorder(tree)
 
 
-def test_a_wide_thread_takes_two_looks_a_page_and_a_deep_one_a_look_a_level() -> None:
+def test_a_page_of_a_wide_thread_takes_two_reads_and_a_deep_thread_one_read_a_level() -> None:
     wide = {ROOT: [PostId(number) for number in range(2, 10_002)]}
     assert page(wide, [ROOT], 31)[1] == 2
     deep = {PostId(number): [PostId(number + 1)] for number in range(1, 400)}
@@ -73,6 +73,6 @@ def test_the_walk_ends_at_the_deepest_level() -> None:
     assert page(deep, [ROOT], MAX_DEPTH + 40)[0][-1] == ReplyNode(PostId(MAX_DEPTH + 1), MAX_DEPTH)
 
 
-def test_a_circle_ends_too() -> None:
+def test_the_walk_of_a_cyclic_thread_ends() -> None:
     circle = {ROOT: [PostId(2)], PostId(2): [ROOT]}
     assert len(page(circle, [ROOT], MAX_DEPTH + 40)[0]) == MAX_DEPTH

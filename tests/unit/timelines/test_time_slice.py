@@ -1,4 +1,4 @@
-"""A worker's turn: passes overlap, end by the clock, and leave nothing under way when one fails."""
+"""Passes of a worker's time slice overlap, stop at the deadline, and are awaited after a failure."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ def page(number: int) -> Page:
 
 
 class Passes:
-    """Deliveries take a few turns of the loop; `failing` is the page whose delivery raises."""
+    """Record deliveries, which take a few iterations of the event loop; page `failing` raises an error."""
 
     def __init__(self, failing: int | None = None) -> None:
         self.failing = failing
@@ -48,7 +48,7 @@ def later(seconds: float) -> float:
     return asyncio.get_running_loop().time() + seconds
 
 
-async def test_a_turn_delivers_every_page_once_and_reads_ahead() -> None:
+async def test_a_slice_delivers_every_page_once_and_reads_ahead() -> None:
     passes = Passes()
     last = await run_slice(page(0), passes.read, passes.deliver, until=later(60))
     assert last.next is None
@@ -57,21 +57,21 @@ async def test_a_turn_delivers_every_page_once_and_reads_ahead() -> None:
     assert passes.read_while_delivering > 0
 
 
-async def test_a_turn_whose_time_is_up_delivers_what_it_has_and_says_where_to_go_on() -> None:
+async def test_a_slice_after_its_deadline_delivers_its_page_and_returns_the_next_cursor() -> None:
     passes = Passes()
     last = await run_slice(page(0), passes.read, passes.deliver, until=later(-1))
     assert last == page(0)
     assert passes.delivered == [0]
 
 
-async def test_a_failure_comes_out_when_nothing_is_under_way_any_more() -> None:
+async def test_a_failure_is_raised_after_all_deliveries_have_ended() -> None:
     passes = Passes(failing=1)
     with pytest.raises(ConnectionError):
         await run_slice(page(0), passes.read, passes.deliver, until=later(60))
     assert not passes.under_way
 
 
-async def test_a_turn_that_is_cancelled_cancels_its_passes() -> None:
+async def test_a_cancelled_slice_cancels_its_passes() -> None:
     passes = Passes()
     turn = asyncio.create_task(run_slice(page(0), passes.read, passes.deliver, until=later(60)))
     for _ in range(3):
@@ -82,7 +82,7 @@ async def test_a_turn_that_is_cancelled_cancels_its_passes() -> None:
     assert passes.delivered == []
 
 
-async def test_what_goes_on_beside_is_waited_for_also_when_the_work_fails() -> None:
+async def test_the_concurrent_task_is_awaited_even_if_the_work_fails() -> None:
     done: list[str] = []
 
     async def work(fails: bool) -> str:

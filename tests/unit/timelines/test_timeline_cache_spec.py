@@ -1,4 +1,4 @@
-"""How long a cached timeline may get before it is trimmed."""
+"""The maximum length of a cached timeline before it is trimmed."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def kind(cap: int) -> TimelineCacheSpec:
 
 
 @pytest.mark.parametrize(("cap", "slack"), [(5, 1), (20, 2), (100, 10), (109, 10), (1_000, 100)])
-def test_a_tenth_more_than_the_cap_may_stand_and_at_least_one(cap: int, slack: int) -> None:
+def test_the_slack_is_a_tenth_of_the_cap_and_at_least_one(cap: int, slack: int) -> None:
     assert kind(cap).slack == slack
 
 

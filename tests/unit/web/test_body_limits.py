@@ -1,4 +1,4 @@
-"""Limits are looked at before a body is read, and while it is."""
+"""Limits of a request are checked before its body is read and while it is read."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ def scope(*headers: tuple[bytes, bytes], path: str = "/posts/", query: bytes = b
 
 
 class Body:
-    """What a server hands on, chunk by chunk; `read` says how much of it was asked for."""
+    """A request body in chunks; `read` counts the bytes that were received."""
 
     def __init__(self, chunks: Iterable[bytes], *, then_gone: bool = False) -> None:
         self.messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
@@ -45,11 +45,11 @@ class Body:
         ([(b"cookie", b"a" * 8_000)], None),
     ],
 )
-def test_a_head_tells_enough_to_refuse(headers, status):
+def test_a_request_is_refused_by_its_head(headers, status):
     assert check_head(scope(*headers), MAX) == status
 
 
-def test_the_address_counts_as_head():
+def test_the_address_counts_towards_the_size_of_the_head():
     assert check_head(scope(query=b"q=" + b"a" * 13_000), MAX) == 431
     assert check_head(scope(path="/" + "a" * 13_000), MAX) == 431
 
@@ -59,7 +59,7 @@ async def test_a_body_is_read_whole():
     assert await read_body(Body([]).receive, None, MAX) == b""
 
 
-async def test_a_body_without_length_is_counted_as_it_comes():
+async def test_a_body_without_a_length_is_counted_while_it_is_read():
     body = Body([b"a" * 400] * 1_000)
     with pytest.raises(InvalidBody) as refused:
         await read_body(body.receive, None, MAX)
@@ -68,13 +68,13 @@ async def test_a_body_without_length_is_counted_as_it_comes():
 
 
 @pytest.mark.parametrize("declared", [2, 4])
-async def test_a_length_that_is_not_true_is_refused(declared):
+async def test_a_wrong_content_length_is_refused(declared):
     with pytest.raises(InvalidBody) as refused:
         await read_body(Body([b"abc"]).receive, declared, MAX)
     assert refused.value.status == 400
 
 
-async def test_a_client_that_leaves_is_not_answered():
+async def test_a_disconnect_aborts_the_request():
     with pytest.raises(RequestAborted):
         await read_body(Body([b"ab"], then_gone=True).receive, 5, MAX)
 

@@ -1,4 +1,4 @@
-"""Whose request it is, against those who lie about it."""
+"""The client address of a request, with forged forwarding headers."""
 
 from ipaddress import ip_network
 
@@ -17,13 +17,13 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
             "203.0.113.9",
             "198.51.100.1",
             "203.0.113.9",
-        ),  # the peer is no proxy: its header is its own invention
+        ),  # the peer is not a proxy: its header is not trusted
         ("10.0.0.1", "", "10.0.0.1"),
         ("10.0.0.1", "198.51.100.1", "198.51.100.1"),
         ("10.0.0.1", "1.1.1.1, 198.51.100.1", "198.51.100.1"),  # the client wrote 1.1.1.1
         ("10.0.0.1", "1.1.1.1,198.51.100.1,10.9.9.9", "198.51.100.1"),  # through two of our proxies
         ("10.0.0.1", "10.0.0.2, 10.0.0.3", "10.0.0.2"),
-        ("10.0.0.1", "10.1.1.1, 198.51.100.1", "198.51.100.1"),  # it claims to be a proxy of ours
+        ("10.0.0.1", "10.1.1.1, 198.51.100.1", "198.51.100.1"),  # the client claims to be one of our proxies
         ("10.0.0.1", "198.51.100.1, nonsense", "10.0.0.1"),
         ("10.0.0.1", "nonsense, 198.51.100.1", "198.51.100.1"),
         ("10.0.0.1", "198.51.100.1:4711", "198.51.100.1"),
@@ -38,12 +38,12 @@ PROXIES = [ip_network("10.0.0.0/8"), ip_network("fd00::/8")]
         (None, "", "unknown"),
     ],
 )
-def test_the_client_is_the_rightmost_address_that_is_no_proxy(peer, forwarded_for, client):
+def test_the_client_is_the_rightmost_address_that_is_not_a_proxy(peer, forwarded_for, client):
     assert find_client_address(peer, forwarded_for, PROXIES) == client
 
 
 @pytest.mark.parametrize("peer", ["203.0.113.9", "10.0.0.1", "2001:db8::1"])
-def test_without_trusted_proxies_the_header_is_not_looked_at(peer):
+def test_the_header_is_ignored_without_trusted_proxies(peer):
     assert find_client_address(peer, "198.51.100.1", []) == peer
 
 

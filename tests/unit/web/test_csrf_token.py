@@ -1,4 +1,4 @@
-"""Page tokens are Django's: its own check takes the mask off."""
+"""CSRF tokens of pages are valid for Django's own check."""
 
 from collections import Counter
 
@@ -14,7 +14,7 @@ from django.middleware.csrf import (
 from socialsite.web.csrf import mask_secret
 
 
-def test_django_finds_the_secret_under_every_mask():
+def test_django_unmasks_every_token_to_the_secret():
     for _ in range(300):
         secret = _get_new_csrf_string()
         token = mask_secret(secret)
@@ -23,11 +23,11 @@ def test_django_finds_the_secret_under_every_mask():
         assert _does_token_match(token, secret)
 
 
-def test_no_mask_comes_twice_and_all_characters_come_alike():
+def test_masks_do_not_repeat_and_their_characters_are_uniformly_distributed():
     secret = _get_new_csrf_string()
     masks = [mask_secret(secret)[:CSRF_SECRET_LENGTH] for _ in range(2_000)]
     assert len(set(masks)) == len(masks)
     counts = Counter("".join(masks))
     assert set(counts) == set(CSRF_ALLOWED_CHARS)
-    even = len(masks) * CSRF_SECRET_LENGTH / len(CSRF_ALLOWED_CHARS)  # 1,032 of each; deviation 32
+    even = len(masks) * CSRF_SECRET_LENGTH / len(CSRF_ALLOWED_CHARS)  # mean 1,032, deviation 32
     assert all(abs(count - even) < 7 * even**0.5 for count in counts.values())

@@ -1,4 +1,4 @@
-"""The HTTP status and the code of every error: clients rely on both (docs/reference/interface.md, Errors)."""
+"""The HTTP status and the code of every error, as documented in docs/reference/interface.md (Errors)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which pages may open a websocket."""
+"""Origins that may open a websocket."""
 
 import pytest
 
@@ -16,14 +16,14 @@ from socialsite.web.websocket import is_own_origin
         ("http://example.org", "example.org:8000", False),
         ("http://example.org.evil.example", "example.org", False),
         ("http://evil.example", "example.org", False),
-        ("http://evil.example", "evil.example", False),  # a name that was pointed at us
+        ("http://evil.example", "evil.example", False),  # a foreign host name that resolves to this site
         ("null", "example.org", False),
         ("", "example.org", False),
         ("http://", "", False),
         ("http://example.org,http://example.org", "example.org", False),
     ],
 )
-def test_only_this_sites_pages_on_http(settings, origin, host, own) -> None:
+def test_only_own_pages_may_connect_over_http(settings, origin, host, own) -> None:
     settings.HTTPS = False
     settings.ALLOWED_HOSTS = ["example.org", "[::1]"]
     settings.CSRF_TRUSTED_ORIGINS = []
@@ -41,7 +41,7 @@ def test_only_this_sites_pages_on_http(settings, origin, host, own) -> None:
         ("https://example.com.evil.example", False),
     ],
 )
-def test_https_and_trusted_origins(settings, origin, own) -> None:
+def test_https_pages_and_trusted_origins_may_connect(settings, origin, own) -> None:
     settings.HTTPS = True
     settings.ALLOWED_HOSTS = ["example.org"]
     settings.CSRF_TRUSTED_ORIGINS = ["https://app.example.net", "https://*.example.com"]

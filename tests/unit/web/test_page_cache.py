@@ -1,4 +1,4 @@
-"""Pages from kept shells say what the template would have said."""
+"""Pages rendered from the page cache equal the output of the template."""
 
 import pytest
 from django.utils.safestring import SafeString
@@ -11,7 +11,7 @@ PAGE = "{{ viewer.handle }}:{% if box.next %}<a href='{{ box.next }}'>{% endif %
 
 @pytest.fixture
 def shells(settings):
-    """A template of its own, compiled anew for each test."""
+    """Return a page cache over templates that are compiled again for each test."""
     loaders = [("django.template.loaders.locmem.Loader", {"page.html": PAGE, "quoted.html": "{{ a|urlencode }}"})]
     settings.TEMPLATES = [
         {"BACKEND": "django.template.backends.django.DjangoTemplates", "OPTIONS": {"loaders": loaders}}
@@ -20,7 +20,7 @@ def shells(settings):
 
 
 class TextShells(PageCache):
-    """Pages as text, to be compared with text."""
+    """A page cache that renders text instead of bytes."""
 
     def render(self, template, context, **options):
         return super().render(template, context, **options).decode()
@@ -31,56 +31,56 @@ def context(**more):
     return {"viewer": PageViewer(1, "alice", "Alice", False), "title": "A & B", "box": box, **more}
 
 
-def test_a_slot_is_filled_anew_each_time(shells):
+def test_a_placeholder_is_filled_at_each_rendering(shells):
     assert shells.render("page.html", context()) == "alice:<a href='/?before=7'>A &amp; B<li>"
     again = context(box={"next": Placeholder("/?before=9&limit=3"), "html": Placeholder(SafeString("<b>"))})
     assert shells.render("page.html", again) == "alice:<a href='/?before=9&amp;limit=3'>A &amp; B<b>"
     assert len(shells) == 1
 
 
-def test_an_unsafe_slot_is_escaped(shells):
+def test_an_unsafe_placeholder_is_escaped(shells):
     assert "&lt;li&gt;" in shells.render("page.html", context(box={"next": None, "html": Placeholder("<li>")}))
 
 
-def test_whether_there_is_a_slot_makes_another_page(shells):
+def test_the_presence_of_a_placeholder_is_part_of_the_cache_key(shells):
     assert shells.render("page.html", context(box={"next": None, "html": Placeholder("")})) == "alice:A &amp; B"
     assert "<a" in shells.render("page.html", context())
 
 
-def test_another_viewer_never_gets_the_shell_of_the_first(shells):
+def test_the_viewer_is_part_of_the_cache_key(shells):
     shells.render("page.html", context())
     assert shells.render("page.html", context(viewer=PageViewer(1, "bob", "Alice", False))).startswith("bob:")
     assert shells.render("page.html", context(viewer=None)).startswith(":")
 
 
-def test_a_safe_text_is_another_text(shells):
+def test_the_safety_of_a_text_is_part_of_the_cache_key(shells):
     shells.render("page.html", context(title="<b>"))
     assert "<b>" in shells.render("page.html", context(title=SafeString("<b>")))
 
 
-def test_each_language_has_its_shell(shells):
+def test_each_language_has_its_own_cached_page(shells):
     shells.render("page.html", context())
     with override("de"):
         shells.render("page.html", context())
     assert len(shells) == 2
 
 
-def test_a_context_of_more_than_plain_values_is_rendered_as_ever(shells):
+def test_a_context_with_other_than_plain_values_is_not_cached(shells):
     assert shells.render("page.html", context(messages=[object()])).startswith("alice:<a")
     assert not len(shells)
 
 
-def test_a_slot_under_a_filter_is_rendered_as_ever(shells):
+def test_a_placeholder_under_a_filter_is_rendered_without_the_cache(shells):
     for path in ("/?a=b", "/?c=d"):
         assert shells.render("quoted.html", {"a": Placeholder(path)}) == path.replace("?", "%3F").replace("=", "%3D")
 
 
-def test_a_page_that_is_not_kept_leaves_nothing_behind(shells):
+def test_a_page_rendered_without_the_cache_is_not_stored(shells):
     assert shells.render("page.html", context(), use_cache=False).startswith("alice:<a")
     assert not len(shells)
 
 
-def test_the_oldest_shells_go(shells):
+def test_the_oldest_cached_pages_are_evicted(shells):
     for number in range(10):
         shells.render("page.html", context(title=str(number)))
     assert len(shells) == 3

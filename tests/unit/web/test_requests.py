@@ -1,4 +1,4 @@
-"""The border to HTTP: shapes of answers, bodies as fields, own-host redirects."""
+"""Requests and responses: content negotiation, bodies as fields, and redirects within the site."""
 
 import msgspec
 import pytest
@@ -37,7 +37,7 @@ def posted(body: bytes, content_type: str = JSON):
         ("application/json;q=0", False),
     ],
 )
-def test_json_is_for_those_who_prefer_it(accept, json):
+def test_clients_that_prefer_json_get_json(accept, json):
     assert wants_json(RequestFactory().get("/", headers={"Accept": accept})) is json
 
 
@@ -50,7 +50,7 @@ def test_json_is_for_those_who_prefer_it(accept, json):
         (1_795_187_640_000, "2026-11-20T15:14:00.000Z"),
     ],
 )
-def test_times_have_milliseconds_and_a_z(ms, text):
+def test_times_in_json_have_milliseconds_and_end_with_z(ms, text):
     assert format_iso_time(ms) == text
 
 
@@ -66,20 +66,20 @@ def test_json_is_compact_and_utf8():
         (b"text=hello&in_reply_to=7", f"{FORM}; charset=utf-8"),
     ],
 )
-def test_form_and_json_are_the_same_fields(body, content_type):
+def test_a_form_and_a_json_body_give_the_same_fields(body, content_type):
     assert get_form_data(posted(body, content_type)) == {"text": "hello", "in_reply_to": "7"}
 
 
-def test_multipart_is_read_too():
+def test_a_multipart_body_gives_its_fields():
     request = RequestFactory().post("/posts/", {"text": "hellö"})
     assert get_form_data(request) == {"text": "hellö"}
 
 
-def test_no_body_is_no_fields():
+def test_a_request_without_body_has_no_fields():
     assert get_form_data(RequestFactory().generic("POST", "/", b"", "")) == {}
 
 
-def test_surrogate_pairs_are_one_character():
+def test_a_surrogate_pair_is_one_character():
     assert get_form_data(posted(b'{"text": "\\ud83d\\ude00"}')) == {"text": "\U0001f600"}
 
 
@@ -111,7 +111,7 @@ def test_surrogate_pairs_are_one_character():
         b'{"a":' * 10_000,
     ],
 )
-def test_json_that_is_no_object_of_texts_is_malformed(body):
+def test_json_other_than_an_object_of_texts_is_malformed(body):
     with pytest.raises(MalformedRequest):
         get_form_data(posted(body))
 
@@ -128,18 +128,18 @@ def test_json_that_is_no_object_of_texts_is_malformed(body):
         b"&" * 60 + b"a=1&" * 60,
     ],
 )
-def test_forms_that_are_no_utf8_text_are_malformed(body):
+def test_a_form_that_is_not_utf8_is_malformed(body):
     with pytest.raises(MalformedRequest):
         get_form_data(posted(body, FORM))
 
 
-def test_other_kinds_of_bodies_are_malformed():
+def test_a_body_of_another_content_type_is_malformed():
     with pytest.raises(MalformedRequest):
         get_form_data(posted(b"<text>hello</text>", "text/xml"))
 
 
 @pytest.mark.parametrize("url", ["/", "/@bob/", "/@bob/?before=5", "http://testserver/public/", "/public/#x"])
-def test_one_may_be_sent_on_within_the_site(url):
+def test_a_redirect_within_the_site_is_allowed(url):
     assert is_own_url(RequestFactory().get("/"), url)
 
 
@@ -159,32 +159,32 @@ def test_one_may_be_sent_on_within_the_site(url):
         "http://testserver:8000/", "//testserver\\@evil.example", "/\u2028/evil.example",
     ],
 )  # fmt: skip
-def test_nobody_is_sent_elsewhere(url):
+def test_a_redirect_to_another_site_is_refused(url):
     request = posted(msgspec.json.encode({"next": url}) if "\x00" not in url else b"{}")
     assert not is_own_url(request, url)
     assert redirect_to_next(request, "/home/").headers["Location"] == "/home/"
 
 
-def test_http_is_no_way_back_from_https():
+def test_a_redirect_from_https_to_http_is_refused():
     request = RequestFactory().get("/", secure=True)
     assert not is_own_url(request, "http://testserver/")
     assert is_own_url(request, "https://testserver/")
 
 
-def test_after_signing_in_one_is_back_on_the_page_but_not_in_an_action():
+def test_a_sign_in_redirects_back_to_a_page_but_not_to_an_action():
     page, action = RequestFactory().get("/lists/?limit=3"), RequestFactory().post("/posts/")
     assert redirect_to_login(page).headers["Location"] == "/accounts/login/?next=%2Flists%2F%3Flimit%3D3"
     assert redirect_to_login(action).headers["Location"] == "/accounts/login/?next=%2F"
 
 
-def test_a_visitor_is_no_viewer():
+def test_require_viewer_raises_sign_in_required_for_a_visitor():
     request = RequestFactory().get("/")
     request.account = None
     with pytest.raises(SignInRequired):
         require_viewer(request)
 
 
-async def test_a_view_answers_its_own_methods():
+async def test_a_view_accepts_only_its_own_methods():
     async def index(request, number):
         return json_response(number)
 

@@ -1,4 +1,4 @@
-"""What waits for a slow socket, under a server other than daphne; and the frame that daphne is handed."""
+"""The send queue of AsgiSocketWriter, and the frames that are written to daphne."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from socialsite.web.socket_writer import QUEUE_MAX_BYTES, AsgiSocketWriter, Text
 
 
 class Server:
-    """An ASGI server whose `send` waits while the reader stalls."""
+    """An ASGI server with a `send` that blocks while the client does not read."""
 
     def __init__(self) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -30,7 +30,7 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_frames_leave_in_order_and_the_close_last() -> None:
+async def test_frames_are_sent_in_order_before_the_close() -> None:
     server = Server()
     outlet = AsgiSocketWriter(server.send)
     for number in range(5):
@@ -42,7 +42,7 @@ async def test_frames_leave_in_order_and_the_close_last() -> None:
     assert server.sent[-1] == {"type": "websocket.close", "code": 4401}
 
 
-async def test_a_reader_for_whom_too_much_waits_is_too_slow() -> None:
+async def test_a_socket_with_a_full_queue_is_closed_as_too_slow() -> None:
     server = Server()
     server.reading.clear()
     outlet = AsgiSocketWriter(server.send)
@@ -56,7 +56,7 @@ async def test_a_reader_for_whom_too_much_waits_is_too_slow() -> None:
     assert len(server.texts) <= 1
 
 
-async def test_a_replay_waits_for_the_reader() -> None:
+async def test_a_replay_waits_until_the_client_has_read_the_queue() -> None:
     server = Server()
     server.reading.clear()
     outlet = AsgiSocketWriter(server.send)
@@ -69,7 +69,7 @@ async def test_a_replay_waits_for_the_reader() -> None:
     assert waiting.done()
 
 
-async def test_whoever_waits_is_woken_when_the_connection_goes() -> None:
+async def test_a_waiting_task_ends_when_the_connection_is_lost() -> None:
     server = Server()
     server.reading.clear()
     outlet = AsgiSocketWriter(server.send)
@@ -90,5 +90,5 @@ async def test_whoever_waits_is_woken_when_the_connection_goes() -> None:
         (65_536, b"\x81\x7f\x00\x00\x00\x00\x00\x01\x00\x00"),
     ],
 )
-def test_a_frame_is_what_rfc_6455_says(size, head) -> None:
+def test_a_text_frame_is_encoded_by_rfc_6455_5_2(size, head) -> None:
     assert encode_text_frame(b"x" * size) == head + b"x" * size
