@@ -50,7 +50,7 @@ async def test_the_site_checks_at_most_ten_guesses_a_minute(
     addresses = (f"203.0.{n // 250}.{n % 250}" for n in range(min(sources, GUESSES)))
     browsers = [await open_browser(address=address) for address in addresses]
     await browsers[0].fetch_csrf_token()
-    clock, tried = timed_site.clock, 0
+    clock, checked_guesses = timed_site.clock, 0
     assert isinstance(clock, FixedClock)
     for guess in range(GUESSES):
         clock.advance(MINUTES * 60_000 // GUESSES)
@@ -60,8 +60,8 @@ async def test_the_site_checks_at_most_ten_guesses_a_minute(
         answer = await browser.post_json("/accounts/login/", **wrong)
         assert answer.status_code in (401, 429), answer.text
         assert answer.status_code == 401 or int(answer.headers["retry-after"]) >= 1
-        tried += answer.status_code == 401
-    print(f"{GUESSES} guesses in {MINUTES} min, {sources} addresses, {victims} accounts: {tried} looked at")
+        checked_guesses += answer.status_code == 401
+    print(f"{GUESSES} guesses in {MINUTES} min, {sources} addresses, {victims} accounts: {checked_guesses} looked at")
     bounds = 1 if sources == 1 else victims  # with many addresses, the limit per account applies
     assert MOST * bounds < GUESSES
-    assert MINUTES * LOG_INS * 0.8 * bounds <= tried <= MOST * bounds
+    assert MINUTES * LOG_INS * 0.8 * bounds <= checked_guesses <= MOST * bounds

@@ -83,8 +83,8 @@ async def test_no_private_event_reaches_a_subscriber_without_the_right(daphne: D
                 await reader.receive()
         for reader in (one, two, three):
             await reader.collect_for(1.0)
-            heard = json.dumps(reader.got)
-            assert not [word for word in (*SECRETS, *ids) if word in heard]
+            received = json.dumps(reader.got)
+            assert not [word for word in (*SECRETS, *ids) if word in received]
             assert {m["code"] for m in reader.got if m["type"] == "error"} <= REFUSALS
         assert PLAIN not in json.dumps(two.got)
 

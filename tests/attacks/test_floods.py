@@ -23,8 +23,8 @@ HEARD_WITHIN_S = 3.0
 
 @pytest.fixture(scope="module")
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
-    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="60/m") as found:
-        yield found
+    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="60/m") as process:
+        yield process
 
 
 class Raw:
@@ -73,9 +73,9 @@ async def others_unmoved(daphne: DaphneProcess, world: World) -> AsyncIterator[S
         await listener.subscribe("public")
         before_kb = daphne.resident_kb()
         with StallMonitor() as stalls:
-            heard = asyncio.create_task(slowest(bob, listener))
+            slowest_post = asyncio.create_task(slowest(bob, listener))
             yield listener
-            slowest_s, grown_kb = await heard, daphne.resident_kb() - before_kb
+            slowest_s, grown_kb = await slowest_post, daphne.resident_kb() - before_kb
         print(f"meanwhile a post is heard within {slowest_s:.2f} s; memory grew by {grown_kb} kB")
         assert slowest_s < HEARD_WITHIN_S + stalls.total_s
         assert grown_kb < GROWTH_KB

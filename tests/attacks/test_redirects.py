@@ -37,9 +37,9 @@ ELSEWHERE = [
 
 def corpus() -> list[str]:
     """The addresses of this file, and those of collections on Unicode, browsers and scripting."""
-    tried = [case["input"] for case in corpus_json("conformance/url/urltestdata.json") if isinstance(case, dict)]
-    tried += corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
-    return [*ELSEWHERE, *tried]
+    addresses = [case["input"] for case in corpus_json("conformance/url/urltestdata.json") if isinstance(case, dict)]
+    addresses += corpus_text("conformance/xss/fuzzdb-xss-uri.txt").splitlines()
+    return [*ELSEWHERE, *addresses]
 
 
 def leads_elsewhere(location: str) -> bool:
@@ -67,9 +67,9 @@ async def test_a_follow_redirects_only_to_this_site(alice: HttpBrowser, bob: Htt
     """Try the whole collection on one action: all actions share the code that reads `next`."""
     assert len(corpus()) > 600
     wrong = [
-        (wanted, location)
-        for wanted in corpus()
-        if leads_elsewhere(location := await location_after(alice, "/@bob/mute/", wanted))
+        (target, location)
+        for target in corpus()
+        if leads_elsewhere(location := await location_after(alice, "/@bob/mute/", target))
     ]
     assert wrong == []
 
@@ -93,12 +93,12 @@ async def test_no_action_redirects_to_another_host(alice: HttpBrowser, bob: Http
     post, made = await alice.publish("mine"), await alice.post_json("/lists/", title="mine")
     path = path.replace("alice", "bob").replace("/posts/7/", f"/posts/{post['id']}/")
     path, led = path.replace("/lists/7/", f"/lists/{made.json()['id']}/"), 0
-    for wanted in ELSEWHERE[::4]:  # the follow test reads the whole collection
-        body = {**FIELDS, "csrfmiddlewaretoken": alice.csrf_token, "next": wanted}
+    for target in ELSEWHERE[::4]:  # the follow test reads the whole collection
+        body = {**FIELDS, "csrfmiddlewaretoken": alice.csrf_token, "next": target}
         answer = await alice.http.post(path, data=body)
         assert answer.status_code < 500
         led += answer.status_code == 303
-        assert not leads_elsewhere(answer.headers.get("location", "/")), wanted
+        assert not leads_elsewhere(answer.headers.get("location", "/")), target
     assert led, answer.status_code
 
 
@@ -106,10 +106,10 @@ async def test_log_in_and_log_out_redirect_to_this_site(open_browser, alice: Htt
     browser = await open_browser()
     await browser.fetch_csrf_token()
     fields = {"username": "alice", "password": PASSWORD}
-    for wanted in ELSEWHERE:
-        assert not leads_elsewhere(await location_after(browser, "/accounts/login/", wanted, **fields)), wanted
-    for wanted in ELSEWHERE[:12]:
-        assert await location_after(browser, "/accounts/logout/", wanted) in ("/", "")
+    for target in ELSEWHERE:
+        assert not leads_elsewhere(await location_after(browser, "/accounts/login/", target, **fields)), target
+    for target in ELSEWHERE[:12]:
+        assert await location_after(browser, "/accounts/logout/", target) in ("/", "")
 
 
 @pytest.mark.parametrize("path", ["/lists/", "//evil.example/%2e%2e", "/search/?q=//evil.example"])

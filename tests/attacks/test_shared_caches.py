@@ -26,9 +26,9 @@ class SharedCache:
     async def get(self, browser: HttpBrowser, path: str, headers: dict[str, str]) -> str:
         request = browser.http.build_request("GET", path, headers=headers)
         sent = {name: request.headers.get(name, "") for name in self._vary.get(path, [])}
-        if (found := self._kept.get((path, *sent.values()))) is not None:
+        if (stored_answer := self._kept.get((path, *sent.values()))) is not None:
             self.hits += 1
-            return found
+            return stored_answer
         answer = await browser.http.send(request)
         control = answer.headers.get("cache-control", "")
         if not re.search(r"no-store|private", control):
@@ -89,8 +89,8 @@ async def test_every_cookie_belongs_to_this_site_alone(visitor: HttpBrowser) -> 
     await visitor.fetch_csrf_token()
     answer = await visitor.sign_up("carol")
     page = await visitor.get("/accounts/login/")
-    for found in (answer, page):
-        for name, cookie in cookies_of(found).items():
+    for cookie_answer in (answer, page):
+        for name, cookie in cookies_of(cookie_answer).items():
             assert (cookie["samesite"], cookie["domain"], cookie["path"]) == ("Lax", "", "/"), name
             assert name != "sessionid" or cookie["httponly"]
 

@@ -83,7 +83,7 @@ def test_a_retry_after_a_lost_answer_publishes_no_second_post(me: BrowserPage, o
         if len(sent) > 1:
             route.continue_()  # type: ignore[attr-defined]
             return
-        route.fetch()  # type: ignore[attr-defined]  # it arrives, its answer does not
+        route.fetch()  # type: ignore[attr-defined]  # the request arrives, its answer does not
         route.abort()  # type: ignore[attr-defined]
 
     me.page.route("**/posts/", swallow_first)

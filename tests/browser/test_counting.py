@@ -26,8 +26,8 @@ def test_the_browser_counts_every_text_as_the_server_does(reader: OpenReader) ->
     assert len(trimmed_texts) > 1_500
     opened = reader()
     opened.go_to("/public/")
-    counted = opened.page.evaluate(COUNTED, trimmed_texts)
-    wrong = {text: number for text, number in zip(trimmed_texts, counted, strict=True) if number != ours(text)}
+    counts = opened.page.evaluate(COUNTED, trimmed_texts)
+    wrong = {text: number for text, number in zip(trimmed_texts, counts, strict=True) if number != ours(text)}
     assert wrong.keys() <= {"\u2701\u200d\u2701"}
 
 

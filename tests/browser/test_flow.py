@@ -6,7 +6,9 @@ from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
 from tests.support.visitor import PASSWORD
 
 
-def test_sign_up_publish_follow_and_see_the_next_post_live(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_new_account_publishes_follows_and_sees_the_next_post_live(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
     friend, me = visitor(), reader()
     handle = f"newcomer{next(visitor_numbers)}"
     me.go_to("/")

@@ -113,9 +113,9 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: QuickstartSit
     """Each account has attacks in its fields; the reader opens every page that shows accounts."""
     reader = person(own_site, "reads_all")
     post = reader.publishes("what all react to")
-    tried = list(islice(fields_first(), PEOPLE))
+    attacks = list(islice(fields_first(), PEOPLE))
     people = []
-    for number, text in enumerate(tried):
+    for number, text in enumerate(attacks):
         attacker = person(own_site, f"hostile{number}")
         bears(attacker, text)
         attacker.follows(reader.handle)
@@ -129,7 +129,7 @@ def test_names_bios_links_titles_and_phrases_run_nothing(own_site: QuickstartSit
     for hidden in people[-2:]:
         reader.post(f"/@{hidden.handle}/block/")
         reader.post(f"/@{people[0].handle}/mute/")
-    reader.post("/accounts/settings/", display_name=tried[0][:50], bio=tried[1])
+    reader.post("/accounts/settings/", display_name=attacks[0][:50], bio=attacks[1])
     number = reader.get("/lists/")["lists"][0]["id"]
     reader.post(f"/lists/{number}/members/", handle=people[1].handle)
     watched.reader.sign_in_as(reader)

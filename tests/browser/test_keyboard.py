@@ -7,7 +7,7 @@ from tests.support.chromium import BrowserPage, tab_to
 from tests.support.visitor import PASSWORD
 
 
-def test_from_sign_up_to_log_out_without_a_mouse(reader: OpenReader, visitor: SignUpVisitor) -> None:
+def test_a_reader_signs_up_publishes_and_logs_out_without_a_mouse(reader: OpenReader, visitor: SignUpVisitor) -> None:
     friend, me = visitor(), reader()
     signs_up(me)
     publishes(me, "typed and sent by keys")

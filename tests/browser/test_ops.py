@@ -15,10 +15,10 @@ def test_the_dashboard_renews_itself_until_it_is_turned_off(
         client.hset(f"accounts:{{{account}}}:account", "staff", "1")
     me = reader(staff)
     me.go_to("/ops/")
-    said = me.page.locator("#ops-live svg[aria-label^='Posts:']")
-    before = said.get_attribute("aria-label") or ""
+    chart = me.page.locator("#ops-live svg[aria-label^='Posts:']")
+    before = chart.get_attribute("aria-label") or ""
     other.publishes("one more")
-    expect(said).not_to_have_attribute("aria-label", before)
+    expect(chart).not_to_have_attribute("aria-label", before)
     me.page.locator("[data-renew]").uncheck()
     me.page.evaluate("document.getElementById('ops-live').firstElementChild.id = 'kept'")
     me.page.wait_for_timeout(6_000)
@@ -33,9 +33,9 @@ def test_an_author_sees_how_often_a_link_was_followed(
     me = reader(visitor())
     me.page.route("https://**", lambda route: route.fulfill(body="the target"))
     me.go_to(post["url"])
-    with me.page.expect_request("**/clicks/") as told:
+    with me.page.expect_request("**/clicks/") as click_request:
         me.page.locator(".post-text a.link").click()
-    assert told.value.method == "POST"
+    assert click_request.value.method == "POST"
     me.page.wait_for_url("https://localhost.test.example.org/")
     own = reader(author)
 

@@ -27,9 +27,9 @@ def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> P
     friend.post("/accounts/settings/", display_name="\u202eYllatot Ton", bio=LONG_WORD, link="")
     own.follows(friend.handle)
     friend.follows(own.handle)
-    said = [friend.publishes(text) for text in TEXTS]
+    posts = [friend.publishes(text) for text in TEXTS]
     own.publishes("my own words")
-    return PageScenario(site, reader(own), own, friend, said[0])
+    return PageScenario(site, reader(own), own, friend, posts[0])
 
 
 def healthy(reader: BrowserPage) -> None:
@@ -169,7 +169,7 @@ def test_the_home_of_a_new_account(reader: OpenReader, visitor: SignUpVisitor) -
     healthy(me)
 
 
-def test_the_page_while_the_store_is_away(scene: PageScenario) -> None:
+def test_the_page_while_the_store_is_unreachable(scene: PageScenario) -> None:
     pid = scene.site.processes()["redis"]
     scene.reader.go_to("/")
     scene.reader.page.locator("#composer-text").fill("words in bad times")

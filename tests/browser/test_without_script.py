@@ -106,7 +106,7 @@ def test_profile_password_sessions_and_log_out(me: BrowserPage) -> None:
     expect(me.page.locator("body")).to_have_attribute("data-signed-in", "no")
 
 
-def test_older_pages_and_back(me: BrowserPage) -> None:
+def test_older_pages_link_back(me: BrowserPage) -> None:
     for number in range(5):
         me.publish(f"words {number}")
     me.go_to("/?limit=2")

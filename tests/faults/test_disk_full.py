@@ -119,9 +119,9 @@ async def test_with_always_a_full_disk_ends_redis_and_acknowledged_posts_remain(
         server.start()
         async with open_services(StoreUrls(server.url), ServiceConfig()) as services:
             await World(services).deliver_all()
-            stands = await services.repositories.posts.find_many(acknowledged)
+            stored = await services.repositories.posts.find_many(acknowledged)
             report = await Audit(services.audit_context, second_check_after_s=0.1).run()
-    print(f"always: {len(acknowledged)} posts acknowledged before the end, {len(stands)} stand")
+    print(f"always: {len(acknowledged)} posts acknowledged before the end, {len(stored)} stand")
     assert len(acknowledged) >= 20
-    assert sorted(stands) == acknowledged
+    assert sorted(stored) == acknowledged
     assert not report.damage, [str(finding) for finding in report.discrepancies]

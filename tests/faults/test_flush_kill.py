@@ -54,14 +54,14 @@ async def test_twelve_killed_flushers_lose_and_double_nothing(redis_url: str) ->
     await asyncio.gather(writing, return_exceptions=True)
     await buffers.add({each: Change({"views": 1}) for each in ENTITIES}, NOW_MS)  # a change is certainly pending
     written += 1
-    left = await buffers.count_waiting()
+    pending = await buffers.count_waiting()
     totals = BufferTotals(store, {"post": totals_key})
     assert await stored_views(store) != [0] * len(ENTITIES)  # a killed flusher had reserved changes
     seen = [change.counts["views"] for change in await totals.read(ENTITIES)]
     assert set(seen) <= {written, written + 1}  # the cancellation may have cut off the last round
     await Flusher(store, totals.apply).flush(NOW_MS + KILLS * BATCH_LEASE_MS)
     assert await stored_views(store) == seen
-    assert (left > 0, await buffers.count_waiting()) == (True, 0)
+    assert (pending > 0, await buffers.count_waiting()) == (True, 0)
     await store.close()
 
 

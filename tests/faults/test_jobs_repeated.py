@@ -38,12 +38,12 @@ async def worked(services: Services) -> list[bytes]:
 
 async def repeated(services: Services, payloads: Sequence[bytes], chance: random.Random) -> int:
     """Perform each payload twice, shuffled and concurrently, and the jobs that follow; return the number."""
-    owed, performed = [*payloads, *payloads], 0
-    while owed:
-        chance.shuffle(owed)
-        together, owed = owed[:AT_ONCE], owed[AT_ONCE:]
+    payloads_left, performed = [*payloads, *payloads], 0
+    while payloads_left:
+        chance.shuffle(payloads_left)
+        together, payloads_left = payloads_left[:AT_ONCE], payloads_left[AT_ONCE:]
         for more in await asyncio.gather(*(services.fan_out.handle(payload) for payload in together)):
-            owed += more
+            payloads_left += more
         performed += len(together)
     return performed
 
@@ -106,12 +106,16 @@ async def test_jobs_performed_again_change_nothing(services: Services, redis_url
     assert {type(decode_job(payload)) for payload in payloads} == set(get_args(Job))
     before = await pages(people, world)
     with redis.Redis.from_url(redis_url) as client:
-        stood = held(client)
+        values_before = held(client)
         for number in range(ROUNDS):
             chance = random.Random(seed + number)
             performed = await repeated(services, payloads, chance)
             assert await pages(people, world) == before, f"seed {seed + number}"
             now = held(client)
-            changed = {key: (stood.get(key), now.get(key)) for key in {*stood, *now} if stood.get(key) != now.get(key)}
+            changed = {
+                key: (values_before.get(key), now.get(key))
+                for key in {*values_before, *now}
+                if values_before.get(key) != now.get(key)
+            }
             assert changed == {}, f"seed {seed + number}"
-    print(f"{len(payloads)} jobs, {performed} performed a round, {len(stood)} keys the same, {ROUNDS} rounds")
+    print(f"{len(payloads)} jobs, {performed} performed a round, {len(values_before)} keys the same, {ROUNDS} rounds")

@@ -76,7 +76,7 @@ def publish_while_killing(
     chance = random.Random(seed)
     ledger = RequestLedger(directory / "ledger.jsonl")
     people = sign_up_circle(site.url, f"{name}_", PEOPLE)
-    crowd, told = LedgerClients(ledger, people, seed, deleting=deleting), len(site.lines)
+    crowd, lines_before = LedgerClients(ledger, people, seed, deleting=deleting), len(site.lines)
     crowd.start()
     try:
         for number in range(ROUNDS):
@@ -89,7 +89,7 @@ def publish_while_killing(
     finally:
         crowd.stop()
         ledger.close()
-        print(site.printed_since(told))
+        print(site.printed_since(lines_before))
     wait_until(site.is_drained, timeout_s=60 + POSTS / 50)
     ledger_audit = audit_ledger(ledger, people)
     outages = " and ".join(f"no {what} for {gaps.longest_s:.1f} s" for what, gaps in ledger.gaps.items())
@@ -162,8 +162,8 @@ def test_the_audit_finds_lost_doubled_and_unknown_posts(site: QuickstartSite, tm
     ledger = RequestLedger(tmp_path / "ledger.jsonl")
     people = sign_up_circle(site.url, "audit_", PEOPLE)
     author = people[0]
-    lost, kept = (ledger.record_attempt(author.handle, text, text) for text in ("is lost", "is kept"))
-    for entry in (lost, kept):
+    lost, doubled = (ledger.record_attempt(author.handle, text, text) for text in ("is lost", "is kept"))
+    for entry in (lost, doubled):
         ledger.record_outcome(entry, "201", author.publishes(entry.text)["id"])
     wait_until(site.is_drained)
     assert audit_ledger(ledger, people).is_clean

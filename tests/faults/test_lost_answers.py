@@ -111,9 +111,9 @@ async def test_a_master_cut_off_from_its_replica_acknowledges_nothing(
                     with replica.client() as client:
                         client.replicaof("NO", "ONE")
             async with open_services(StoreUrls(replica.url), ServiceConfig()) as taken_over:
-                stands = set(await taken_over.repositories.posts.find_many(acknowledged))
+                stored = set(await taken_over.repositories.posts.find_many(acknowledged))
         assert refused == 3
-        assert stands == set(acknowledged)
+        assert stored == set(acknowledged)
     finally:
         replica.stop()
         master.stop()

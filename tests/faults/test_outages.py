@@ -31,31 +31,31 @@ def require_fair(result: OutageResult) -> None:
     assert not result.outcome.beyond_allowed, result.outcome.audit
 
 
-def test_a_killed_master_costs_nothing_that_a_replica_had_to_confirm() -> None:
+def test_a_killed_master_loses_no_write_that_a_replica_confirmed() -> None:
     require_kept(outages.a_master_is_killed(random.randrange(MASTERS), confirmed=True))
 
 
-def test_a_lagging_replica_that_takes_over_has_all_that_was_acknowledged() -> None:
+def test_a_lagging_replica_that_takes_over_has_all_acknowledged_writes() -> None:
     require_kept(outages.a_lagging_replica_takes_over(random.randrange(MASTERS), confirmed=True))
 
 
-def test_slots_that_move_cost_nothing() -> None:
+def test_moving_slots_lose_no_write() -> None:
     if shutil.which("redis-cli") is None:
         pytest.skip("redis-cli is not installed (Debian package redis-tools)")
     require_kept(outages.slots_are_moved(random.randrange(MASTERS)))
 
 
-def test_a_failover_by_sentinel_costs_nothing_that_a_replica_had_to_confirm() -> None:
+def test_a_failover_by_sentinel_loses_no_write_that_a_replica_confirmed() -> None:
     require_kept(outages.sentinel_fails_over(confirmed=True))
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("case", ["a_master_is_killed", "a_lagging_replica_takes_over"])
-def test_without_confirmation_users_still_see_nothing_but_503(case: str) -> None:
+def test_without_confirmation_users_get_no_error_but_503(case: str) -> None:
     """docs/reference/reliability.md publishes the measured losses without confirmation; they have no bound."""
     require_fair(getattr(outages, case)(random.randrange(MASTERS), confirmed=False))
 
 
 @pytest.mark.nightly
-def test_without_confirmation_users_still_see_nothing_but_503_while_sentinel_fails_over() -> None:
+def test_without_confirmation_users_get_no_error_but_503_while_sentinel_fails_over() -> None:
     require_fair(outages.sentinel_fails_over(confirmed=False))

@@ -47,8 +47,8 @@ async def test_a_power_cut_loses_only_writes_since_the_last_fsync(policy: str, t
         disk = copy_durable_files(server.directory, tmp_path / "disk", last_sync.size)
     finally:
         server.stop()
-    stands = await found_on(disk, [post_id for at, post_id in acknowledged if at <= moment])
-    gone = [(at, post_id) for at, post_id in acknowledged if at <= moment and post_id not in stands]
+    stored = await found_on(disk, [post_id for at, post_id in acknowledged if at <= moment])
+    gone = [(at, post_id) for at, post_id in acknowledged if at <= moment and post_id not in stored]
     seconds = moment - gone[0][0] if gone else 0.0
     print(
         f"{policy}: {len(acknowledged)} posts, {len(syncs)} fsyncs; the worst moment takes {len(gone)}, the "

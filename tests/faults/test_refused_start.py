@@ -59,8 +59,8 @@ def ended(*arguments: str, redis_url: str, **more: str) -> tuple[int, str]:
         timeout=ENDS_WITHIN_S,
         check=False,
     )
-    said = (done.stderr.strip().splitlines() or [""])[-1]
-    return done.returncode, said.removeprefix("CommandError: ")
+    last_line = (done.stderr.strip().splitlines() or [""])[-1]
+    return done.returncode, last_line.removeprefix("CommandError: ")
 
 
 def require_refused(reason: str, redis_url: str, **more: str) -> None:
@@ -68,10 +68,10 @@ def require_refused(reason: str, redis_url: str, **more: str) -> None:
     (port,) = free_ports(1)
     daphne = ("-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", "socialsite.asgi:application")
     for program in (WORKER, daphne):
-        status, said = ended(*program, redis_url=redis_url, **more)
-        assert status == 1, said
-        assert re.search(reason, said), said
-        assert said.startswith("The store cannot be used: "), said
+        status, message = ended(*program, redis_url=redis_url, **more)
+        assert status == 1, message
+        assert re.search(reason, message), message
+        assert message.startswith("The store cannot be used: "), message
 
 
 def test_a_url_without_a_server_is_refused() -> None:
@@ -119,9 +119,9 @@ def lone_member() -> Iterator[ClusterMember]:
 
 def test_a_cluster_that_is_not_finished_is_refused_and_daphne_names_it() -> None:
     with lone_member() as member:
-        status, said = ended(*WORKER, redis_url=f"redis+cluster://{member.address}")
+        status, message = ended(*WORKER, redis_url=f"redis+cluster://{member.address}")
         assert status == 1
-        assert re.search("16384 of 16384 slots of the cluster have no master: finish its creation", said)
+        assert re.search("16384 of 16384 slots of the cluster have no master: finish its creation", message)
         require_refused("member of a cluster", f"redis://{member.address}")
 
 
@@ -170,9 +170,9 @@ async def test_a_server_without_the_commands_needed_is_refused(redis_url: str) -
 def test_an_unreachable_server_ends_the_worker_and_daphne_waits_for_it(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     url = f"redis://127.0.0.1:{port}"
-    status, said = ended(*WORKER, redis_url=url)
+    status, message = ended(*WORKER, redis_url=url)
     assert status == 1
-    assert re.search(f"cannot connect to 127.0.0.1:{port}: .*: start it, or correct its URL", said), said
+    assert re.search(f"cannot connect to 127.0.0.1:{port}: .*: start it, or correct its URL", message), message
     site = ProductionSite(url, tmp_path)
     try:
         site.start_web()

@@ -169,5 +169,5 @@ async def lost_of(services: Services, answered: dict[float, int]) -> list[float]
     await World(services).deliver_all()
     report = await Audit(services.audit_context, second_check_after_s=0.1).run()
     assert not report.damage, [str(finding) for finding in report.discrepancies]
-    stands = await services.repositories.posts.find_many(list(answered.values()))
-    return sorted(at for at, post_id in answered.items() if post_id not in stands)
+    stored = await services.repositories.posts.find_many(list(answered.values()))
+    return sorted(at for at, post_id in answered.items() if post_id not in stored)

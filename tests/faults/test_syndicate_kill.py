@@ -137,12 +137,12 @@ async def perform_all_twice(services: Services, world: World) -> None:
         await reader.follows(author)
         await reader.home()
     posts = [await author.publishes(f"post {number}") for number in range(5)]
-    owed = [job.payload for job in await services.outbox.fetch("abad1dea", 100, 1)]
+    payloads = [job.payload for job in await services.outbox.fetch("abad1dea", 100, 1)]
     performed = 0
-    while owed:
-        job = owed.pop(random.randrange(len(owed)))
+    while payloads:
+        job = payloads.pop(random.randrange(len(payloads)))
         for _ in range(2):
-            owed += await services.fan_out.handle(job)
+            payloads += await services.fan_out.handle(job)
             performed += 1
     assert performed >= 2 * len(posts) * len(readers) // 6
     for reader in readers:

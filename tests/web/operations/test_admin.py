@@ -79,10 +79,10 @@ async def test_the_progress_of_a_fan_out_is_shown(site: Services, sam: HttpBrows
     await world.deliver_all()
     job = SyndicatePass(post.id, author.id, "homes", 8, -1, 0)
     await site.outbox.add(encode_job(job))
-    (found,) = (await sam.get_json("/ops/")).json()["fan_outs"]
-    assert (found["post"], found["phase"], found["partition"]) == (str(post.id), "homes", 8)
-    assert found["total"] == 40
-    assert 0 < found["done"] < 40
+    (fan_out,) = (await sam.get_json("/ops/")).json()["fan_outs"]
+    assert (fan_out["post"], fan_out["phase"], fan_out["partition"]) == (str(post.id), "homes", 8)
+    assert fan_out["total"] == 40
+    assert 0 < fan_out["done"] < 40
 
 
 @pytest.mark.parametrize("span", ["1h", "24h", "7d", "30d"])
@@ -138,8 +138,8 @@ async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
     assert answer.headers["cache-control"] == "private, no-store"
     assert not await alice.is_signed_in()
     again = await open_browser()
-    tried = await again.log_in("alice", password)
-    assert tried.status_code == 200
+    log_in = await again.log_in("alice", password)
+    assert log_in.status_code == 200
     assert password not in (await sam.get(f"/ops/accounts/{id}/")).text
     page = await sam.post(f"/ops/accounts/{id}/password/")
     assert page.status_code == 200

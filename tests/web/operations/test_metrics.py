@@ -74,18 +74,18 @@ async def test_a_post_is_counted_from_request_to_delivery(prometheus, alice, bob
     await bob.post("/@alice/follow/")
     before = await scraped(prometheus)
     await alice.publish("hello")
-    owed = await scraped(prometheus)
-    assert owed['socialsite_outbox_jobs{state="waiting"}'] == 1
-    assert owed["socialsite_outbox_oldest_seconds"] > 0
+    while_pending = await scraped(prometheus)
+    assert while_pending['socialsite_outbox_jobs{state="waiting"}'] == 1
+    assert while_pending["socialsite_outbox_oldest_seconds"] > 0
     await world.deliver_all()
     after = await scraped(prometheus)
-    grown = {name: after[name] - before.get(name, 0) for name in after}
-    assert grown["socialsite_posts_total"] == 1
-    assert grown["socialsite_publish_seconds_count"] == 1
-    assert grown["socialsite_deliveries_total"] >= 1
-    assert grown["socialsite_post_to_home_seconds_count"] >= 1
+    increases = {name: after[name] - before.get(name, 0) for name in after}
+    assert increases["socialsite_posts_total"] == 1
+    assert increases["socialsite_publish_seconds_count"] == 1
+    assert increases["socialsite_deliveries_total"] >= 1
+    assert increases["socialsite_post_to_home_seconds_count"] >= 1
     assert after['socialsite_outbox_jobs{state="waiting"}'] == 0
-    assert sum(value for name, value in grown.items() if "redis_round_trip_seconds_count" in name) > 3
+    assert sum(value for name, value in increases.items() if "redis_round_trip_seconds_count" in name) > 3
 
 
 async def test_a_visitor_sent_to_log_in_does_not_count_as_publishing(prometheus, visitor):
@@ -120,7 +120,7 @@ async def test_metrics_contain_no_personal_data(prometheus, alice):
 async def test_all_processes_of_a_machine_share_one_page_and_counters_never_fall(redis_url, tmp_path):
     place = tmp_path / "metrics"
     async with DaphneFleet(redis_url, 2, METRICS_DIR=str(place)) as fleet:
-        counted = []
+        page_counts = []
         for dying in (None, 0, 1):
             if dying is not None:
                 await fleet.restart(dying)
@@ -128,8 +128,8 @@ async def test_all_processes_of_a_machine_share_one_page_and_counters_never_fall
                 for _ in range(10):
                     await client.get("/public/")
                 values = samples((await client.get("/metrics")).text)
-            counted.append(values['socialsite_request_seconds_count{status="2xx",view="timelines:public"}'])
-    assert counted == [10, 20, 30]
+            page_counts.append(values['socialsite_request_seconds_count{status="2xx",view="timelines:public"}'])
+    assert page_counts == [10, 20, 30]
     memory = [name for name in values if name.startswith("socialsite_process_resident_bytes")]
     assert len(memory) == 2, "one for each process that lives"
     assert len(list(place.glob("*.alive"))) == 2, "marks of dead processes are cleared away"

@@ -72,8 +72,8 @@ async def test_readiness_names_exactly_the_components_that_are_down(visitor, oth
 @pytest.mark.parametrize("is_all", [False, True], ids=["one", "both"])
 async def test_hanging_servers_are_reported_within_two_seconds(visitor, server, other, is_all):
     assert (await asked(visitor))[0] == 200
-    hung = [server, other] if is_all else [other]
-    for each in hung:
+    stopped_servers = [server, other] if is_all else [other]
+    for each in stopped_servers:
         os.kill(each.pid, signal.SIGSTOP)
     try:
         with StallMonitor() as stalls:
@@ -81,12 +81,12 @@ async def test_hanging_servers_are_reported_within_two_seconds(visitor, server, 
             status, states = await asked(visitor)
             took_s = time.monotonic() - started
     finally:
-        for each in hung:
+        for each in stopped_servers:
             os.kill(each.pid, signal.SIGCONT)
     assert took_s < 2 + BUSY_S + stalls.total_s, took_s
     assert status == 503
-    away = {name for name, state in states.items() if state == "unavailable"}
-    assert away == (set(COMPONENTS) if is_all else {"jobs", "series", "search"})
+    unavailable = {name for name, state in states.items() if state == "unavailable"}
+    assert unavailable == (set(COMPONENTS) if is_all else {"jobs", "series", "search"})
 
 
 async def test_a_process_without_its_store_reports_it_within_two_seconds(server, settings):

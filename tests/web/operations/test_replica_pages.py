@@ -73,14 +73,14 @@ async def test_a_lagging_replica_shows_no_deleted_post_and_no_suspended_account(
 
 async def asked_while_behind(servers: ReplicatedServer, visitor: HttpBrowser) -> int:
     """Read the pages for longer than a replica may lag; return in how many rounds the replica was read."""
-    began, stale = time.monotonic(), 0
+    began, replica_rounds = time.monotonic(), 0
     while time.monotonic() < began + 1.5:
         before = count_reads(servers.replica.client())
         pages = [(await visitor.get(page)).text for page in PAGES]
-        stale += count_reads(servers.replica.client()) > before
+        replica_rounds += count_reads(servers.replica.client()) > before
         assert not any("hello" in page or "spam" in page for page in pages)
         assert all("second" in page for page in pages)
-    return stale
+    return replica_rounds
 
 
 async def until_read_there(servers: ReplicatedServer, visitor: HttpBrowser, page: str = "/public/") -> None:

@@ -28,7 +28,7 @@ async def site(server: RedisServer) -> AsyncIterator[Services]:
 PAGES = ("/", "/public/", "/@alice/", "/@alice/7/", "/lists/", "/accounts/settings/", "/accounts/login/")
 
 
-async def test_every_page_is_503_while_the_store_is_away(alice: HttpBrowser, server: RedisServer):
+async def test_every_page_is_503_while_the_store_is_unreachable(alice: HttpBrowser, server: RedisServer):
     server.kill()
     for path in PAGES:
         page, data = await alice.get(path), await alice.get_json(path)

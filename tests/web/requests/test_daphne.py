@@ -22,18 +22,18 @@ async def browser(daphne: DaphneProcess, redis_url: str):
 async def raw(daphne: DaphneProcess, *pieces: bytes) -> bytes:
     """Return the server's answer to these bytes, until it closes or is silent for a second."""
     reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
-    said = b""
+    reply = b""
     try:
         for piece in pieces:
             writer.write(piece)
             await writer.drain()
         async with asyncio.timeout(10):
-            said = await reader.read(65_536)
+            reply = await reader.read(65_536)
     except ConnectionError:
         pass
     finally:
         writer.close()
-    return said
+    return reply
 
 
 async def test_a_browser_signs_up_publishes_and_logs_out(browser):
@@ -108,8 +108,8 @@ async def test_a_multipart_form_is_read(browser):
 
 
 async def test_an_endless_head_is_cut_off(daphne):
-    said = await raw(daphne, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ", *[b"a" * 10_000] * 50)
-    assert said == b"" or said.startswith(b"HTTP/1.1 400")
+    reply = await raw(daphne, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ", *[b"a" * 10_000] * 50)
+    assert reply == b"" or reply.startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize(
@@ -129,8 +129,8 @@ async def test_an_endless_head_is_cut_off(daphne):
     ],
 )
 async def test_no_bytes_break_the_server(daphne, head):
-    said = await raw(daphne, head)
-    assert said == b"" or said.split(b" ")[1][:1] in (b"2", b"3", b"4"), said[:200]
+    reply = await raw(daphne, head)
+    assert reply == b"" or reply.split(b" ")[1][:1] in (b"2", b"3", b"4"), reply[:200]
 
 
 async def test_a_proxy_states_https_and_cookies_get_the_host_prefix(redis_server):

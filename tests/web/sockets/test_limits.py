@@ -14,8 +14,8 @@ from tests.support.sockets import DaphneProcess, open_socket, running_daphne, si
 
 @pytest.fixture(scope="module")
 def limited_daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
-    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="10/m") as found:
-        yield found
+    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="10/m") as process:
+        yield process
 
 
 async def test_requests_over_the_limit_are_refused_and_a_flood_is_closed(limited_daphne, world) -> None:

@@ -24,17 +24,17 @@ async def test_the_replies_policy_applies_to_sockets(daphne, world, services) ->
     alice, bob, carol, erin = await world.people("alice", "bob", "carol", "erin")
     friends = await alice.makes_list(bob, carol)
     await services.lists.edit(owner_id=alice.id, list_id=friends.id, replies="members")
-    strange, known = await erin.publishes("strange"), await carol.publishes("known")
+    strange_post, known_post = await erin.publishes("strange"), await carol.publishes("known")
     await world.deliver_all()
     async with open_socket(daphne, await sign_in_cookie(alice)) as reader:
         await reader.subscribe(f"list:{friends.id}")
-        await bob.publishes("to a stranger", in_reply_to=strange)
+        await bob.publishes("to a stranger", in_reply_to=strange_post)
         await world.deliver_all()
-        post = await bob.publishes("to a friend", in_reply_to=known)
+        post = await bob.publishes("to a friend", in_reply_to=known_post)
         await world.deliver_all()
         await reader.receive_entry(post.id, f"list:{friends.id}")
         await reader.collect_for()
-        assert set(reader.entry_ids(f"list:{friends.id}")) <= {known.id, post.id}
+        assert set(reader.entry_ids(f"list:{friends.id}")) <= {known_post.id, post.id}
 
 
 async def test_a_changed_replies_policy_applies_to_open_sockets(daphne, world, services) -> None:

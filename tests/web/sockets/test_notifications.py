@@ -18,8 +18,8 @@ async def test_notifications_arrive_only_at_their_reader(daphne: DaphneProcess, 
         post = await bob.publishes("hello @alice")
         await world.deliver_all()
         entry = await own.receive_until(lambda m: m["type"] == "entry" and m["timeline"] == NAME)
-        (told,) = (await world.services.notifications.page(alice.id)).entries
-        assert (entry["id"], entry["author"]) == (str(told.id), "bob")
+        (notification,) = (await world.services.notifications.page(alice.id)).entries
+        assert (entry["id"], entry["author"]) == (str(notification.id), "bob")
         assert 'data-kind="mention"' in entry["html"]
         assert f'data-post-id="{post.id}"' in entry["html"]
         assert await other.collect_for() == []

@@ -77,18 +77,18 @@ async def test_a_boost_is_sent_once_to_readers_who_may_see_it(daphne, world, act
     post = await bob.publishes("a cup of tea")
     await world.deliver_all()
     async with (
-        open_socket(daphne, await sign_in_cookie(alice)) as met,
+        open_socket(daphne, await sign_in_cookie(alice)) as follower_of_author,
         open_socket(daphne, await sign_in_cookie(dave)) as not_met,
     ):
-        for reader in (met, not_met):
+        for reader in (follower_of_author, not_met):
             await reader.subscribe("home")
         await acts.boosts(carol, post)
         await world.deliver_all()
         entry = await not_met.receive_until(lambda message: message["type"] == "entry")
         assert entry["author"] == "carol"
         assert f'data-boost-of="{post.id}"' in entry["html"]
-        await met.collect_for()
-        assert "carol" not in [frame.get("author") for frame in met.got]
+        await follower_of_author.collect_for()
+        assert "carol" not in [frame.get("author") for frame in follower_of_author.got]
 
 
 async def test_boosts_of_an_account_with_hidden_boosts_are_not_sent(daphne, world, acts, services) -> None:

@@ -111,12 +111,12 @@ async def test_a_watcher_gets_deletions_and_nothing_about_hidden_posts(
     daphne: DaphneProcess, town: RandomActivitySite
 ) -> None:
     bob, stranger = town.authors[0], town.authors[2]
-    gone, stands = await bob.publishes("gone"), await bob.publishes("stands")
+    gone, remaining = await bob.publishes("gone"), await bob.publishes("stands")
     hidden = await stranger.publishes("for followers", audience=FOLLOWERS)
     await bob.deletes(gone)
     async with open_socket(daphne) as reader:
-        ids = [gone.id, stands.id, hidden.id, hidden.id + 1]
+        ids = [gone.id, remaining.id, hidden.id, hidden.id + 1]
         await reader.send({"type": "watch", "ids": [str(id) for id in ids]})
-        heard = await reader.collect_for(1.0)
-        assert heard  # twice if the message of the deletion itself arrives as well
-        assert all(message == {"type": "deleted", "id": str(gone.id)} for message in heard)
+        messages = await reader.collect_for(1.0)
+        assert messages  # twice if the message of the deletion itself arrives as well
+        assert all(message == {"type": "deleted", "id": str(gone.id)} for message in messages)

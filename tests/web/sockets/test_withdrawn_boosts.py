@@ -86,19 +86,19 @@ async def test_a_replacement_the_reader_may_not_see_is_not_sent(
     withdrawn, hidden = [await scene.acts.boost_of(booster, own) for booster in scene.boosters[:2]]
     assert withdrawn
     async with (
-        open_socket(daphnes[0], await sign_in_cookie(grace)) as met,
-        open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as muting,
+        open_socket(daphnes[0], await sign_in_cookie(grace)) as follower_of_author,
+        open_socket(daphnes[0], await sign_in_cookie(scene.dave)) as muting_reader,
     ):
-        for reader in (met, muting):
+        for reader in (follower_of_author, muting_reader):
             await reader.subscribe("home")
         await scene.acts.unboosts(scene.boosters[0], own)
         await scene.withdraws(0)
-        for reader in (met, muting):
+        for reader in (follower_of_author, muting_reader):
             await gone(reader, withdrawn)
-            await reader.receive_entry(scene.boosts[2] if reader is muting else scene.boosts[1], "home")
+            await reader.receive_entry(scene.boosts[2] if reader is muting_reader else scene.boosts[1], "home")
             await reader.collect_for()
-        assert hidden not in met.entry_ids("home") + muting.entry_ids("home")
-        assert muting.shown_ids("home") == [scene.boosts[2]]
+        assert hidden not in follower_of_author.entry_ids("home") + muting_reader.entry_ids("home")
+        assert muting_reader.shown_ids("home") == [scene.boosts[2]]
 
 
 async def test_a_replacement_while_the_socket_was_closed_arrives_with_the_deletion(

@@ -17,7 +17,7 @@ def parsed(answer) -> ET.Element:
 
 
 def texts(root: ET.Element, path: str) -> list[str | None]:
-    return [found.text for found in root.findall("/".join(f"{ATOM}{part}" for part in path.split("/")))]
+    return [element.text for element in root.findall("/".join(f"{ATOM}{part}" for part in path.split("/")))]
 
 
 def links(root: ET.Element) -> dict[str, str]:

@@ -141,7 +141,7 @@ async def test_hostile_names_stay_text(alice: HttpBrowser, bob: HttpBrowser) -> 
     assert '<bdi class="name">{}&lt;b&gt;%(name)s%s</bdi></a> follows you' in html
 
 
-async def test_pages_go_without_the_badge_while_timelines_are_away(
+async def test_pages_omit_the_badge_while_timelines_are_unreachable(
     redis_url: str, server: RedisServer, open_browser: OpenBrowser
 ) -> None:
     urls = StoreUrls(redis_url, {"timelines": server.url})

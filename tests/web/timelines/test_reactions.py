@@ -147,7 +147,7 @@ async def test_pages_list_the_accounts_that_like_and_boost(
     assert (await visitor.get_json(f"/@bob/{int(post['id']) + 1}/likes/")).status_code == 404
 
 
-async def test_a_boost_counts_as_a_post_a_like_as_nothing(limited_site: Services, open_browser: Any) -> None:
+async def test_a_boost_counts_as_a_post_and_a_like_does_not(limited_site: Services, open_browser: Any) -> None:
     bob = await World(limited_site).person("bob")
     posts = [await bob.publishes(f"post {n}") for n in range(5)]
     alice = await open_browser("alice")

@@ -72,7 +72,7 @@ async def test_pages_of_a_timeline_link_to_each_other_both_ways(alice, path):
     assert ([post["id"] for post in last["posts"]], last["next"]) == (posts[6:], None)
 
 
-async def test_html_links_lead_where_json_does(alice):
+async def test_html_and_json_link_to_the_same_pages(alice):
     posts = await published(alice, 7)
     page = (await alice.get("/public/?limit=3")).text
     older = re.search(r'rel="next" href="([^"]*)"', page)
