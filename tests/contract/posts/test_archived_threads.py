@@ -1,4 +1,4 @@
-"""Threads of archived posts: what they answer is known as before."""
+"""Threads of archived posts: the parents stay known."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,7 +19,7 @@ async def services(redis_urls: StoreUrls, tmp_path: Path) -> AsyncIterator[Servi
         yield opened
 
 
-async def test_the_way_up_leads_through_the_archive(world: World, services: Services) -> None:
+async def test_ancestors_include_archived_posts(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first = await alice.publishes("first")
     second = await alice.publishes("second", in_reply_to=first)

@@ -1,4 +1,4 @@
-"""A reply whose parent is deleted meanwhile: the thread goes on through the gone one."""
+"""A reply whose parent is deleted meanwhile: the thread includes the tombstone."""
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -8,7 +8,7 @@ from timelines import keys
 FIRST, SECOND, THIRD = PostId(4096), PostId(8192), PostId(12288)
 
 
-async def test_a_parent_that_was_deleted_is_kept_as_gone(services: Services) -> None:
+async def test_a_deleted_parent_is_stored_as_gone(services: Services) -> None:
     threads, store = services.repositories.threads, services.store
     await store.gather([("SET", keys.post(SECOND), f"deleted:7:{FIRST}")])
     await threads.add_reply(SECOND, THIRD)
@@ -18,7 +18,7 @@ async def test_a_parent_that_was_deleted_is_kept_as_gone(services: Services) -> 
     assert await threads.find_parents([SECOND, THIRD]) == {SECOND: FIRST}
 
 
-async def test_a_parent_that_stands_or_answered_nothing_is_not_gone(services: Services, deployment: Deployment) -> None:
+async def test_an_existing_parent_and_a_first_post_are_not_gone(services: Services, deployment: Deployment) -> None:
     threads, store = services.repositories.threads, services.store
     author = await services.accounts.sign_up(handle="alice", password=None, now_ms=services.clock.now_ms())
     post = await services.publishing.publish(

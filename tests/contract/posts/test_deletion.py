@@ -1,4 +1,4 @@
-"""Deleting posts: everywhere, for good, whoever repeats it, and finished by the next where it stopped."""
+"""Deleting posts everywhere and permanently, with repetition and after an interruption."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ from timelines.posts.repository import WriteResult
 from timelines.posts.stored_values import PostState
 
 
-async def test_a_deleted_post_is_gone_everywhere_and_no_job_revives_it(world: World, services: Services) -> None:
+async def test_a_deleted_post_is_gone_everywhere_and_no_job_restores_it(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     assert await bob.home_ids() == []
@@ -43,7 +43,7 @@ async def test_a_second_deletion_changes_nothing(world: World, services: Service
     assert await services.repositories.posts.find_state(post.id) is PostState.DELETED
 
 
-async def test_a_tombstone_that_names_nobody_stays_one(world: World, services: Services) -> None:
+async def test_a_tombstone_without_an_author_remains(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello", key="k")
     key, posts = keys.post(post.id), services.repositories.posts
@@ -56,7 +56,7 @@ async def test_a_tombstone_that_names_nobody_stays_one(world: World, services: S
         await alice.deletes(post)
 
 
-async def test_nobody_deletes_anothers_post(world: World) -> None:
+async def test_an_account_cannot_delete_the_post_of_another_account(world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     with pytest.raises(PostNotFound):
@@ -64,7 +64,9 @@ async def test_nobody_deletes_anothers_post(world: World) -> None:
     assert await alice.profile_ids() == [post.id]
 
 
-async def test_deletion_finds_room_in_a_full_server(world: World, services: Services, deployment: Deployment) -> None:
+async def test_a_post_can_be_deleted_while_memory_is_full(
+    world: World, services: Services, deployment: Deployment
+) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     with deployment.configured("maxmemory", 1, usual=0):
@@ -73,22 +75,22 @@ async def test_deletion_finds_room_in_a_full_server(world: World, services: Serv
             await services.repositories.posts.reserve_id(id_at(services.clock.now_ms(), 1))
 
 
-async def test_repeating_a_deletion_does_what_a_stop_left_undone(world: World, services: Services) -> None:
-    """The tombstone still says what a reply answered."""
+async def test_repeating_a_deletion_finishes_an_interrupted_deletion(world: World, services: Services) -> None:
+    """The tombstone still contains the parent of a deleted reply."""
     alice, bob = await world.people("alice", "bob")
-    asked = await alice.publishes("a question")
-    answer = await bob.publishes("an answer", in_reply_to=asked)
+    question = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=question)
     await services.repositories.posts.delete(answer.id, bob.id)
     await bob.deletes(answer)
-    assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0
+    assert (await services.reading.post(question.id, viewer_id=None)).counts.replies == 0
     assert await services.reading.post_count(bob.id) == 0
 
 
-async def test_purging_takes_replies_out_that_a_stop_left(world: World, services: Services) -> None:
+async def test_purging_removes_replies_of_an_interrupted_deletion(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
-    asked = await alice.publishes("a question")
-    answer = await bob.publishes("an answer", in_reply_to=asked)
+    question = await alice.publishes("a question")
+    answer = await bob.publishes("an answer", in_reply_to=question)
     await services.repositories.posts.delete(answer.id, bob.id)
     await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
     await world.deliver_all()
-    assert (await services.reading.post(asked.id, viewer_id=None)).counts.replies == 0
+    assert (await services.reading.post(question.id, viewer_id=None)).counts.replies == 0

@@ -1,4 +1,4 @@
-"""Posts read before: asked for their first byte alone, and what stands there now is what is told."""
+"""Cached posts: only the first byte is read, and the result reflects the current state."""
 
 import pytest
 
@@ -19,11 +19,11 @@ async def told(store: Store, posts: PostRepository, *ids: PostId) -> list[Post |
 
 
 def names(posts: PostRepository, *ids: PostId) -> list[str]:
-    """Of the commands that would be sent."""
+    """Return the names of the commands that a read would send."""
     return [command[0] for command in posts.read_many(ids).commands]
 
 
-async def test_a_post_is_sent_once(store: Store) -> None:
+async def test_a_cached_post_is_not_sent_again(store: Store) -> None:
     posts = PostRepository(store)
     for post in (POST, OTHER):
         await posts.write(post)
@@ -36,7 +36,7 @@ async def test_a_post_is_sent_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("value", [b"deleted:7", b"deleted:7:12345", b"superseded", b"pending", b"1764000000000", None])
-async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) -> None:
+async def test_a_cached_read_returns_the_current_state(store: Store, value: bytes | None) -> None:
     posts, key = PostRepository(store), keys.post(POST.id)
     for post in (POST, OTHER):
         await posts.write(post)
@@ -45,7 +45,7 @@ async def test_what_stands_there_now_is_told(store: Store, value: bytes | None) 
     assert await told(store, posts, POST.id, OTHER.id) == [decode_stored(value), OTHER]
 
 
-async def test_no_more_are_kept_than_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cache_keeps_at_most_its_cap(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("timelines.posts.known_posts.POST_CACHE_SIZE", 1)
     posts = PostRepository(store)
     for post in (POST, OTHER):

@@ -1,4 +1,4 @@
-"""Posts and their idempotency keys, asked of the repository itself: what it answers, and what stands then."""
+"""Posts and idempotency keys in the repository: return values and stored data."""
 
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
@@ -29,7 +29,7 @@ MINE, OTHERS = IdempotencyRecord(FIRST, "abc"), IdempotencyRecord(SECOND, "d:ef"
 
 
 class Returning(SQLiteArchive):
-    """Posts come back into the store while they are looked for here."""
+    """An archive whose posts are restored to the store during a read."""
 
     def __init__(self, path: Path, store: Store) -> None:
         super().__init__(path)
@@ -37,9 +37,9 @@ class Returning(SQLiteArchive):
         self.returning: list[Post] = []
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
-        found = await super().get(post_ids)
+        bodies = await super().get(post_ids)
         await self._store.gather([("SET", keys.post(post.id), encode_post(post)) for post in self.returning])
-        return found
+        return bodies
 
 
 @pytest_asyncio.fixture
@@ -65,7 +65,7 @@ async def lay(store: Store, post_id: PostId, value: bytes) -> None:
     await store.node(key).execute("SET", key, value)
 
 
-async def test_an_id_is_claimed_once_and_for_an_hour(store: Store, posts: PostRepository) -> None:
+async def test_an_id_is_reserved_once_and_for_an_hour(store: Store, posts: PostRepository) -> None:
     key = keys.post(FIRST)
     assert await posts.reserve_id(FIRST) is True
     assert RESERVATION_TTL_S - 60 < await store.node(key).execute("TTL", key) <= RESERVATION_TTL_S == 3600
@@ -76,7 +76,7 @@ async def test_an_id_is_claimed_once_and_for_an_hour(store: Store, posts: PostRe
     assert await posts.find(FIRST) is None
 
 
-async def test_a_post_is_written_over_its_claim_and_once(store: Store, posts: PostRepository) -> None:
+async def test_a_post_replaces_its_reservation_once(store: Store, posts: PostRepository) -> None:
     await posts.reserve_id(FIRST)
     assert await posts.write(POST) is WriteResult.NEW
     assert await posts.write(POST, b"something else") is WriteResult.EXISTS
@@ -86,7 +86,7 @@ async def test_a_post_is_written_over_its_claim_and_once(store: Store, posts: Po
     assert await held(store, SECOND) == b"as it was encoded elsewhere"
 
 
-async def test_what_was_deleted_or_given_up_is_never_written(posts: PostRepository) -> None:
+async def test_a_deleted_or_abandoned_post_is_never_written(posts: PostRepository) -> None:
     await posts.write(POST)
     assert await posts.delete(FIRST, ALICE) is True
     assert await posts.write(POST) is WriteResult.DELETED
@@ -99,7 +99,7 @@ async def test_what_was_deleted_or_given_up_is_never_written(posts: PostReposito
     assert stands == {WriteResult.NEW, WriteResult.EXISTS}
 
 
-async def test_a_claim_is_deleted_only_where_it_is_asked_for(store: Store, posts: PostRepository) -> None:
+async def test_a_reservation_is_deleted_only_with_include_reserved(store: Store, posts: PostRepository) -> None:
     await posts.reserve_id(FIRST)
     assert await posts.delete(FIRST, ALICE) is False
     assert await held(store, FIRST) == b"pending"
@@ -107,7 +107,7 @@ async def test_a_claim_is_deleted_only_where_it_is_asked_for(store: Store, posts
     assert await held(store, FIRST) == b"deleted:7"
 
 
-async def test_a_tombstone_tells_its_author_what_lay_there(store: Store, posts: PostRepository) -> None:
+async def test_a_tombstone_describes_the_deleted_post_to_its_author(store: Store, posts: PostRepository) -> None:
     for post in (POST, ANSWER, BOOST):
         assert await posts.find_tombstone(ALICE, post.id) is None
         await posts.write(post)
@@ -120,7 +120,7 @@ async def test_a_tombstone_tells_its_author_what_lay_there(store: Store, posts: 
     assert await posts.find_tombstone(ALICE, id_at(1_795_000_000_000, 9)) is None
 
 
-async def test_of_the_deleted_it_is_told_what_they_showed(posts: PostRepository) -> None:
+async def test_find_deleted_returns_the_boosted_posts(posts: PostRepository) -> None:
     for post in (POST, ANSWER, BOOST):
         await posts.write(post)
     ids = [FIRST, SECOND, THIRD, id_at(1_795_000_000_000, 8), id_at(1_795_000_000_000, 9)]
@@ -132,7 +132,7 @@ async def test_of_the_deleted_it_is_told_what_they_showed(posts: PostRepository)
     assert await posts.find_many(ids) == {FIRST: POST}
 
 
-async def test_what_the_archive_has_is_found_like_any_other(
+async def test_archived_posts_are_found_like_other_posts(
     store: Store, posts: PostRepository, archive: Returning
 ) -> None:
     await posts.write(POST)
@@ -148,7 +148,7 @@ async def test_what_the_archive_has_is_found_like_any_other(
     assert await archive.get([THIRD]) == {THIRD: encode_post(BOOST)}
 
 
-async def test_what_came_back_between_the_two_reads_is_found(
+async def test_a_post_restored_between_the_two_reads_is_found(
     store: Store, posts: PostRepository, archive: Returning
 ) -> None:
     await archive.put([(THIRD, encode_post(BOOST))])
@@ -160,7 +160,7 @@ async def test_what_came_back_between_the_two_reads_is_found(
     assert await posts.find_many([FIRST, SECOND, THIRD]) == {SECOND: ANSWER, THIRD: BOOST}
 
 
-async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: PostRepository) -> None:
+async def test_an_idempotency_key_belongs_to_its_first_request(store: Store, posts: PostRepository) -> None:
     key = keys.idempotency_record(ALICE, "k")
     assert await posts.has_idempotency_key(ALICE, "k") is False
     assert await posts.claim_idempotency_key(ALICE, "k", MINE) == MINE
@@ -176,7 +176,7 @@ async def test_a_key_stands_for_the_first_who_came_with_it(store: Store, posts: 
     assert IDEMPOTENCY_TTL_S - 60 < day_and_an_hour <= IDEMPOTENCY_TTL_S == 90_000
 
 
-async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: Store, posts: PostRepository) -> None:
+async def test_a_dead_idempotency_record_is_replaced_once(store: Store, posts: PostRepository) -> None:
     key, fresh = keys.idempotency_record(ALICE, "k"), IdempotencyRecord(THIRD, "abc")
     await posts.claim_idempotency_key(ALICE, "k", MINE)
     assert await posts.replace_idempotency_record(ALICE, "k", MINE, OTHERS) == OTHERS
@@ -185,7 +185,7 @@ async def test_a_dead_agreement_is_replaced_by_the_first_who_finds_it_so(store: 
     assert IDEMPOTENCY_TTL_S - 60 < await store.node(key).execute("TTL", key) <= IDEMPOTENCY_TTL_S
 
 
-async def test_replies_are_added_and_removed_once_each(store: Store, posts: PostRepository) -> None:
+async def test_a_reply_is_added_once_and_removed_once(store: Store, posts: PostRepository) -> None:
     counts, replies = keys.post_counts(FIRST), keys.replies(FIRST)
     for reply_id in (SECOND, THIRD, SECOND):
         await posts.add_reply(FIRST, reply_id)

@@ -1,4 +1,4 @@
-"""Profiles in parts (PROFILE_PARTITIONS): the same answers as whole ones, spread over tags."""
+"""Author feeds in partitions (PROFILE_PARTITIONS) give the same pages as undivided feeds."""
 
 from collections.abc import AsyncIterator
 
@@ -29,7 +29,7 @@ async def services(redis_urls: StoreUrls) -> AsyncIterator[Services]:
 
 @pytest.mark.parametrize("upward", [False, True])
 @pytest.mark.parametrize("number", [2, PARTS])
-async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: bool) -> None:
+async def test_partitions_are_read_as_one_feed(store: Store, number: int, upward: bool) -> None:
     parts, whole = AuthorFeedRepository(store, 1000, number), AuthorFeedRepository(store, 1000)
     for id in range(1, 200, 3):
         await parts.add(ALICE, PostId(id))
@@ -46,7 +46,7 @@ async def test_parts_are_read_as_one_profile(store: Store, number: int, upward: 
     assert PostId(100) not in await parts.read(ALICE, ABOVE_ALL, 100, upward=False)
 
 
-async def test_the_newest_posts_are_there_however_they_fall(store: Store) -> None:
+async def test_the_newest_posts_are_kept_in_any_distribution(store: Store) -> None:
     parts = AuthorFeedRepository(store, 10, PARTS)
     for id in range(1, 101):
         await parts.add(ALICE, PostId(id))
@@ -55,17 +55,17 @@ async def test_the_newest_posts_are_there_however_they_fall(store: Store) -> Non
     assert await parts.count(ALICE) <= PARTS * 10
 
 
-async def test_parts_stand_under_tags_of_their_own(services: Services, deployment: Deployment) -> None:
+async def test_partitions_have_different_tags(services: Services, deployment: Deployment) -> None:
     alice = await World(services).person("alice")
     for n in range(20):
         await alice.publishes(f"post {n}")
-    held = deployment.all_keys("timelines:*:profile:*")
-    assert set(held) <= set(keys.AuthorFeedKeys(PARTS).feed_keys(alice.id))
-    assert len(held) >= 3
-    assert {keys.author_feed_owner(keys.Key.parse(key)) for key in held} == {alice.id}
+    feed_keys = deployment.all_keys("timelines:*:profile:*")
+    assert set(feed_keys) <= set(keys.AuthorFeedKeys(PARTS).feed_keys(alice.id))
+    assert len(feed_keys) >= 3
+    assert {keys.author_feed_owner(keys.Key.parse(key)) for key in feed_keys} == {alice.id}
 
 
-async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(
+async def test_home_pages_reach_the_oldest_post_and_a_deleted_account_leaves_no_feed(
     services: Services, deployment: Deployment
 ) -> None:
     world = World(services)
@@ -84,7 +84,7 @@ async def test_home_has_no_bottom_and_a_deleted_account_leaves_nothing(
     assert deployment.all_keys("timelines:*:profile:*") == []
 
 
-async def test_another_number_of_parts_is_refused(services: Services, redis_urls: StoreUrls) -> None:
+async def test_another_number_of_partitions_is_refused(services: Services, redis_urls: StoreUrls) -> None:
     with pytest.raises(WrongPartitions, match="PROFILE_PARTITIONS=4, the setting says 1"):
         async with open_services(redis_urls, ServiceConfig()):
             pass

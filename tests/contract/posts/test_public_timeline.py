@@ -1,4 +1,4 @@
-"""The public timeline, to the letter: its cap, and what a rebuild puts in its place."""
+"""The public timeline: its cap and its rebuilding."""
 
 from socialsite.ids import PostId
 from socialsite.store import Store
@@ -9,7 +9,7 @@ async def standing(public: PublicTimelineRepository) -> list[PostId]:
     return await public.read(100, 100, upward=False)
 
 
-async def test_of_many_posts_the_newest_are_kept(store: Store) -> None:
+async def test_the_newest_posts_are_kept(store: Store) -> None:
     public = PublicTimelineRepository(store, cap=3)
     await public.add_many([PostId(n) for n in (2, 5, 3)])
     assert await standing(public) == [5, 3, 2]
@@ -20,7 +20,7 @@ async def test_of_many_posts_the_newest_are_kept(store: Store) -> None:
     assert await standing(public) == [7, 6, 5]
 
 
-async def test_a_rebuild_takes_out_what_is_wrong_and_leaves_what_came_since(store: Store) -> None:
+async def test_a_rebuild_removes_wrong_posts_and_keeps_newer_posts(store: Store) -> None:
     public = PublicTimelineRepository(store, cap=4)
     await public.add_many([PostId(n) for n in (3, 4, 5)])
     await public.replace([PostId(3), PostId(4)], [PostId(4), PostId(2)])

@@ -1,4 +1,4 @@
-"""Publishing: once per key, intent first, and what was deleted stays deleted (docs/reference/architecture.md)."""
+"""Publishing once per idempotency key; a deleted post stays deleted (docs/reference/architecture.md)."""
 
 import asyncio
 import hashlib
@@ -28,21 +28,21 @@ async def jobs_of(services: Services) -> list[bytes]:
     return [job.payload for job in jobs]
 
 
-async def test_a_post_stands_in_its_authors_timelines_before_the_answer(world: World) -> None:
+async def test_a_post_is_in_its_authors_timelines_before_the_response(world: World) -> None:
     alice = await world.person("alice")
     assert await alice.home_ids() == []
     post = await alice.publishes("hello")
     assert await alice.home_ids() == await alice.profile_ids() == await world.public_ids() == [post.id]
 
 
-async def test_the_job_carries_the_whole_post(world: World, services: Services) -> None:
+async def test_the_job_contains_the_complete_post(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     (payload,) = await jobs_of(services)
     assert decode_job(payload) == SyndicatePost.from_post(post)
 
 
-async def test_fields_of_a_newer_release_survive_a_worker_that_does_not_know_them(
+async def test_a_worker_of_an_older_release_keeps_the_fields_of_a_newer_release(
     world: World, services: Services
 ) -> None:
     class NewerPost(Post, frozen=True, array_like=True):
@@ -65,7 +65,7 @@ async def test_the_same_key_publishes_once(world: World) -> None:
     assert await alice.profile_ids() == [posts[0].id]
 
 
-async def test_keys_are_each_accounts_own(world: World) -> None:
+async def test_idempotency_keys_are_separate_per_account(world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     assert (await alice.publishes("hello", key="k")).id != (await bob.publishes("hello", key="k")).id
 
@@ -77,7 +77,7 @@ async def test_the_same_key_with_another_text_is_a_conflict(world: World) -> Non
         await alice.publishes("hello!", key="k")
 
 
-async def test_the_key_of_a_deleted_post_brings_nothing_back(world: World) -> None:
+async def test_the_key_of_a_deleted_post_does_not_restore_it(world: World) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello", key="k")
     await alice.deletes(post)
@@ -87,7 +87,7 @@ async def test_the_key_of_a_deleted_post_brings_nothing_back(world: World) -> No
 
 
 async def agree_on_a_dead_id(services: Services, person: Person, text: str, key: str) -> Post:
-    """What a crash after the first two steps leaves behind, more than a minute ago."""
+    """Store the state after a crash in step two, more than a minute ago."""
     post_id = id_at(services.clock.now_ms() - 120_000, 7)
     digest = hashlib.sha256(f"None\n{text}".encode()).hexdigest()[:32]
     key_digest = hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -97,22 +97,20 @@ async def agree_on_a_dead_id(services: Services, person: Person, text: str, key:
     return Post(post_id, person.id, text)
 
 
-async def test_a_retry_after_a_minute_takes_a_fresh_id_and_the_old_one_never_lives(
-    world: World, services: Services
-) -> None:
+async def test_a_retry_after_a_minute_uses_a_new_id_and_abandons_the_old_id(world: World, services: Services) -> None:
     alice = await world.person("alice")
     dead = await agree_on_a_dead_id(services, alice, "hello", "k")
     posts = await asyncio.gather(*(alice.publishes("hello", key="k") for _ in range(10)))
     assert {post.id for post in posts} == {posts[0].id}
     assert posts[0].id > dead.id
     assert await services.repositories.posts.find_state(dead.id) is PostState.SUPERSEDED
-    # The worker comes with the job of the request that died: the tombstone stops it.
+    # The worker performs the job of the dead request: the tombstone stops it.
     await services.repositories.posts.write(dead)
     await world.deliver_all()
     assert await alice.profile_ids() == [posts[0].id]
 
 
-async def test_a_retry_after_a_minute_keeps_a_post_that_stands(world: World, services: Services) -> None:
+async def test_a_retry_after_a_minute_keeps_an_existing_post(world: World, services: Services) -> None:
     alice = await world.person("alice")
     dead = await agree_on_a_dead_id(services, alice, "hello", "k")
     await services.repositories.posts.write(dead)
@@ -121,8 +119,8 @@ async def test_a_retry_after_a_minute_keeps_a_post_that_stands(world: World, ser
 
 
 @pytest.mark.parametrize("steps", range(4))
-async def test_the_worker_finishes_what_a_crash_cut_off(world: World, services: Services, steps: int) -> None:
-    """The intent is stored; the process died before the post, its profile entry, or its home entry."""
+async def test_the_worker_finishes_an_interrupted_publication(world: World, services: Services, steps: int) -> None:
+    """The job is stored; the process died before the post, its profile entry, or its home entry."""
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     assert await bob.home_ids() == []
@@ -141,18 +139,18 @@ async def test_the_worker_finishes_what_a_crash_cut_off(world: World, services: 
     assert await bob.home_ids() == await alice.home_ids() == [post.id]
 
 
-async def test_replies_are_counted_and_a_deleted_one_no_more(world: World, services: Services) -> None:
+async def test_deleted_replies_are_not_counted(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     replies = [await bob.publishes(f"reply {n}", in_reply_to=post) for n in range(3)]
     await bob.deletes(replies[1])
-    found = await services.reading.post(post.id, viewer_id=None)
-    assert found.counts.replies == 2
+    entry = await services.reading.post(post.id, viewer_id=None)
+    assert entry.counts.replies == 2
     listed = await services.threads.load_page(post, viewer_id=None)
     assert [reply.id for reply in listed.replies] == ids_of([replies[0], replies[2]])
 
 
-async def test_an_answer_to_nothing_is_refused(world: World) -> None:
+async def test_a_reply_to_a_deleted_post_is_refused(world: World) -> None:
     alice = await world.person("alice")
     gone = await alice.publishes("hello")
     await alice.deletes(gone)
@@ -161,7 +159,7 @@ async def test_an_answer_to_nothing_is_refused(world: World) -> None:
     assert set(refused.value.fields) == {"in_reply_to"}
 
 
-async def test_a_repeated_reply_is_found_though_what_it_answers_is_gone(world: World) -> None:
+async def test_a_repeated_reply_to_a_deleted_post_is_returned(world: World) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     reply = await bob.publishes("reply", in_reply_to=post, key="k")
@@ -196,7 +194,7 @@ async def test_posts_are_refused_before_the_server_is_full(redis_urls: StoreUrls
             await alice.deletes(post)
 
 
-async def test_the_profile_keeps_its_cap_and_the_post_keeps_its_page(redis_urls: StoreUrls) -> None:
+async def test_a_post_above_the_profile_cap_keeps_its_page(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(profile_cap=5, public_cap=3)) as services:
         world = World(services)
         alice = await world.person("alice")

@@ -1,4 +1,4 @@
-"""Threads: pages joined are the whole conversation in its order, whatever is deleted or hidden in it."""
+"""Pages of a thread contain the complete conversation in order, also with deleted and hidden posts."""
 
 import asyncio
 import random
@@ -24,7 +24,7 @@ def shown(entries: Iterable[ThreadEntry]) -> list[Shown]:
 
 
 async def whole(services: Services, post: Post, viewer: Person | None = None, limit: int = 3) -> list[Shown]:
-    """Every page of a thread, joined."""
+    """Return the entries of all pages of a thread."""
     read: list[Shown] = []
     after = 0
     while True:
@@ -38,25 +38,25 @@ async def whole(services: Services, post: Post, viewer: Person | None = None, li
 
 
 class Model:
-    """A thread as it should be: who answers whom, and what cannot be seen."""
+    """The expected thread: its posts and the hidden posts."""
 
     def __init__(self) -> None:
         self.posts: list[Post] = []
         self.hidden: set[PostId] = set()
 
     def below(self, post_id: PostId, depth: int = 1) -> list[Shown]:
-        found: list[Shown] = []
+        entries: list[Shown] = []
         for post in self.posts:
             if post.in_reply_to != post_id:
                 continue
             under = self.below(post.id, depth + 1)
             if post.id not in self.hidden or under:
-                found += [(post.id, depth, post.id not in self.hidden), *under]
-        return found
+                entries += [(post.id, depth, post.id not in self.hidden), *under]
+        return entries
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_pages_joined_are_the_visible_tree(world: World, services: Services, seed: int) -> None:
+async def test_joined_pages_equal_the_visible_tree(world: World, services: Services, seed: int) -> None:
     chance = random.Random(seed)
     people = await world.people("alice", "bob", "carol")
     model = Model()
@@ -72,8 +72,8 @@ async def test_pages_joined_are_the_visible_tree(world: World, services: Service
             await owner_of(people, gone).deletes(gone)
             model.hidden.add(gone.id)
     assert await whole(services, first, limit=1 + seed % 7) == model.below(first.id)
-    other = chance.choice([post for post in model.posts if post.id not in model.hidden])
-    assert await whole(services, other) == model.below(other.id)
+    subthread = chance.choice([post for post in model.posts if post.id not in model.hidden])
+    assert await whole(services, subthread) == model.below(subthread.id)
     blocked = people[2]
     await services.store.gather([("ZADD", keys.blocks(people[1].id), 1, blocked.id)])
     model.hidden |= {post.id for post in model.posts if post.author_id == blocked.id}
@@ -85,14 +85,14 @@ def owner_of(people: Iterable[Person], post: Post) -> Person:
 
 
 async def chain_of(world: World, person: Person, length: int, parent: Post | None = None) -> list[Post]:
-    found: list[Post] = []
+    chain: list[Post] = []
     for number in range(length):
         parent = await person.publishes(f"link {number}", in_reply_to=parent)
-        found.append(parent)
-    return found
+        chain.append(parent)
+    return chain
 
 
-async def test_ancestors_begin_with_the_first_post_or_lead_there(world: World, services: Services) -> None:
+async def test_ancestors_begin_with_the_first_post_or_a_link_to_it(world: World, services: Services) -> None:
     alice = await world.person("alice")
     chain = await chain_of(world, alice, MAX_ANCESTORS + 3)
     page = await services.threads.load_page(chain[MAX_ANCESTORS], viewer_id=None)
@@ -106,7 +106,7 @@ async def test_ancestors_begin_with_the_first_post_or_lead_there(world: World, s
     assert page.parent.post.id == chain[-2].id
 
 
-async def test_the_way_up_leads_through_a_deleted_post(world: World, services: Services) -> None:
+async def test_ancestors_include_a_deleted_post(world: World, services: Services) -> None:
     alice = await world.person("alice")
     chain = await chain_of(world, alice, 4)
     await alice.deletes(chain[1])
@@ -122,7 +122,9 @@ async def test_the_way_up_leads_through_a_deleted_post(world: World, services: S
     assert await whole(services, chain[0]) == []
 
 
-async def test_a_tombstone_of_before_leads_to_the_first_post(world: World, services: Services) -> None:
+async def test_a_tombstone_of_an_earlier_release_is_followed_by_the_first_post(
+    world: World, services: Services
+) -> None:
     alice = await world.person("alice")
     chain = await chain_of(world, alice, 4)
     await services.store.gather([("SET", keys.post(chain[2].id), f"deleted:{alice.id}")])
@@ -130,7 +132,7 @@ async def test_a_tombstone_of_before_leads_to_the_first_post(world: World, servi
     assert [each.id for each in page.ancestors] == [chain[0].id, chain[2].id]
 
 
-async def test_a_page_goes_on_where_its_last_entry_was_though_it_is_deleted(world: World, services: Services) -> None:
+async def test_a_cursor_of_a_deleted_reply_is_valid(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first = await alice.publishes("first")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(3)]
@@ -142,7 +144,7 @@ async def test_a_page_goes_on_where_its_last_entry_was_though_it_is_deleted(worl
     assert shown(page.replies) == [(below.id, 2, True), (replies[2].id, 1, True)]
 
 
-async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(world: World, services: Services) -> None:
+async def test_a_cursor_of_another_thread_counts_among_the_direct_replies(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first, other = await alice.publishes("first"), await alice.publishes("other")
     replies = [await alice.publishes(f"{n}", in_reply_to=first) for n in range(2)]
@@ -152,7 +154,7 @@ async def test_a_cursor_from_elsewhere_counts_among_the_direct_replies(world: Wo
     assert [each.id for each in page.replies] == [replies[1].id]
 
 
-async def test_a_reply_that_comes_while_its_parent_is_deleted_is_found(world: World, services: Services) -> None:
+async def test_a_reply_written_during_the_deletion_of_its_parent_is_found(world: World, services: Services) -> None:
     alice = await world.person("alice")
     first = await alice.publishes("first")
     parent = await alice.publishes("parent", in_reply_to=first)
@@ -164,7 +166,7 @@ async def test_a_reply_that_comes_while_its_parent_is_deleted_is_found(world: Wo
     assert [id for id, _, _ in await whole(services, first)] == [parent.id, draft.id]
 
 
-async def test_deletion_and_reply_in_any_interleaving_lose_nothing(world: World, services: Services) -> None:
+async def test_concurrent_deletions_and_replies_lose_no_reply(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     for _ in range(15):
         first = await alice.publishes("first")
@@ -176,7 +178,7 @@ async def test_deletion_and_reply_in_any_interleaving_lose_nothing(world: World,
             assert await whole(services, first) == [(parent.id, 1, False), (reply.id, 2, True)]
 
 
-async def test_a_thread_ten_thousand_wide_or_deep_is_read_in_bounded_pages(
+async def test_wide_and_deep_threads_are_read_in_bounded_pages(
     world: World, services: Services, deployment: Deployment
 ) -> None:
     alice = await world.person("alice")
@@ -198,11 +200,11 @@ async def test_a_thread_ten_thousand_wide_or_deep_is_read_in_bounded_pages(
 
 
 async def store_replies(services: Services, author: AccountId, links: list[tuple[PostId, PostId]]) -> None:
-    """As publishing them would, but quickly."""
+    """Store replies directly, which is faster than publishing them."""
     posts = [Post(id, author, "words", parent, reply_to_author_id=author) for id, parent in links]
     at = services.repositories.posts
     for start in range(0, len(posts), 500):
-        some = posts[start : start + 500]
-        await asyncio.gather(*(at.write(post) for post in some))
-        joins = [add_member_command(keys.replies, post.in_reply_to or 0, post.id, post.id) for post in some]
+        batch = posts[start : start + 500]
+        await asyncio.gather(*(at.write(post) for post in batch))
+        joins = [add_member_command(keys.replies, post.in_reply_to or 0, post.id, post.id) for post in batch]
         await services.store.gather(joins)

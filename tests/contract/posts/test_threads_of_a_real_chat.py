@@ -1,4 +1,4 @@
-"""50,264 reply links that people made: the threads of the Ubuntu channel, imported and walked whole."""
+"""Threads of the Ubuntu channel (50,264 reply links), imported and read completely."""
 
 import re
 from collections import defaultdict
@@ -28,18 +28,18 @@ class Talk:
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.answers: dict[str, list[str]] = defaultdict(list)
         self.links = 0
-        known = {row["id"] for row in rows}
+        row_ids = {row["id"] for row in rows}
         for row in rows:
-            if row.get("in_reply_to") in known:
+            if row.get("in_reply_to") in row_ids:
                 self.answers[row["in_reply_to"]].append(row["id"])
                 self.links += 1
-        self.first = [row["id"] for row in rows if row.get("in_reply_to") not in known]
+        self.first = [row["id"] for row in rows if row.get("in_reply_to") not in row_ids]
 
     def preorder(self, source: str, order: dict[str, PostId], depth: int = 1) -> list[tuple[PostId, int]]:
-        found: list[tuple[PostId, int]] = []
+        replies: list[tuple[PostId, int]] = []
         for answer in sorted(self.answers.get(source, ()), key=order.__getitem__):
-            found += [(order[answer], depth), *self.preorder(answer, order, depth + 1)]
-        return found
+            replies += [(order[answer], depth), *self.preorder(answer, order, depth + 1)]
+        return replies
 
     def depth(self, source: str) -> int:
         return 1 + max(map(self.depth, self.answers.get(source, ())), default=0)
@@ -48,7 +48,7 @@ class Talk:
         return 1 + sum(map(self.size, self.answers.get(source, ())))
 
 
-async def test_the_deepest_the_widest_and_the_longest_thread_are_read_as_they_were_written(
+async def test_the_deepest_the_widest_and_the_longest_thread_are_read_completely(
     services: Services,
 ) -> None:
     rows = list(read_posts("ubuntu-irc"))
@@ -83,10 +83,10 @@ async def same_thread(services: Services, talk: Talk, source: str) -> None:
 
 
 async def same_links(standing: dict[PostId, Post], first: Post) -> None:
-    """Every reply names whom it answers, and the first post of its thread."""
-    known: dict[PostId, AccountId] = {id: post.author_id for id, post in standing.items()}
-    known[first.id] = first.author_id
+    """Check that every reply names its parent's author and the first post of its thread."""
+    author_ids: dict[PostId, AccountId] = {id: post.author_id for id, post in standing.items()}
+    author_ids[first.id] = first.author_id
     for post in standing.values():
         assert post.in_reply_to is not None
-        assert post.reply_to_author_id == known[post.in_reply_to]
+        assert post.reply_to_author_id == author_ids[post.in_reply_to]
         assert post.root_id == (first.root_id or first.id)

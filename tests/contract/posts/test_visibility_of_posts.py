@@ -1,4 +1,4 @@
-"""Whom a post is for: who meets it where, by its audience, and whom an answer to it reaches."""
+"""The audience of a post and of its replies, on every page."""
 
 import pytest
 
@@ -27,7 +27,7 @@ SEEN: dict[int, dict[str, set[str]]] = {
 
 @pytest.mark.parametrize("who", ["author", "follower", "other"])
 @pytest.mark.parametrize("audience", SEEN)
-async def test_a_post_is_shown_to_whom_it_is_for(world: World, services: Services, audience: int, who: str) -> None:
+async def test_a_post_is_shown_only_to_its_audience(world: World, services: Services, audience: int, who: str) -> None:
     author, follower, other = await world.people("author", "follower", "other")
     await follower.follows(author)
     post = await author.publishes("a cup of #tea", audience=audience)
@@ -44,13 +44,13 @@ async def test_a_post_is_shown_to_whom_it_is_for(world: World, services: Service
         "search": await services.search.search_posts(parse_query("cup"), viewer_id=me),
         "feed": await reading.feed(author.id),
     }
-    met = {place for place, page in pages.items() if post.id in ids_on(page)}
+    places = {place for place, page in pages.items() if post.id in ids_on(page)}
     if await services.pipeline.can_see(me, post.id):
-        met.add("post")
-    assert met == SEEN[audience][who] & {*pages, "post"}
+        places.add("post")
+    assert places == SEEN[audience][who] & {*pages, "post"}
 
 
-async def test_visitors_see_no_post_for_followers(world: World, services: Services) -> None:
+async def test_visitors_cannot_see_posts_for_followers(world: World, services: Services) -> None:
     author = await world.person("author")
     posts: list[PostId] = [(await author.publishes("tea", audience=audience)).id for audience in (0, 1, 2)]
     assert await author.profile_ids() == [posts[1], posts[0]]
@@ -59,27 +59,27 @@ async def test_visitors_see_no_post_for_followers(world: World, services: Servic
         await services.reading.post(posts[2], viewer_id=None)
 
 
-async def test_an_answer_for_followers_is_for_whom_it_answers_too(world: World, services: Services) -> None:
-    """Without that a follower's answer to a post for followers would reach everybody but its author."""
+async def test_a_reply_for_followers_is_visible_to_the_author_of_its_parent(world: World, services: Services) -> None:
+    """Otherwise a follower's reply to a post for followers would not be visible to its author."""
     author, follower, other = await world.people("author", "follower", "other")
     await follower.follows(author)
-    asked = await author.publishes("among us", audience=2)
-    answer = await follower.publishes("to you", in_reply_to=asked)
+    question = await author.publishes("among us", audience=2)
+    answer = await follower.publishes("to you", in_reply_to=question)
     await world.deliver_all()
     assert answer.audience == 2
-    assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
-    assert await met_by(services, other, asked, answer) == set()
+    assert await met_by(services, author, question, answer) == {"post", "thread", "profile", "notification"}
+    assert await met_by(services, other, question, answer) == set()
     await follower.blocks(author)
-    assert await met_by(services, author, asked, answer) == set()
+    assert await met_by(services, author, question, answer) == set()
     await follower.unblocks(author)
     await follower.locks()
-    assert await met_by(services, author, asked, answer) == set()
+    assert await met_by(services, author, question, answer) == set()
     await follower.locks(private=False)
-    assert await met_by(services, author, asked, answer) == {"post", "thread", "profile", "notification"}
+    assert await met_by(services, author, question, answer) == {"post", "thread", "profile", "notification"}
 
 
 async def met_by(services: Services, reader: Person, asked: Post, answer: Post) -> set[str]:
-    """Where the reader meets the answer."""
+    """Return the places that show the reply to the reader."""
     thread = await services.threads.load_page(asked, viewer_id=reader.id)
     notices = await services.notifications.page(reader.id)
     places = {
@@ -91,7 +91,7 @@ async def met_by(services: Services, reader: Person, asked: Post, answer: Post) 
     return {place for place, ids in places.items() if answer.id in ids}
 
 
-async def test_the_rebuilt_public_timeline_holds_only_what_is_listed(world: World, services: Services) -> None:
+async def test_the_rebuilt_public_timeline_contains_only_public_posts(world: World, services: Services) -> None:
     author, fan = await world.people("author", "fan")
     listed = await author.publishes("to all")
     for audience in (1, 2):

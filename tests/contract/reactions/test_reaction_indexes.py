@@ -1,4 +1,4 @@
-"""A post's set of reactions and the account's index beside it: swapped, noted, swept, faded."""
+"""A post's set of reactions and the account's index: replacing, synchronising, sweeping and deleting."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,7 +17,7 @@ Meanwhile = Callable[[], Awaitable[object]]
 
 
 class Interrupted(Reactions):
-    """After each look at a post's set something happens, as long as there is something left to happen."""
+    """Run the next `meanwhile` action after each read of a post's set."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)
@@ -25,11 +25,11 @@ class Interrupted(Reactions):
         self.looks = 0
 
     async def find_score(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> int | None:
-        found = await super().find_score(kind, post_id, account_id)
+        score = await super().find_score(kind, post_id, account_id)
         self.looks += 1
         if self.meanwhile:
             await self.meanwhile.pop(0)()
-        return found
+        return score
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def reactions(store: Store) -> Interrupted:
 
 
 async def stands(store: Store, key: Key) -> list[tuple[int, int]]:
-    """(member, score) as the server has them."""
-    found = await store.node(key).execute("ZRANGE", key, 0, -1, "WITHSCORES")
-    return [(int(member), int(float(score))) for member, score in zip(found[::2], found[1::2], strict=True)]
+    """Return the stored (member, score) pairs."""
+    reply = await store.node(key).execute("ZRANGE", key, 0, -1, "WITHSCORES")
+    return [(int(member), int(float(score))) for member, score in zip(reply[::2], reply[1::2], strict=True)]
 
 
 async def liked(store: Store, at: int = 5) -> None:
@@ -53,7 +53,7 @@ async def unliked(store: Store) -> None:
     await store.node(key).execute("ZREM", key, ALICE)
 
 
-async def test_a_dead_boost_is_swapped_and_the_one_that_stands_is_told(store: Store, reactions: Reactions) -> None:
+async def test_a_dead_boost_is_replaced_and_the_current_boost_is_returned(store: Store, reactions: Reactions) -> None:
     key, (dead, fresh, late) = (
         keys.boosts(POST),
         (id_at(NOW_MS + 2_000), id_at(NOW_MS + 3_000), id_at(NOW_MS + 4_000)),
@@ -66,7 +66,7 @@ async def test_a_dead_boost_is_swapped_and_the_one_that_stands_is_told(store: St
     assert await stands(store, key) == [(ALICE, fresh)]
 
 
-async def test_a_note_tells_whether_the_reaction_stands(store: Store, reactions: Interrupted) -> None:
+async def test_sync_index_returns_whether_the_reaction_exists(store: Store, reactions: Interrupted) -> None:
     index = keys.liked_posts(ALICE)
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
     await liked(store)
@@ -75,17 +75,17 @@ async def test_a_note_tells_whether_the_reaction_stands(store: Store, reactions:
     await unliked(store)
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
     assert await stands(store, index) == []
-    assert reactions.looks == 3 * 2  # before the write and after it, and no more
+    assert reactions.looks == 3 * 2  # once before the write and once after it
 
 
-async def test_a_boost_is_noted_by_the_moment_of_its_id(store: Store, reactions: Reactions) -> None:
+async def test_a_boost_is_indexed_by_the_time_of_its_id(store: Store, reactions: Reactions) -> None:
     key = keys.boosts(POST)
     await store.node(key).execute("ZADD", key, id_at(NOW_MS + 2_000) + 1, ALICE)
     assert await reactions.sync_index(ReactionKind.BOOST, POST, ALICE) is True
     assert await stands(store, keys.boosted_posts(ALICE)) == [(POST, NOW_MS + 2_000)]
 
 
-async def test_what_was_taken_back_while_it_was_noted_is_not_kept(store: Store, reactions: Interrupted) -> None:
+async def test_a_reaction_removed_during_its_indexing_is_not_indexed(store: Store, reactions: Interrupted) -> None:
     await liked(store)
     reactions.meanwhile = [lambda: unliked(store)]
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is False
@@ -93,14 +93,14 @@ async def test_what_was_taken_back_while_it_was_noted_is_not_kept(store: Store, 
     assert reactions.looks == 3
 
 
-async def test_what_came_back_while_it_was_noted_is_kept(store: Store, reactions: Interrupted) -> None:
+async def test_a_reaction_added_again_during_its_indexing_is_indexed(store: Store, reactions: Interrupted) -> None:
     reactions.meanwhile = [lambda: liked(store, 5), lambda: unliked(store), lambda: liked(store, 9)]
     assert await reactions.sync_index(ReactionKind.LIKE, POST, ALICE) is True
     assert await stands(store, keys.liked_posts(ALICE)) == [(POST, 9)]
     assert reactions.looks == 5
 
 
-async def test_a_reaction_that_never_rests_is_noted_so_many_times_and_no_more(
+async def test_the_indexing_of_a_changing_reaction_is_repeated_a_limited_number_of_times(
     store: Store, reactions: Interrupted
 ) -> None:
     reactions.meanwhile = [lambda: liked(store), lambda: unliked(store)] * MAX_COMPARISONS
@@ -108,7 +108,7 @@ async def test_a_reaction_that_never_rests_is_noted_so_many_times_and_no_more(
     assert reactions.looks == MAX_COMPARISONS + 1
 
 
-async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store: Store, reactions: Reactions) -> None:
+async def test_a_sweep_reads_the_first_entries_of_an_index_up_to_its_limit(store: Store, reactions: Reactions) -> None:
     key, posts = keys.liked_posts(ALICE), [PostId(POST + n) for n in range(4)]
     await store.node(key).execute("ZADD", key, *(part for n, id in enumerate(posts) for part in (9 - n, id)))
     assert await reactions.reacted_post_ids(ReactionKind.LIKE, ALICE, 2) == [posts[3], posts[2]]
@@ -119,7 +119,7 @@ async def test_a_sweep_takes_the_first_of_an_index_as_many_as_it_asks_for(store:
     assert await reactions.reacted_post_ids(ReactionKind.BOOST, ALICE, 9) == []
 
 
-async def test_the_newest_fading_boosts_come_first_and_the_rest_is_told_of(store: Store, reactions: Reactions) -> None:
+async def test_the_newest_boosts_to_delete_are_returned_first(store: Store, reactions: Reactions) -> None:
     key, boosts = keys.boosts_to_delete(POST), [PostId(id_at(NOW_MS + 2_000 + n)) for n in range(3)]
     for account_id, boost in enumerate(boosts, start=1):
         await store.node(key).execute("ZADD", key, boost, account_id)

@@ -1,4 +1,4 @@
-"""Likes and bookmarks: right counts at once, whatever was repeated, torn off or done at the same time."""
+"""Likes and bookmarks: counts stay right after repetitions, interruptions and concurrent requests."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from timelines.reactions.bookmarks import BookmarkCursor, Bookmarks
 from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 
-async def test_a_like_is_counted_at_once_and_once(world: World, acts: PersonReactions) -> None:
+async def test_a_like_is_counted_immediately_and_once(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     answers = await asyncio.gather(*(acts.likes(bob, post) for _ in range(8)))
@@ -28,7 +28,7 @@ async def test_a_like_is_counted_at_once_and_once(world: World, acts: PersonReac
     assert await acts.likers(post) == [alice.id, bob.id]
 
 
-async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: World, acts: PersonReactions) -> None:
+async def test_an_unlike_removes_the_like_and_a_repetition_changes_nothing(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
@@ -41,7 +41,7 @@ async def test_an_unlike_takes_it_back_and_a_second_one_changes_nothing(world: W
     assert await acts.read_indexes(bob) == (set(), set())
 
 
-async def test_what_a_crash_cut_off_is_mended_by_repeating(
+async def test_repeating_a_like_finishes_an_interrupted_like(
     world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob = await world.people("alice", "bob")
@@ -57,7 +57,7 @@ async def test_what_a_crash_cut_off_is_mended_by_repeating(
     assert await acts.read_indexes(bob) == (set(), set())
 
 
-async def test_whatever_order_requests_come_in_both_sides_agree(world: World, acts: PersonReactions) -> None:
+async def test_concurrent_likes_and_unlikes_keep_both_sides_consistent(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     for _ in range(20):
@@ -66,9 +66,7 @@ async def test_whatever_order_requests_come_in_both_sides_agree(world: World, ac
         assert (await acts.read_indexes(bob))[0] == ({post.id} if counted else set())
 
 
-async def test_a_like_finds_no_post_that_was_deleted_on_the_way(
-    world: World, services: Services, acts: PersonReactions
-) -> None:
+async def test_a_deleted_post_cannot_be_liked(world: World, services: Services, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.likes(bob, post)
@@ -81,7 +79,7 @@ async def test_a_like_finds_no_post_that_was_deleted_on_the_way(
             await act(bob, post)
 
 
-async def test_a_deleted_post_keeps_the_number_of_its_replies(world: World, acts: PersonReactions) -> None:
+async def test_a_deleted_post_keeps_its_number_of_replies(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await bob.publishes("an answer", in_reply_to=post)
@@ -90,7 +88,7 @@ async def test_a_deleted_post_keeps_the_number_of_its_replies(world: World, acts
     assert await acts.counts_text(post.id) == b"1 0 0"
 
 
-async def test_the_page_of_likers_leaves_out_who_is_hidden(
+async def test_the_page_of_likers_omits_hidden_accounts(
     world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
@@ -105,10 +103,10 @@ async def test_the_page_of_likers_leaves_out_who_is_hidden(
     assert (await acts.read_counts(post)).likes == 4
 
 
-async def test_boosts_of_a_private_account_are_told_to_its_followers_alone(
+async def test_boosts_of_a_private_account_are_shown_only_to_its_followers(
     world: World, services: Services, acts: PersonReactions
 ) -> None:
-    """As a boost is a post of theirs."""
+    """A boost is a post of its booster, with the same visibility."""
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     post = await alice.publishes("hello")
     await carol.follows(bob)
@@ -124,7 +122,7 @@ async def test_boosts_of_a_private_account_are_told_to_its_followers_alone(
     assert await boosters(carol.id) == await boosters(bob.id) == {bob.id, dave.id}
 
 
-async def test_likers_of_the_same_moment_are_each_met_once(
+async def test_likers_with_equal_times_are_listed_once_each(
     world: World, services: Services, acts: PersonReactions
 ) -> None:
     (alice,) = await world.people("alice")
@@ -136,7 +134,7 @@ async def test_likers_of_the_same_moment_are_each_met_once(
         assert sorted(await acts.likers(post, limit=limit)) == sorted(person.id for person in others)
 
 
-async def test_bookmarks_are_pages_both_ways(world: World, services: Services, acts: PersonReactions) -> None:
+async def test_bookmarks_are_paged_in_both_directions(world: World, services: Services, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     posts = [await alice.publishes(f"post {n}") for n in range(25)]
     for n, post in enumerate(posts):
@@ -160,7 +158,9 @@ async def test_bookmarks_are_pages_both_ways(world: World, services: Services, a
         assert up == expected
 
 
-async def test_an_empty_page_of_bookmarks_leads_back(world: World, services: Services, acts: PersonReactions) -> None:
+async def test_an_empty_page_of_bookmarks_has_a_previous_page(
+    world: World, services: Services, acts: PersonReactions
+) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("hello")
     await acts.bookmarks(alice, post)
@@ -172,7 +172,7 @@ async def test_an_empty_page_of_bookmarks_leads_back(world: World, services: Ser
     assert [entry.post.id for entry in back.entries] == [post.id]
 
 
-async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: PersonReactions) -> None:
+async def test_a_bookmark_is_private_and_keeps_its_position(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     one, two = await alice.publishes("one"), await alice.publishes("two")
     for post in (one, two, one):
@@ -189,7 +189,7 @@ async def test_a_bookmark_tells_nobody_and_keeps_its_place(world: World, acts: P
     assert await acts.bookmark_ids(alice) == []
 
 
-async def test_the_oldest_bookmarks_make_room(world: World, services: Services) -> None:
+async def test_the_oldest_bookmarks_are_dropped_above_the_cap(world: World, services: Services) -> None:
     few = Bookmarks(services.store, cap=3)
     owner = AccountId(7)
     for number in range(1, 6):
@@ -197,7 +197,7 @@ async def test_the_oldest_bookmarks_make_room(world: World, services: Services) 
     assert [place.post_id for place in await few.read(owner, None, 9, upward=False)] == [5, 4, 3]
 
 
-async def test_a_deleted_account_takes_its_reactions_along(
+async def test_a_deleted_accounts_reactions_are_deleted(
     world: World, services: Services, acts: PersonReactions
 ) -> None:
     alice, bob = await world.people("alice", "bob")
@@ -216,7 +216,7 @@ async def test_a_deleted_account_takes_its_reactions_along(
     assert await acts.bookmark_ids(bob) == []
 
 
-async def test_scores_that_servers_write_in_other_ways_are_read(services: Services) -> None:
+async def test_large_scores_are_read_in_any_notation(services: Services) -> None:
     reactions, post = Reactions(services.store), PostId(77)
     key = keys.boosts(post)
     await services.store.node(key).execute("ZADD", key, str((1 << 53) - 1), 5)

@@ -1,4 +1,4 @@
-"""Boosts taken back by hand or with what they show: everywhere, in bounded rounds; nothing revives them."""
+"""Boosts removed by their booster or with the boosted post: everywhere, in bounded rounds, permanently."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ from timelines.reactions import boosts
 from timelines.reactions.repository import PostGone, ReactionKind
 
 
-async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
+async def test_unboosting_removes_the_boost_everywhere_and_no_job_restores_it(
     world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
@@ -39,7 +39,7 @@ async def test_unboosting_takes_it_out_everywhere_and_no_job_revives_it(
 
 
 @pytest.mark.parametrize("steps", range(5))
-async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
+async def test_repeating_finishes_an_interrupted_unboost(
     world: World, acts: PersonReactions, services: Services, steps: int
 ) -> None:
     alice, bob = await world.people("alice", "bob")
@@ -59,7 +59,7 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
     assert (await acts.unboosts(bob, post)).counts == PostCounts()
     assert await bob.profile_ids() == await bob.home_ids() == []
     assert await acts.read_indexes(bob) == (set(), set())
-    # And from each of these states one can boost again instead.
+    # A new boost is possible from each of these states.
     assert (await acts.boosts(bob, post)).counts.boosts == 1
     again = await acts.boost_of(bob, post)
     assert again
@@ -67,7 +67,7 @@ async def test_repeating_finishes_an_unboost_that_a_crash_cut_off(
     assert await bob.profile_ids() == await bob.home_ids() == [again]
 
 
-async def test_after_half_an_unboost_a_boost_takes_a_fresh_id(
+async def test_a_boost_after_an_interrupted_unboost_has_a_new_id(
     world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob = await world.people("alice", "bob")
@@ -83,7 +83,7 @@ async def test_after_half_an_unboost_a_boost_takes_a_fresh_id(
     assert (await acts.read_counts(post)).boosts == 1
 
 
-async def test_deleting_ones_boost_is_unboosting(world: World, acts: PersonReactions, services: Services) -> None:
+async def test_deleting_an_own_boost_is_an_unboost(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     await acts.boosts(bob, post)
@@ -99,7 +99,7 @@ async def test_deleting_ones_boost_is_unboosting(world: World, acts: PersonReact
     assert await bob.profile_ids() == []
 
 
-async def test_boosting_and_unboosting_at_once_ends_in_one_of_both(world: World, acts: PersonReactions) -> None:
+async def test_concurrent_boosts_and_unboosts_end_in_a_consistent_state(world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     for _ in range(15):
@@ -112,7 +112,7 @@ async def test_boosting_and_unboosting_at_once_ends_in_one_of_both(world: World,
         assert (await acts.read_indexes(bob))[1] == ({post.id} if expected else set())
 
 
-async def test_a_boost_goes_with_its_original_and_its_author(
+async def test_a_boost_disappears_with_its_original_and_its_author(
     world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
@@ -130,10 +130,10 @@ async def test_a_boost_goes_with_its_original_and_its_author(
 
 
 @pytest.mark.parametrize("ending", ["post", "account"])
-async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
+async def test_the_worker_deletes_boosts_above_the_limit_of_a_request(
     world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    """In rounds, however many: the first with the deletion, and a stop in between is gone on from."""
+    """The request deletes one round, the worker the following rounds; an interrupted round is continued."""
     monkeypatch.setattr(boosts, "BOOSTS_PER_ROUND", 2)
     alice, *boosters = await world.people("alice", *(f"booster{number}" for number in range(7)))
     post = await alice.publishes("hello")
@@ -146,10 +146,10 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
 
     if ending == "post":
         await alice.deletes(post)
-        assert await counts() == [1, 1, 1, 1, 1, 0, 0]  # the newest first
+        assert await counts() == [1, 1, 1, 1, 1, 0, 0]  # the newest boosts are deleted first
         assert await services.fan_out.handle(encode_job(DeleteBoostsOfPost(post.id)))
         assert await counts() == [1, 1, 1, 0, 0, 0, 0]
-        await alice.deletes(post)  # once more
+        await alice.deletes(post)  # a repeated deletion
         assert await counts() == [1, 0, 0, 0, 0, 0, 0]
     else:
         await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
@@ -160,7 +160,7 @@ async def test_more_boosts_than_a_request_takes_along_go_by_the_worker(
     assert not left
 
 
-async def test_a_round_of_a_purge_takes_few_boosts_along(
+async def test_a_round_of_a_purge_deletes_few_boosts(
     world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purging, "ITEMS_PER_ROUND", 2)
@@ -178,10 +178,10 @@ async def test_a_round_of_a_purge_takes_few_boosts_along(
 
 
 @pytest.mark.parametrize("ending", ["post", "account"])
-async def test_boosts_go_with_what_they_show(
+async def test_boosts_are_deleted_with_the_boosted_post(
     world: World, services: Services, acts: PersonReactions, ending: str
 ) -> None:
-    """Or their boosters would have posts that nobody sees, counted for ever."""
+    """Otherwise invisible posts would be counted for their boosters."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     post = await alice.publishes("hello")
     for booster in (bob, carol):

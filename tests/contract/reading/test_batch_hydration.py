@@ -1,4 +1,4 @@
-"""One post for many readers: judged for each by what stands now, in as many round trips as for one."""
+"""Hydration of one post for many readers: current rights for each reader, a constant number of round trips."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
 
 
-async def test_rights_are_those_of_now(services: Services) -> None:
+async def test_each_reader_gets_current_rights(services: Services) -> None:
     alice, bob, carol = await World(services).people("alice", "bob", "carol")
     await alice.follows(bob)
     post = await bob.publishes("hello")
@@ -24,7 +24,7 @@ async def test_rights_are_those_of_now(services: Services) -> None:
     assert await visible_to(services, post, []) == []
 
 
-async def test_a_list_loses_a_member_at_once(services: Services) -> None:
+async def test_a_removed_member_disappears_from_its_list_immediately(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     made = await alice.makes_list(bob, title="Friends")
     rule = await services.lists.rule(made)
@@ -37,7 +37,7 @@ async def test_a_list_loses_a_member_at_once(services: Services) -> None:
     assert await visible_to(services, post, [seat]) == [False]
 
 
-async def test_members_of_an_exclusive_list_leave_home(services: Services) -> None:
+async def test_members_of_an_exclusive_list_are_hidden_from_home(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     await alice.follows(bob)
     made = await alice.makes_list(bob, title="Apart")
@@ -47,7 +47,7 @@ async def test_members_of_an_exclusive_list_leave_home(services: Services) -> No
     assert await visible_to(services, post, [home_viewer(services, alice)]) == [False]
 
 
-async def test_a_post_that_is_gone_is_shown_to_nobody(services: Services) -> None:
+async def test_a_deleted_post_is_shown_to_no_reader(services: Services) -> None:
     alice, bob = await World(services).people("alice", "bob")
     post = await bob.publishes("hello")
     await bob.deletes(post)
@@ -55,13 +55,13 @@ async def test_a_post_that_is_gone_is_shown_to_nobody(services: Services) -> Non
     assert await visible_to(services, post, seats) == [False, False]
 
 
-async def test_each_reader_sees_what_they_have_done_with_it(services: Services) -> None:
+async def test_each_reader_sees_their_own_reactions(services: Services) -> None:
     alice, bob, carol = await World(services).people("alice", "bob", "carol")
     post = await bob.publishes("hello")
     await services.reactions.like(account_id=carol.id, post_id=post.id, now_ms=services.clock.now_ms())
     seats = [ViewerContext(reader, ViewContext.PUBLIC) for reader in (alice.id, bob.id, carol.id, None)]
-    found = await services.pipeline.read_post_for_viewers(post.id, None, seats)
-    viewers = [entry.viewer for entry in found if entry is not None]
+    posts_by_viewer = await services.pipeline.read_post_for_viewers(post.id, None, seats)
+    viewers = [entry.viewer for entry in posts_by_viewer if entry is not None]
     assert [viewer and viewer.liked for viewer in viewers] == [False, False, True, None]
     assert [viewer and viewer.own for viewer in viewers] == [False, True, False, None]
 
@@ -80,7 +80,7 @@ async def test_the_number_of_round_trips_does_not_grow_with_the_readers(redis_ur
         post = await bob.publishes("hello")
         node.trips.clear()
         assert all(await visible_to(services, post, [home_viewer(services, person) for person in people]))
-        # The post, its author, its counts; what each reader has to do with it; who follows, by partition.
+        # The post, its author and counts; each reader's state; the followers by partition.
         (commands,) = node.trips
         assert 3 + readers < commands <= 3 + readers + min(readers, ServiceConfig().follow_partitions)
     finally:

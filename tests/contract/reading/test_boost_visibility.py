@@ -1,4 +1,4 @@
-"""A boost is withdrawn: which ones it may have hidden, who is told, and what its tombstone keeps of it."""
+"""After the removal of a boost: the boosts that it hid, their readers, and the tombstone."""
 
 import pytest
 
@@ -18,27 +18,27 @@ BASE = 1_900_000_000_000
 
 
 async def boosted(store: Store, original: PostId, ids: list[PostId]) -> LaterBoosts:
-    """Accounts 1, 2, … boost the post, in this order."""
-    found = [(AccountId(number), id) for number, id in enumerate(ids, start=1)]
+    """Add boosts of the post by the accounts 1, 2, … in this order."""
+    boosts = [(AccountId(number), id) for number, id in enumerate(ids, start=1)]
     key = keys.boosts(original)
-    await store.gather([("ZADD", key, *(part for account, id in found for part in (id, account)))])
-    return found
+    await store.gather([("ZADD", key, *(part for account, id in boosts for part in (id, account)))])
+    return boosts
 
 
-async def test_those_behind_a_boost_are_those_that_it_was_found_before(services: Services) -> None:
-    """Whatever lies between: a day, to the millisecond, and 50 boosts."""
+async def test_later_boosts_of_a_boost_are_those_with_the_boost_as_an_earlier_boost(services: Services) -> None:
+    """The limits are one day, to the millisecond, and 50 boosts."""
     original, store = id_at(BASE - 1), services.store
     times = [BASE, BASE + DAY_MS // 2, *(BASE + DAY_MS + ms for ms in range(-60, 3))]
     boosts = await boosted(store, original, [id_at(ms, low) for ms in times for low in (0, 7, SEQUENCE_MASK)])
-    asked = [(original, id) for _, id in boosts]
-    (earlier,) = await store.read(read_earlier_boosters(asked))
+    boost_pairs = [(original, id) for _, id in boosts]
+    (earlier,) = await store.read(read_earlier_boosters(boost_pairs))
     later = await services.pipeline.load_later_boosts([(id, original) for _, id in boosts])
     for (account, id), found in zip(boosts, later, strict=True):
         assert found == [(other, at) for other, at in boosts if account in earlier[at]], ms_from_id(id)
     assert max(map(len, later)) == MAX_EARLIER_BOOSTS
 
 
-async def test_a_day_ends_with_its_last_millisecond(services: Services) -> None:
+async def test_the_day_of_a_boost_includes_its_last_millisecond(services: Services) -> None:
     original, store = id_at(BASE - 1), services.store
     first, *others = await boosted(store, original, [id_at(BASE + ms, 3) for ms in (0, *range(DAY_MS - 2, DAY_MS + 3))])
     (found,) = await services.pipeline.load_later_boosts([(first[1], original)])
@@ -46,18 +46,18 @@ async def test_a_day_ends_with_its_last_millisecond(services: Services) -> None:
     assert found == others[:3]
 
 
-async def test_it_may_be_gone_already_and_nothing_may_be_behind(services: Services) -> None:
+async def test_removed_and_last_boosts_are_accepted(services: Services) -> None:
     original = id_at(BASE)
     first, second = await boosted(services.store, original, [id_at(BASE + 5), id_at(BASE + 9)])
     await services.store.gather([("ZREM", keys.boosts(original), first[0])])
-    found = await services.pipeline.load_later_boosts(
+    later_boosts = await services.pipeline.load_later_boosts(
         [(first[1], original), (second[1], original), (first[1], id_at(BASE + 1))]
     )
-    assert found == [[second], [], []]
+    assert later_boosts == [[second], [], []]
     assert await services.pipeline.load_later_boosts([]) == []
 
 
-async def test_a_tombstone_says_what_the_boost_showed(services: Services, world: World, acts: PersonReactions) -> None:
+async def test_a_tombstone_contains_the_boosted_post(services: Services, world: World, acts: PersonReactions) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     answer = await bob.publishes("an answer", in_reply_to=post)
@@ -70,14 +70,14 @@ async def test_a_tombstone_says_what_the_boost_showed(services: Services, world:
     await bob.deletes(answer)
     expected = {boost_id: post.id, answer.id: None}
     assert await posts.find_deleted([boost_id, post.id, answer.id, PostId(1)]) == expected
-    await posts.delete(boost_id, bob.id, include_reserved=True)  # once more: it keeps what it says
+    await posts.delete(boost_id, bob.id, include_reserved=True)  # a repeated deletion keeps the tombstone
     assert await posts.find_deleted([boost_id]) == {boost_id: post.id}
     grave = await posts.find_tombstone(bob.id, boost_id)
     assert grave == Post(boost_id, bob.id, "")
     assert await services.repositories.threads.find_parents([boost_id, answer.id]) == {answer.id: post.id}
 
 
-async def test_tombstones_of_before_and_of_what_was_never_written_say_less(store: Store) -> None:
+async def test_tombstones_of_earlier_releases_and_of_reservations_name_no_boosted_post(store: Store) -> None:
     posts, values = PostRepository(store), ["deleted", "deleted:7", "deleted:7:4096", "superseded"]
     ids = [PostId(4096 * number) for number in range(1, 5)]
     await store.gather([("SET", keys.post(id), value) for id, value in zip(ids, values, strict=True)])

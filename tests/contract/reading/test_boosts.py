@@ -1,4 +1,4 @@
-"""Boosts: posts of their own, agreed on like an idempotency key, and shown once (DESIGN 2.8)."""
+"""Boosts are posts with an idempotent id, and each reader sees one boost of a post (docs/reference/architecture.md)."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext, ViewerRelations
 
 
-async def test_a_boost_stands_in_its_boosters_timelines_before_the_answer(world: World, acts: PersonReactions) -> None:
+async def test_a_boost_is_in_its_boosters_timelines_before_the_response(world: World, acts: PersonReactions) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(bob)
     post = await alice.publishes("hello #there")
@@ -51,7 +51,7 @@ async def test_repeating_a_boost_changes_nothing(world: World, acts: PersonReact
     assert await services.outbox.fetch("abad1dea", 10, 1) == []
 
 
-async def test_a_boost_of_a_boost_is_one_of_the_original(
+async def test_a_boost_of_a_boost_is_a_boost_of_the_original(
     world: World, acts: PersonReactions, services: Services
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
@@ -68,7 +68,9 @@ async def test_a_boost_of_a_boost_is_one_of_the_original(
     assert (await acts.unboosts(carol, boost)).counts.boosts == 1
 
 
-async def test_only_what_everybody_may_see_is_boosted(world: World, acts: PersonReactions, services: Services) -> None:
+async def test_only_public_and_unlisted_posts_can_be_boosted(
+    world: World, acts: PersonReactions, services: Services
+) -> None:
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
 
@@ -106,7 +108,7 @@ async def test_the_original_hides_its_boosts_for_a_day(store: Store) -> None:
     assert await carol.home_ids() == [await acts.boost_of(bob, early), late.id, early.id]
 
 
-async def test_the_next_booster_takes_over(world: World, acts: PersonReactions) -> None:
+async def test_the_next_boost_replaces_a_removed_boost(world: World, acts: PersonReactions) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     for booster in (bob, carol):
         await dave.follows(booster)
@@ -124,7 +126,7 @@ async def test_the_next_booster_takes_over(world: World, acts: PersonReactions) 
     assert await dave.home_ids() == [await acts.boost_of(bob, post)]
 
 
-async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts: PersonReactions) -> None:
+async def test_fifty_earlier_boosts_are_checked_for_each_boost(world: World, acts: PersonReactions) -> None:
     alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
     for booster in (bob, carol):
         await dave.follows(booster)
@@ -142,7 +144,7 @@ async def test_fifty_boosts_are_looked_at_before_one_is_shown(world: World, acts
     assert await dave.home_ids() == [await acts.boost_of(carol, post), first]
 
 
-async def test_no_room_no_boost(world: World, acts: PersonReactions, services: Services) -> None:
+async def test_a_boost_is_refused_while_memory_is_full(world: World, acts: PersonReactions, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("hello")
     full = Services(services.store, services.clock, ServiceConfig(memory_reserve=1 << 62))
@@ -160,12 +162,12 @@ async def test_no_room_no_boost(world: World, acts: PersonReactions, services: S
         await services.store.nodes[0].execute("CONFIG", "SET", "maxmemory", "0")
 
 
-async def test_as_many_earlier_boosters_as_a_page_can_have_are_looked_at(services: Services) -> None:
-    """50 of each of 200 boosts: more than a script takes at once."""
+async def test_all_earlier_boosters_of_a_full_page_are_checked(services: Services) -> None:
+    """A page of 200 boosts with 50 earlier boosters each exceeds the limit of one script call."""
     reader, everybody = AccountId(1), [AccountId(number) for number in range(2, 10_002)]
     pipeline, rights = services.pipeline, services.reading.home_rights(reader)
-    found = HydrationState(pipeline.sources, [ViewerContext(reader, ViewContext.HOME, rights)], 1)
+    state = HydrationState(pipeline.sources, [ViewerContext(reader, ViewContext.HOME, rights)], 1)
     await services.repositories.blocks_and_mutes.block(reader, everybody[-1], 1)
-    await found.load_accounts(everybody)
-    assert found.rights[0].allowed_ids == set()
-    assert found.rights[0].relations == ViewerRelations(reader, 1, blocks=frozenset({everybody[-1]}))
+    await state.load_accounts(everybody)
+    assert state.rights[0].allowed_ids == set()
+    assert state.rights[0].relations == ViewerRelations(reader, 1, blocks=frozenset({everybody[-1]}))

@@ -1,4 +1,4 @@
-"""Boosts that a crash cut off at any step: repeated, finished by the worker, or given up for a fresh id."""
+"""Boosts interrupted at any step are repeated, finished by the worker, or abandoned for a new id."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ from timelines.reactions.repository import ReactionKind
 
 
 async def undo(services: Services, person: Person, post: Post, boost_id: PostId, done: int) -> None:
-    """Leave of a boost only its first `done` steps after the agreement: the job, the post, its places."""
+    """Undo all but the first `done` steps after the reservation: the job, the post, its timelines."""
     at, node = services.repositories, services.store.node(keys.post(post.id))
     await node.execute("ZREM", keys.boosted_posts(person.id), post.id)
     if done < 3:
@@ -34,7 +34,7 @@ async def undo(services: Services, person: Person, post: Post, boost_id: PostId,
 
 
 @pytest.mark.parametrize("done", range(4))
-async def test_repeating_finishes_what_a_crash_cut_off(
+async def test_repeating_finishes_an_interrupted_boost(
     store: Store, services: Services, world: World, acts: PersonReactions, done: int
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
@@ -57,7 +57,7 @@ async def test_repeating_finishes_what_a_crash_cut_off(
 
 
 @pytest.mark.parametrize("done", range(1, 4))
-async def test_the_worker_finishes_what_a_crash_cut_off(
+async def test_the_worker_finishes_an_interrupted_boost(
     services: Services, world: World, acts: PersonReactions, done: int
 ) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
@@ -72,7 +72,7 @@ async def test_the_worker_finishes_what_a_crash_cut_off(
 
 
 @pytest.mark.parametrize("gone", [PostState.PENDING, PostState.ABSENT])
-async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone: PostState) -> None:
+async def test_a_boost_abandoned_for_a_minute_gets_a_new_id(store: Store, gone: PostState) -> None:
     clock = FixedClock(1_900_000_000_000)
     services = Services(store, clock, ServiceConfig())
     world, acts = World(services), PersonReactions(services)
@@ -89,7 +89,7 @@ async def test_a_boost_given_up_for_a_minute_takes_a_fresh_id(store: Store, gone
     fresh = await acts.boost_of(bob, post)
     assert fresh
     assert fresh > dead
-    # The job of the request that died comes late: the tombstone stops it.
+    # The job of the dead request is performed late: the tombstone stops it.
     await services.outbox.add(encode_job(SyndicatePost.from_post(boost_post(dead, bob.id, post))))
     await world.deliver_all()
     assert await bob.profile_ids() == await bob.home_ids() == [fresh]

@@ -1,8 +1,7 @@
-"""Homes with boosts against a brute-force reading of the rule, over random histories, paged any way.
+"""Home timelines with boosts equal a brute-force evaluation of the rule after random actions.
 
-The rule (DESIGN 2.8): a boost is hidden where its original, or one of the 50 boosts of it directly before, is
-at most 24 h older and by somebody the reader follows and sees. Caches are dropped on the way: what is shown
-is a function of the sources.
+The rule: a boost is hidden if its original, or one of the 50 boosts directly before it, is at most 24 h older and
+by an account that the reader follows and sees. Caches are dropped at random: pages depend only on sources.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from timelines.posts.post import Post
 
 PEOPLE = 4
 BEFORE_MOST = 50
-SMALL = ServiceConfig(home_cap=6, posts_per_pass=1, time_slice_ms=0, read_ahead=1)  # floors, trims, merges
+SMALL = ServiceConfig(home_cap=6, posts_per_pass=1, time_slice_ms=0, read_ahead=1)  # causes floors, trims and merges
 PERSON, POST = st.integers(0, PEOPLE - 1), st.integers(0, 5)
 STEP = st.one_of(
     st.tuples(st.just("publish"), PERSON, POST),
@@ -40,7 +39,7 @@ WAITS_MS = (1, 500, 3_000, 3_600_000, DAY_MS // 2, DAY_MS)
 
 @dataclass
 class History:
-    """What happened, as the model knows it, and the site it happened to."""
+    """The actions as the model records them, and the site that performs them."""
 
     services: Services
     clock: FixedClock
@@ -87,18 +86,20 @@ class History:
         self.boosts = {pair: id for pair, id in self.boosts.items() if pair[0] != post.id}
 
     def home(self, reader: Person) -> list[PostId]:
-        """The rule, read literally."""
+        """Return the expected home timeline, by the literal rule."""
         followed = self.following[reader.id] | {reader.id}
-        shown = [post.id for post in self.posts if post.author_id in followed]
+        post_ids = [post.id for post in self.posts if post.author_id in followed]
         for post in self.posts:
             all_boosts = sorted((id, who) for (original, who), id in self.boosts.items() if original == post.id)
             for at, (boost_id, booster) in enumerate(all_boosts):
                 if booster not in followed:
                     continue
                 before = [(post.id, post.author_id), *all_boosts[max(0, at - BEFORE_MOST) : at]]
-                met = any(who in followed and ms_from_id(boost_id) - ms_from_id(id) <= DAY_MS for id, who in before)
-                shown += [] if met else [boost_id]
-        return sorted(shown, reverse=True)
+                is_duplicate = any(
+                    who in followed and ms_from_id(boost_id) - ms_from_id(id) <= DAY_MS for id, who in before
+                )
+                post_ids += [] if is_duplicate else [boost_id]
+        return sorted(post_ids, reverse=True)
 
     async def compare(self, limit: int) -> None:
         await World(self.services).deliver_all()
@@ -140,7 +141,7 @@ async def history_over(store: Store) -> History:
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, min_size=4, max_size=40), limit=st.integers(1, 5))
-def test_homes_with_boosts_are_what_the_rule_says(
+def test_home_timelines_with_boosts_follow_the_rule(
     redis_server: RedisServer, steps: list[tuple[str, int, int]], limit: int
 ) -> None:
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""How far cached timelines are read, at which length they are cut, and whom a pass of many parts reaches."""
+"""Read limits and maximum lengths of cached timelines, and passes of several batches."""
 
 import asyncio
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def at(ms_ago: int) -> PostId:
 
 
 async def fill(store: Store, owner: int, count: int) -> tuple[PostId, ...]:
-    """A home of `count` ids of the last second, 1 ms apart, that leaves nothing out."""
+    """Store a complete home timeline of `count` ids, 1 ms apart, and return the ids."""
     ids = tuple(at(700 + number) for number in range(count))
     await run_command(store, "RPUSH", keys.home_timeline(owner), *ids, "-0")
     return ids
@@ -42,7 +42,7 @@ async def elements(store: Store, owner: int = ALICE) -> list[int]:
     return [int(each) for each in await run_command(store, "LRANGE", keys.home_timeline(owner), 0, -1)]
 
 
-async def test_a_read_takes_as_many_elements_as_it_names(homes: CachedTimelines, store: Store) -> None:
+async def test_a_read_returns_at_most_its_limit(homes: CachedTimelines, store: Store) -> None:
     ids = await fill(store, ALICE, 6)
     for limit, is_whole in ((1, False), (5, False), (6, False), (7, True)):
         part = await homes.read(ALICE, limit)
@@ -51,7 +51,9 @@ async def test_a_read_takes_as_many_elements_as_it_names(homes: CachedTimelines,
 
 
 @pytest.mark.parametrize("more", [0, 1])
-async def test_everything_is_twice_the_cap_and_twice_the_slack(homes: CachedTimelines, store: Store, more: int) -> None:
+async def test_a_whole_read_is_limited_to_twice_the_cap_and_slack(
+    homes: CachedTimelines, store: Store, more: int
+) -> None:
     most = 2 * CAP + 2 * SLACK
     ids = await fill(store, ALICE, most - 1 + more)
     part = await homes.read_whole(ALICE)
@@ -62,7 +64,7 @@ async def test_everything_is_twice_the_cap_and_twice_the_slack(homes: CachedTime
 
 @pytest.mark.parametrize("deliver", ["push", "insert"])
 @pytest.mark.parametrize(("owner", "most"), [(40, 111), (41, 112), (49, 120), (7, 118)])
-async def test_a_home_is_cut_once_it_is_longer_than_its_owner_may_have_it(
+async def test_a_home_timeline_is_trimmed_above_its_owners_maximum_length(
     homes: CachedTimelines, store: Store, owner: int, most: int, deliver: str
 ) -> None:
     bring = getattr(homes, deliver)
@@ -73,9 +75,7 @@ async def test_a_home_is_cut_once_it_is_longer_than_its_owner_may_have_it(
     assert await elements(store, owner) == [at(500), at(600), *ids[: CAP - 2], -ids[CAP - 2]]
 
 
-async def test_what_may_have_been_delivered_is_inserted_once_however_young(
-    homes: CachedTimelines, store: Store
-) -> None:
+async def test_a_repeated_young_id_is_inserted_once(homes: CachedTimelines, store: Store) -> None:
     (old,) = await fill(store, ALICE, 1)
     for _ in range(2):
         await homes.insert([ALICE, 43], at(0))
@@ -92,7 +92,7 @@ async def test_an_id_is_late_once_it_is_older_than_two_seconds(homes: CachedTime
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3])
-async def test_a_pass_reaches_the_first_and_the_last_of_each_of_its_parts(
+async def test_a_pass_reaches_the_first_and_the_last_owner_of_each_batch(
     homes: CachedTimelines, store: Store, parts: int
 ) -> None:
     owners = range(1, parts * PUSHES_PER_ROUND_TRIP + 1)
@@ -108,7 +108,7 @@ async def test_a_pass_reaches_the_first_and_the_last_of_each_of_its_parts(
 
 
 class Unreachable(Node):
-    """Loses the reply of a pass, and does not answer for a while after it."""
+    """A node that loses the reply of a pass and is then unavailable for `away_s`."""
 
     def __init__(self, node: Node, away_s: float) -> None:
         super().__init__(node.address)
@@ -127,10 +127,10 @@ class Unreachable(Node):
 
 
 @pytest.mark.parametrize(("away_s", "is_left"), [(0.1, False), (60, True)])
-async def test_what_a_lost_push_reached_is_deleted_when_its_server_answers_again(
+async def test_home_timelines_of_a_lost_push_are_deleted_when_the_server_answers_again(
     store: Store, monkeypatch: pytest.MonkeyPatch, away_s: float, is_left: bool
 ) -> None:
-    """Not for ever: who pushes says that it failed, and is asked to do it again."""
+    """The wait is limited: the push raises an error, and its job is repeated."""
     monkeypatch.setattr(cached_pushing, "INVALIDATE_WAIT_S", 0.02)
     home = store.node(keys.home_timeline(ALICE))
     node = Unreachable(home if home in store.nodes else store.nodes[0], away_s)

@@ -1,4 +1,4 @@
-"""Cached timelines, rule by rule (docs/reference/architecture.md): floor, push, trim, late insert, token, margin."""
+"""Rules of cached timelines (docs/reference/architecture.md): floor, push, trim, late insert, token, margin."""
 
 import pytest
 
@@ -38,7 +38,7 @@ async def built(homes: CachedTimelines, ids: list[PostId], floor: int = 0) -> No
 
 
 async def head(homes: CachedTimelines) -> CachedHead:
-    """The first five, as a reader gets them."""
+    """Return the first five entries as a reader gets them."""
     part = await homes.read(ALICE, 5)
     assert part is not None
     return part
@@ -52,8 +52,8 @@ async def whole(homes: CachedTimelines) -> CachedHead:
 
 async def elements(store: Store) -> list[bytes]:
     key = keys.home_timeline(ALICE)
-    found: list[bytes] = await store.node(key).execute("LRANGE", key, 0, 100)
-    return found
+    elements: list[bytes] = await store.node(key).execute("LRANGE", key, 0, 100)
+    return elements
 
 
 async def test_a_push_never_creates_a_timeline(homes: CachedTimelines, store: Store) -> None:
@@ -62,7 +62,7 @@ async def test_a_push_never_creates_a_timeline(homes: CachedTimelines, store: St
     assert await homes.read(ALICE, 5) is None
 
 
-async def test_a_push_goes_in_front(homes: CachedTimelines) -> None:
+async def test_a_push_adds_the_id_at_the_head(homes: CachedTimelines) -> None:
     await built(homes, [at(500)])
     await homes.push([ALICE, 43, 44], at(0))
     part = await head(homes)
@@ -70,7 +70,7 @@ async def test_a_push_goes_in_front(homes: CachedTimelines) -> None:
     assert part.is_whole
 
 
-async def test_what_is_no_home_is_dropped_and_keeps_nothing_from_the_others(
+async def test_a_key_of_another_type_is_dropped_and_other_homes_receive_the_push(
     homes: CachedTimelines, store: Store
 ) -> None:
     await built(homes, [at(500)])
@@ -81,20 +81,22 @@ async def test_what_is_no_home_is_dropped_and_keeps_nothing_from_the_others(
     assert not await store.node(spoilt).execute("EXISTS", spoilt)
 
 
-async def test_a_large_pass_reaches_whom_it_names(homes: CachedTimelines) -> None:
+async def test_a_large_pass_reaches_all_its_owners(homes: CachedTimelines) -> None:
     await built(homes, [at(500)])
     await homes.push([*range(1, 3 * BULK_MIN_COMMANDS)], at(0))
     assert (await head(homes)).ids == (at(0), at(500))
 
 
-async def test_a_late_id_is_inserted_in_its_place_and_only_once(homes: CachedTimelines) -> None:
+async def test_a_late_id_is_inserted_in_order_and_once(homes: CachedTimelines) -> None:
     await built(homes, [at(3000), at(9000)])
     for _ in range(3):
         await homes.push([ALICE], at(5000))
     assert (await head(homes)).ids == (at(3000), at(5000), at(9000))
 
 
-async def test_a_late_id_older_than_all_stands_before_the_floor(homes: CachedTimelines, store: Store) -> None:
+async def test_a_late_id_older_than_all_entries_is_inserted_before_the_floor(
+    homes: CachedTimelines, store: Store
+) -> None:
     await built(homes, [at(3000)], floor=at(90_000))
     await homes.push([ALICE], at(80_000))
     assert await elements(store) == [b"%d" % at(3000), b"%d" % at(80_000), b"-%d" % at(90_000)]
@@ -107,9 +109,7 @@ async def test_an_id_below_the_floor_is_never_inserted(homes: CachedTimelines) -
     assert (await head(homes)).ids == (at(3000),)
 
 
-async def test_trimming_raises_the_floor_to_the_newest_id_that_was_dropped(
-    homes: CachedTimelines, store: Store
-) -> None:
+async def test_trimming_raises_the_floor_to_the_newest_dropped_id(homes: CachedTimelines, store: Store) -> None:
     await built(homes, [at(1000 + n) for n in range(CAP)])
     for n in range(60):
         await homes.push([ALICE], at(900 - n))
@@ -121,7 +121,7 @@ async def test_trimming_raises_the_floor_to_the_newest_id_that_was_dropped(
 
 
 class SlowNode(Node):
-    """Answers a pass only after the clock went on: a worker that was stopped between check and push."""
+    """A node that advances the clock before it answers a pass, as for a paused worker."""
 
     def __init__(self, node: Node, clock: FixedClock, *, lose_reply: bool = False) -> None:
         super().__init__(node.address)
@@ -137,7 +137,7 @@ class SlowNode(Node):
 
 
 def node_of_home(store: Store) -> Node:
-    """The server of the home; behind a proxy any of them, asked directly."""
+    """Return the server of the home timeline; behind a proxy return any server, accessed directly."""
     node = store.node(keys.home_timeline(ALICE))
     return node if node in store.nodes else store.nodes[0]
 
@@ -146,7 +146,7 @@ def homes_on(node: Node, clock: FixedClock) -> CachedTimelines:
     return CachedTimelines(Store(SingleNodeTopology(node)), clock, HOMES)
 
 
-async def test_a_push_whose_reply_comes_late_deletes_the_home(store: Store, clock: FixedClock) -> None:
+async def test_a_push_with_a_late_reply_deletes_the_home_timeline(store: Store, clock: FixedClock) -> None:
     node = SlowNode(node_of_home(store), clock)
     homes = homes_on(node, clock)
     await built(homes, [at(500)])
@@ -155,7 +155,7 @@ async def test_a_push_whose_reply_comes_late_deletes_the_home(store: Store, cloc
     await node.close()
 
 
-async def test_a_push_whose_reply_is_lost_deletes_the_home_and_says_so(store: Store, clock: FixedClock) -> None:
+async def test_a_push_with_a_lost_reply_deletes_the_home_timeline_and_raises(store: Store, clock: FixedClock) -> None:
     node = SlowNode(node_of_home(store), clock, lose_reply=True)
     homes = homes_on(node, clock)
     await built(homes, [at(500)])
@@ -165,9 +165,7 @@ async def test_a_push_whose_reply_is_lost_deletes_the_home_and_says_so(store: St
     await node.close()
 
 
-async def test_what_arrives_during_a_build_is_merged_and_what_both_have_stands_once(
-    homes: CachedTimelines, store: Store
-) -> None:
+async def test_ids_pushed_during_a_build_are_merged_without_duplicates(homes: CachedTimelines, store: Store) -> None:
     token = await homes.begin_build(ALICE)
     assert token is not None
     await homes.push([ALICE], at(0))
@@ -177,7 +175,7 @@ async def test_what_arrives_during_a_build_is_merged_and_what_both_have_stands_o
     assert await elements(store) == [b"%d" % i for i in (at(0), at(300), at(700))] + [b"-0"]
 
 
-async def test_forgetting_defeats_a_build_in_flight(homes: CachedTimelines) -> None:
+async def test_an_invalidation_cancels_a_build_in_progress(homes: CachedTimelines) -> None:
     token = await homes.begin_build(ALICE)
     assert token is not None
     await homes.invalidate(ALICE)
@@ -185,13 +183,13 @@ async def test_forgetting_defeats_a_build_in_flight(homes: CachedTimelines) -> N
     assert await homes.read(ALICE, 5) is None
 
 
-async def test_a_second_builder_stands_back_and_cannot_finish_for_the_first(homes: CachedTimelines) -> None:
+async def test_a_second_builder_cannot_finish_the_build_of_the_first(homes: CachedTimelines) -> None:
     assert await homes.begin_build(ALICE) is not None
     assert await homes.begin_build(ALICE) is None
     assert not await homes.finish_build(ALICE, "0123456789abcdef", [at(1)], 0)
 
 
-async def test_a_build_keeps_at_most_the_cap_and_says_where_it_stopped(homes: CachedTimelines) -> None:
+async def test_a_build_keeps_at_most_the_cap_and_stores_its_floor(homes: CachedTimelines) -> None:
     ids = [at(n) for n in range(CAP + 5)]
     await built(homes, ids)
     part = await whole(homes)
@@ -199,7 +197,7 @@ async def test_a_build_keeps_at_most_the_cap_and_says_where_it_stopped(homes: Ca
     assert part.floor == ids[CAP]
 
 
-async def test_an_abandoned_build_and_an_unread_home_expire(homes: CachedTimelines, store: Store) -> None:
+async def test_an_abandoned_build_and_an_unread_home_timeline_expire(homes: CachedTimelines, store: Store) -> None:
     key = keys.home_timeline(ALICE)
     assert await homes.begin_build(ALICE) is not None
     assert 0 < await store.node(key).execute("PTTL", key) <= 30_000
@@ -208,7 +206,9 @@ async def test_an_abandoned_build_and_an_unread_home_expire(homes: CachedTimelin
     assert await store.node(key).execute("PTTL", key) > 29 * DAY_MS
 
 
-async def test_reading_renews_a_home_at_most_once_a_day(homes: CachedTimelines, store: Store) -> None:
+async def test_reading_renews_the_ttl_of_a_home_timeline_at_most_once_a_day(
+    homes: CachedTimelines, store: Store
+) -> None:
     key = keys.home_timeline(ALICE)
     await built(homes, [at(1)])
     await store.node(key).execute("PEXPIRE", key, 29 * DAY_MS + 1_000_000)

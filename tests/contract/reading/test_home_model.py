@@ -1,8 +1,8 @@
-"""Homes against a model, under random interleavings of everything that touches them (docs/reference/architecture.md).
+"""Home timelines equal a model under random interleavings (docs/reference/architecture.md).
 
-Publish, deliver (at least once, out of order, late), follow, unfollow, delete, read, rebuild and loss of the
-cached key run as tasks that give way before and after every round trip. After each calm, all pages read with
-exclusive cursors, downward and upward, must equal the merge of the followed authors' posts.
+Publish, deliver (repeatedly, out of order, late), follow, unfollow, delete, read, rebuild and loss of the cached
+key run as tasks that yield before and after every round trip. Whenever all tasks are done, all pages read with
+exclusive cursors, in both directions, must equal the merge of the followed authors' posts.
 """
 
 import asyncio
@@ -24,16 +24,18 @@ from timelines import keys
 from timelines.errors import PostNotFound
 from timelines.pages.page import TimelinePage
 
-SMALL = ServiceConfig(home_cap=8, posts_per_pass=3, time_slice_ms=0, read_ahead=1)  # trims and floors all the time
-LARGE = ServiceConfig(home_cap=24, posts_per_pass=1, read_ahead=1)  # heads shorter than the list: margins
-SLOW_MS, FAST_MS = [0, 1, 40, 700, 1900], [0, 1, 20, 60, 120, 700]  # between two steps
+SMALL = ServiceConfig(home_cap=8, posts_per_pass=3, time_slice_ms=0, read_ahead=1)  # causes many trims and floors
+LARGE = ServiceConfig(
+    home_cap=24, posts_per_pass=1, read_ahead=1
+)  # heads are shorter than the list, which tests margins
+SLOW_MS, FAST_MS = [0, 1, 40, 700, 1900], [0, 1, 20, 60, 120, 700]  # pauses between two steps
 PEOPLE = 5
 STEPS = 160
 CALM_EVERY = 80
 
 
 class GivingWay(Node):
-    """A node whose callers give way to others a random number of times around each round trip."""
+    """A node that yields to other tasks a random number of times around each round trip."""
 
     def __init__(self, url: str, chance: random.Random) -> None:
         super().__init__(Address.parse(url))
@@ -51,7 +53,7 @@ class GivingWay(Node):
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
         await self._give_way()
-        if self._chance.random() < 0.2:  # a worker that stalls between the check and the push
+        if self._chance.random() < 0.2:  # a worker that is paused between the check and the push
             await asyncio.sleep(0.06 * self._chance.random())
         answers = await super().send_encoded(payload, replies, required_replicas=required_replicas)
         await self._give_way()
@@ -122,7 +124,7 @@ class Run:
             await self.services.outbox.finish(job, following)
 
     async def _follow(self, person: Person, other: Person) -> None:
-        # One change of an edge at a time: the model could not tell which of two racing ones came last.
+        # One change per edge at a time: the model cannot know the order of two concurrent changes.
         if (person.id, other.id) in self.busy:
             return
         self.busy.add((person.id, other.id))
@@ -145,7 +147,7 @@ class Run:
         try:
             await self.services.publishing.delete(account_id=self.posts[post_id], post_id=post_id)
         except PostNotFound:
-            return  # somebody deleted it before
+            return  # another task deleted it before
         self.gone.add(post_id)
         for person in self.people:
             assert post_id not in await person.home_ids(limit=5)

@@ -1,4 +1,4 @@
-"""What a profile tells whoever looks: the posts, the counts, the relation, and whom both know."""
+"""Profile pages by viewer: posts, counts, the relationship and known followers."""
 
 import pytest
 
@@ -15,7 +15,7 @@ async def visited(services: Services, viewer: Person | None, account: Person) ->
 
 
 async def shown_to(services: Services, viewer: Person | None, account: Person) -> list[int]:
-    """Ids of the posts."""
+    """Return the post ids that the viewer sees on the profile page."""
     return [entry.id for entry in (await visited(services, viewer, account)).timeline_page.entries]
 
 
@@ -23,7 +23,7 @@ def known(visit: ProfilePage) -> list[int]:
     return [author.id for author in visit.known_followers]
 
 
-async def test_what_two_have_in_common_is_told(world: World, services: Services) -> None:
+async def test_known_followers_are_shown(world: World, services: Services) -> None:
     alice, bob, carol, dave, erin = await world.people("alice", "bob", "carol", "dave", "erin")
     for follower, followed in ((alice, carol), (bob, carol), (alice, dave), (dave, bob), (alice, erin)):
         await follower.follows(followed)
@@ -37,7 +37,7 @@ async def test_what_two_have_in_common_is_told(world: World, services: Services)
     assert known(await visited(services, alice, bob)) == [dave.id]
 
 
-async def test_the_relation_is_the_viewers(world: World, services: Services) -> None:
+async def test_the_relationship_is_that_of_the_viewer(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await alice.follows(bob)
     relation = (await visited(services, alice, bob)).relationship
@@ -48,8 +48,8 @@ async def test_the_relation_is_the_viewers(world: World, services: Services) -> 
     assert (relation.follows, relation.is_followed) == (False, True)
 
 
-async def test_nobody_meets_through_a_follow_that_a_block_should_have_ended(world: World, services: Services) -> None:
-    """A crash between a block and the end of the follow leaves both; repeating the block mends it."""
+async def test_a_follow_left_by_an_interrupted_block_is_not_shown(world: World, services: Services) -> None:
+    """A crash between a block and the end of the follow leaves both; repeating the block repairs it."""
     alice, bob, dave = await world.people("alice", "bob", "dave")
     for fan in (alice, bob):
         await fan.follows(dave)
@@ -58,7 +58,7 @@ async def test_nobody_meets_through_a_follow_that_a_block_should_have_ended(worl
     assert known(await visited(services, alice, dave)) == []
 
 
-async def test_posts_and_their_number_are_there_for_whoever_may_see_them(world: World, services: Services) -> None:
+async def test_posts_and_counts_are_shown_to_permitted_viewers(world: World, services: Services) -> None:
     alice, bob, carol = await world.people("alice", "bob", "carol")
     await carol.follows(alice)
     post = await alice.publishes("hello")
@@ -67,13 +67,13 @@ async def test_posts_and_their_number_are_there_for_whoever_may_see_them(world: 
         assert (await visited(services, viewer, alice)).post_count == 1
         assert (await visited(services, viewer, alice)).follow_counts == FollowCounts(1, 0)
     await alice.locks()
-    shown = {viewer: bool(await shown_to(services, viewer, alice)) for viewer in (None, alice, bob, carol)}
-    assert shown == {None: False, alice: True, bob: False, carol: True}
+    is_shown = {viewer: bool(await shown_to(services, viewer, alice)) for viewer in (None, alice, bob, carol)}
+    assert is_shown == {None: False, alice: True, bob: False, carol: True}
     await alice.blocks(carol)
     assert await shown_to(services, carol, alice) == []
 
 
-async def test_who_is_gone_is_visited_by_nobody_however_well_known(world: World, services: Services) -> None:
+async def test_the_profile_of_a_suspended_account_is_not_found(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     await visited(services, bob, alice)
     await services.accounts.suspend(account_id=alice.id)

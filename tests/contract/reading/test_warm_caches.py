@@ -1,4 +1,4 @@
-"""A process that has read before tells the same as one that never read: what it remembers decides nothing."""
+"""A process with warm caches returns the same pages as a process with cold caches."""
 
 import asyncio
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from timelines.pages.page import TimelinePage
 
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
-MEMORIES = {  # the largest, and some that start anew all the time
+MEMORIES = {  # the largest cache, and caches that are cleared very often
     "timelines.posts.known_posts.POST_CACHE_SIZE": (20_000, 0, 3),
     "timelines.reading.hydration.FACTS_CAP": (200_000, 0, 3),
 }
 
 
 def places(site: RightsSite) -> Iterator[Place]:
-    """(kind, reader, whose): all pages that the site has for its people and for visitors."""
+    """Yield (kind, reader, owner) for all timelines of the site's accounts and visitors."""
     everybody = [person.id for person in site.people]
     for reader in everybody:
         yield from (("home", reader, None), ("list", reader, None))
@@ -35,25 +35,25 @@ def places(site: RightsSite) -> Iterator[Place]:
 
 
 async def pages(site: RightsSite, services: Services, limit: int) -> dict[Place, list[TimelinePage]]:
-    """Every page as a process with these services tells it, from the top to the end."""
-    told, site.services, own = {}, services, site.services
+    """Read every page of every timeline with these services."""
+    pages_by_place, site.services, own = {}, services, site.services
     for kind, reader, whose in places(site):
-        found = [await site.page(reader, kind, whose, None, limit)]
-        while (before := found[-1].next_before) is not None:
-            found.append(await site.page(reader, kind, whose, before, limit))
-        told[kind, reader, whose] = found
+        timeline_pages = [await site.page(reader, kind, whose, None, limit)]
+        while (before := timeline_pages[-1].next_before) is not None:
+            timeline_pages.append(await site.page(reader, kind, whose, before, limit))
+        pages_by_place[kind, reader, whose] = timeline_pages
     site.services = own
-    return told
+    return pages_by_place
 
 
 async def compared(store: Store, parts: list[Steps], limit: int) -> None:
-    """After each part of the steps the process that did them tells what a new one tells."""
+    """Compare a warm process with a new process after each part of the steps."""
     site = await RightsSite.create(store)
     for steps in parts:
         for verb, one, other, choice in steps:
             await site.step(verb, site.people[one], site.people[other], choice)
         await World(site.services).deliver_all()
-        for _ in range(2):  # the second time most of it is known
+        for _ in range(2):  # in the second round most data is cached
             warm = await pages(site, site.services, limit)
         cold = await pages(site, Services(store, site.clock, SMALL_CONFIG), limit)
         assert warm == cold
@@ -61,7 +61,7 @@ async def compared(store: Store, parts: list[Steps], limit: int) -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(STEPS, min_size=2, max_size=4), limit=st.integers(1, 4), memory=st.integers(0, 2))
-def test_what_a_process_remembers_decides_nothing(
+def test_warm_and_cold_caches_give_equal_pages(
     redis_server: RedisServer, parts: list[Steps], limit: int, memory: int
 ) -> None:
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""What the scripts of counts and trends answer, as their first lines promise it (test_script_answers.py)."""
+"""Return values of the Lua scripts of counts and trends, as in their first lines (test_script_answers.py)."""
 
 import time
 
@@ -24,7 +24,7 @@ async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Sto
         return int(await run_script(store, NOTE, [uses, hour], *args))
 
     assert await note(1, 1_000, "tea", "cake", "tea") == 2
-    assert await note(1, 1_100, "tea") == 0  # 100 ms later it still counts as used
+    assert await note(1, 1_100, "tea") == 0  # 100 ms later the use still counts
     assert await note(2, 1_101, "tea") == 1
     assert await note(1, 1_102, "tea") == 1
     assert await run_command(store, "ZRANGE", hour, 0, -1, "WITHSCORES") == [b"cake", b"1", b"tea", b"3"]
@@ -42,7 +42,7 @@ async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Sto
 
 
 @pytest.mark.parametrize("left", ["replies", "boosts", "likes"])
-async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str) -> None:
+async def test_counts_exist_while_any_of_the_three_sets_exists(store: Store, left: str) -> None:
     post_id, sets = PostId(4096), ("replies", "boosts", "likes")
     three = [getattr(keys, name)(post_id) for name in sets]
     counts = keys.post_counts(post_id)
@@ -62,15 +62,15 @@ async def test_counts_stand_while_any_of_the_three_does(store: Store, left: str)
             assert await run_command(store, "GET", counts) == " ".join(map(str, sizes)).encode()
     expected = " ".join("1" if name == left else "0" for name in sets)
     assert await run_command(store, "GET", counts) == expected.encode()
-    kept = three[sets.index(left)]
-    assert await run_script(store, LEAVE_SET, [kept, counts, *three], 7) == b"100"
+    last_set = three[sets.index(left)]
+    assert await run_script(store, LEAVE_SET, [last_set, counts, *three], 7) == b"100"
     assert await run_command(store, "EXISTS", counts) == 0
 
 
 @pytest.mark.parametrize(
     ("state", "joined"), [(None, -1), ("pending", -1), ("superseded", -1), ("deleted:7", -1), ("body", 1)]
 )
-async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None, joined: int) -> None:
+async def test_only_an_existing_post_accepts_reactions(store: Store, state: str | None, joined: int) -> None:
     likes, counts = keys.likes(PostId(4096)), keys.post_counts(PostId(4096))
     if state is not None:
         await run_command(store, "SET", POST, state)
@@ -80,7 +80,7 @@ async def test_nobody_joins_what_does_not_stand(store: Store, state: str | None,
     assert await run_command(store, "GET", counts) == (b"0 0 1" if joined == 1 else None)
 
 
-async def test_a_day_of_hours_makes_trends_and_none_before(store: Store) -> None:
+async def test_trends_include_only_the_hours_of_one_day(store: Store) -> None:
     trends, now_ms = Trends(store), await store.now_ms() // HOUR_MS * HOUR_MS
     assert await trends.count_uses(AccountId(1), [], now_ms) == 0
     for tag, hours in (("first", HOURS - 1), ("gone", HOURS), ("now", 0)):
@@ -89,7 +89,7 @@ async def test_a_day_of_hours_makes_trends_and_none_before(store: Store) -> None
     assert await trends.top(now_ms, 9) == [("now", 2), ("first", 2)]
 
 
-async def test_twice_as_many_four_hours_ago_weigh_as_much_as_now(store: Store) -> None:
+async def test_uses_four_hours_ago_weigh_half(store: Store) -> None:
     trends, now_ms = Trends(store), await store.now_ms() // HOUR_MS * HOUR_MS
     for tag, accounts, hours in (("more", 9, 4), ("now", 4, 0), ("fewer", 7, 4)):
         for number in range(accounts):
@@ -98,7 +98,7 @@ async def test_twice_as_many_four_hours_ago_weigh_as_much_as_now(store: Store) -
     assert await trends.top(now_ms, 2) == [("more", 9), ("now", 4)]
 
 
-async def test_members_of_one_score_follow_each_other_both_ways(store: Store) -> None:
+async def test_members_with_equal_scores_are_paged_in_both_directions(store: Store) -> None:
     key = keys.bookmarks(AccountId(1))
     await run_command(store, "ZADD", key, *(part for member in "12345678" for part in (7, member)), 6, "0", 8, "9")
     for member, up, down in (("4", "567", "123"), ("0", "123", ""), ("9", "", "678"), ("7", "8", "456")):

@@ -1,4 +1,4 @@
-"""What the scripts of repositories answer, as their first lines promise it (test_script_answers.py)."""
+"""Return values of the repositories' Lua scripts, as documented in their first lines (test_script_answers.py)."""
 
 import pytest
 
@@ -35,18 +35,18 @@ STATES = {
     ("state", "written", "superseded"),
     [("nothing", 1, 1), ("claimed", 1, 1), ("given up", -1, 1), ("deleted", 0, -1), ("there", 2, 0)],
 )
-async def test_a_post_is_written_or_given_up_only_where_nothing_stands(
+async def test_only_an_absent_or_reserved_post_is_written_or_abandoned(
     store: Store, state: str, written: int, superseded: int
 ) -> None:
-    held = STATES[state]
+    value = STATES[state]
     for script, expected, left in (
         (WRITE_POST_SCRIPT, written, "new"),
         (SUPERSEDE_POST_SCRIPT, superseded, "superseded"),
     ):
-        await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
+        await run_command(store, *(("SET", POST, value) if value else ("DEL", POST)))
         assert await run_script(store, script, [POST], "new") == expected
         changes = state in ("nothing", "claimed")
-        assert await run_command(store, "GET", POST) == (left if changes else str(held)).encode()
+        assert await run_command(store, "GET", POST) == (left if changes else str(value)).encode()
 
 
 REPLY = encode_post(Post(PostId(4096), AccountId(7), "", in_reply_to=PostId(5)))
@@ -66,7 +66,7 @@ BOOST = encode_post(Post(PostId(4096), AccountId(7), "", boost_of=PostId(6)))
         (BOOST, 1, b"deleted:7::6", b"deleted:7::6"),
     ],
 )
-async def test_a_tombstone_is_laid_over_what_stands_or_was_claimed(
+async def test_a_tombstone_replaces_a_post_or_a_reservation(
     store: Store, held: bytes | None, answer: int, left: bytes | None, over_a_claim: bytes
 ) -> None:
     id = PostId(4096)
@@ -79,7 +79,7 @@ async def test_a_tombstone_is_laid_over_what_stands_or_was_claimed(
 
 
 @pytest.mark.parametrize("script", [TO_MARKER, TO_BODY])
-async def test_a_body_is_exchanged_only_for_what_was_expected(store: Store, script: Script) -> None:
+async def test_a_body_is_replaced_only_if_it_has_the_expected_value(store: Store, script: Script) -> None:
     assert await run_script(store, script, [POST], "expected", "new") == 0
     await run_command(store, "SET", POST, "expected")
     assert await run_script(store, script, [POST], "expected", "new") == 1
@@ -87,7 +87,7 @@ async def test_a_body_is_exchanged_only_for_what_was_expected(store: Store, scri
     assert await run_command(store, "GET", POST) == b"new"
 
 
-async def test_a_swap_answers_what_stands_then(store: Store) -> None:
+async def test_a_replacement_returns_the_current_value(store: Store) -> None:
     boosters, claim = keys.boosts(PostId(4096)), keys.idempotency_record(AccountId(1), "00ff")
     assert await run_script(store, SWAP_SCORE, [boosters], 7, 100, 200) is None
     await run_command(store, "ZADD", boosters, 100, 7)
@@ -109,7 +109,7 @@ async def test_a_followed_tag_is_counted_once_and_up_to_the_cap(store: Store) ->
     assert await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES") == [b"tea", b"1", b"cake", b"3"]
 
 
-async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
+async def test_only_an_existing_filter_is_replaced(store: Store) -> None:
     place = [keys.keyword_filters(AccountId(1))]
     assert await run_script(store, REPLACE, place, 1, "new") == 0
     await run_command(store, "HSET", place[0], 1, "old")
@@ -117,7 +117,7 @@ async def test_a_filter_is_replaced_only_where_it_stands(store: Store) -> None:
     assert await run_command(store, "HGETALL", place[0]) == [b"1", b"new"]
 
 
-async def test_of_another_type_is_set_aside_and_what_fits_stays(store: Store) -> None:
+async def test_a_key_of_another_type_is_quarantined_and_a_right_key_stays(store: Store) -> None:
     here, there = keys.keyword_filters(AccountId(1)), keys.blocks(AccountId(1))
     assert await run_script(store, QUARANTINE, [here, there], "hash", 5_000) == 0
     await run_command(store, "HSET", here, 1, "fits")
@@ -128,7 +128,7 @@ async def test_of_another_type_is_set_aside_and_what_fits_stays(store: Store) ->
     assert 0 < await run_command(store, "PTTL", there) <= 5_000
 
 
-async def test_an_erased_list_leaves_whose_it_was_for_a_while(store: Store) -> None:
+async def test_an_erased_list_keeps_its_owner_for_a_while(store: Store) -> None:
     place = [keys.account_list(ListId(3))]
     await run_command(store, "HSET", place[0], "title", "x")
     assert await run_script(store, ERASE_LIST, place, 5_000) == 0
@@ -144,7 +144,7 @@ async def test_an_erased_list_leaves_whose_it_was_for_a_while(store: Store) -> N
     assert await run_script(store, EDIT_LIST, place, 9, "deleted", 1) == 1
 
 
-async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Store) -> None:
+async def test_hashtags_are_stored_up_to_a_cap_and_new_hashtags_are_counted(store: Store) -> None:
     place = [keys.search_hashtags(0)]
     assert await run_script(store, ADD_HASHTAGS_SCRIPT, place, 3, "tea", "cake") == 2
     assert await run_script(store, ADD_HASHTAGS_SCRIPT, place, 3, "tea", "rain", "fog") == 1
@@ -160,18 +160,18 @@ async def test_tags_are_kept_up_to_a_cap_and_the_new_ones_are_counted(store: Sto
 
 async def test_edges_are_added_and_removed_on_both_sides_and_counted_on_one(store: Store) -> None:
     out, into = keys.following("p3", 1), keys.followers("p3", 5)
-    other = keys.followers("p3", 6)
-    assert await run_script(store, ADD_EDGES, [out, into, other], 1, 4, 100, 5, 100, 6, 2, 100, 1, 2, 100, 1) == 2
+    third_side = keys.followers("p3", 6)
+    assert await run_script(store, ADD_EDGES, [out, into, third_side], 1, 4, 100, 5, 100, 6, 2, 100, 1, 2, 100, 1) == 2
     assert await run_script(store, ADD_EDGES, [out, into], 1, 2, 900, 5, 2, 900, 1) == 0
     assert await run_command(store, "ZRANGE", out, 0, -1, "WITHSCORES") == [b"5", b"100", b"6", b"100"]
     assert await run_command(store, "ZRANGE", into, 0, -1, "WITHSCORES") == [b"1", b"100"]
     assert await run_script(store, REMOVE_EDGES, [out, into], 1, 1, 5, 1, 1) == 1
     assert await run_script(store, REMOVE_EDGES, [out, into], 1, 1, 5, 1, 1) == 0
-    assert [await run_command(store, "ZCARD", key) for key in (out, into, other)] == [1, 0, 1]
+    assert [await run_command(store, "ZCARD", key) for key in (out, into, third_side)] == [1, 0, 1]
 
 
-async def test_how_many_are_removed_is_no_account(store: Store) -> None:
-    """The arguments name a number of members, then the members: account 1 and 2 are not meant by 1 and 2."""
+async def test_the_number_of_removed_members_is_not_read_as_an_account(store: Store) -> None:
+    """The arguments 1 and 2 are numbers of members here, not the accounts 1 and 2."""
     out, into = keys.following("p3", 9), keys.followers("p3", 5)
     await run_command(store, "ZADD", out, 1, 1, 1, 2, 1, 5, 1, 6)
     await run_command(store, "ZADD", into, 1, 1, 1, 9)
@@ -180,7 +180,7 @@ async def test_how_many_are_removed_is_no_account(store: Store) -> None:
     assert await run_command(store, "ZRANGE", into, 0, -1) == [b"1"]
 
 
-async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> None:
+async def test_new_notifications_get_ids_above_the_newest_and_the_read_marker(store: Store) -> None:
     place = [keys.notifications(AccountId(1)), keys.last_read_notification(AccountId(1))]
     assert await run_script(store, UNREAD, place, "+inf", 9) == [b"0"]
     assert await run_script(store, READ, place, 50) == b"0"
@@ -201,11 +201,11 @@ async def test_notices_rise_above_the_newest_and_what_was_read(store: Store) -> 
     assert await run_script(store, ADD, place, "c", 5, 0, 3) == b"202"
     for member in ("d", "e", "f"):
         await run_script(store, ADD, place, member, 5, 0, 3)
-    kept = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
-    assert kept == [b"d", b"203", b"e", b"204", b"f", b"205"]
+    notifications = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
+    assert notifications == [b"d", b"203", b"e", b"204", b"f", b"205"]
 
 
-async def test_a_place_moves_forward_and_back_only_when_told(store: Store) -> None:
+async def test_a_marker_moves_forward_and_back_only_on_request(store: Store) -> None:
     place = [keys.markers(AccountId(1))]
     assert await run_script(store, MOVE, place, "home", 50, "", 3) == b"50"
     assert await run_script(store, MOVE, place, "home", 40, "", 3) == b"50"
@@ -218,23 +218,23 @@ async def test_a_place_moves_forward_and_back_only_when_told(store: Store) -> No
     assert await run_command(store, "HLEN", place[0]) == 3
 
 
-async def test_an_account_is_found_by_its_beginnings_alone(store: Store) -> None:
+async def test_an_account_is_stored_only_under_its_current_prefixes(store: Store) -> None:
     place = [keys.search_name_prefixes(0), keys.search_prefixes_of_account(0)]
     assert await run_script(store, SET_NAMES_SCRIPT, place, 7, "ali", "smith") == 1
     assert await run_script(store, SET_NAMES_SCRIPT, place, 7, "ali", "smith") == 0
     assert await run_script(store, SET_NAMES_SCRIPT, place, 8, "ali") == 1
     assert await run_script(store, SET_NAMES_SCRIPT, place, 7, "ali", "jones") == 1
-    found = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
-    assert found == [b"ali\x007", b"0", b"ali\x008", b"0", b"jones\x007", b"0"]
+    prefixes = await run_command(store, "ZRANGE", place[0], 0, -1, "WITHSCORES")
+    assert prefixes == [b"ali\x007", b"0", b"ali\x008", b"0", b"jones\x007", b"0"]
     assert await run_script(store, SET_NAMES_SCRIPT, place, 7) == 1
     assert await run_script(store, SET_NAMES_SCRIPT, place, 7) == 0
     assert await run_command(store, "ZRANGE", place[0], 0, -1) == [b"ali\x008"]
     assert await run_command(store, "HKEYS", place[1]) == [b"8"]
 
 
-async def test_as_many_tags_are_read_as_may_be_followed(store: Store) -> None:
+async def test_followed_hashtags_are_read_up_to_the_cap(store: Store) -> None:
     key = keys.followed_hashtags(AccountId(1))
     rows = [part for number in range(FOLLOWED_HASHTAGS_CAP + 2) for part in (number, f"t{number}")]
     await run_command(store, "ZADD", key, *rows)
-    found = await FollowedHashtags(store).all(AccountId(1))
-    assert found == [f"t{number}" for number in range(FOLLOWED_HASHTAGS_CAP + 1, 1, -1)]
+    hashtags = await FollowedHashtags(store).all(AccountId(1))
+    assert hashtags == [f"t{number}" for number in range(FOLLOWED_HASHTAGS_CAP + 1, 1, -1)]

@@ -1,4 +1,4 @@
-"""What search_find.lua finds in postings, and in how many steps, to the letter (test_script_answers.py)."""
+"""Results and numbers of steps of search_find.lua (see test_script_answers.py)."""
 
 import random
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ PLENTY = 100_000
 
 @dataclass(frozen=True)
 class Term:
-    """Postings, ascending, above a floor; of a term of its own or a rare one, or of one that no post has."""
+    """Ascending postings above a floor; of a frequent, a rare or an absent term."""
 
     ids: Sequence[int] = ()
     floor: int = 0
@@ -34,7 +34,7 @@ async def find(
     most: int = PLENTY,
     steps: int = PLENTY,
 ) -> tuple[int, list[int]]:
-    """(edge, ids) of the script over these lists."""
+    """Return (edge, ids) of the script over these terms."""
     place = []
     for number, term in enumerate(terms):
         place += [keys.search_term(3, f"{number:04x}"), keys.search_rare_terms(3, number)]
@@ -50,7 +50,7 @@ async def find(
 
 
 async def needed(store: Store, *terms: Term) -> int:
-    """The fewest steps in which everything is decided."""
+    """Return the smallest number of steps that gives a complete result."""
     for steps in range(200):
         edge, _ = await find(store, *terms, steps=steps)
         if not edge:
@@ -59,13 +59,13 @@ async def needed(store: Store, *terms: Term) -> int:
 
 
 def under_all(terms: Sequence[Term]) -> list[int]:
-    """Below a floor a list says nothing, and whoever reaches back furthest leads."""
+    """Return the expected ids; a list says nothing about ids below its floor, and the lowest floor leads."""
     leader = min(terms, key=lambda term: (term.floor, len(term.ids)))
     return [id for id in reversed(leader.ids) if all(id <= term.floor or id in set(term.ids) for term in terms)]
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_lists_of_many_blocks_are_found_as_sets_would_be(store: Store, seed: int) -> None:
+async def test_searches_over_many_blocks_equal_intersections_of_sets(store: Store, seed: int) -> None:
     picks = random.Random(seed)
     terms = []
     for _ in range(picks.randint(1, 4)):
@@ -75,7 +75,7 @@ async def test_lists_of_many_blocks_are_found_as_sets_would_be(store: Store, see
     assert await find(store, *terms) == (0, under_all(terms))
 
 
-async def test_ends_are_inside_and_a_full_answer_ends_at_its_last_id(store: Store) -> None:
+async def test_both_ends_are_inclusive_and_a_full_result_ends_at_its_last_id(store: Store) -> None:
     term = Term([10, 20, 30, 40, 50])
     assert await find(store, term, highest=40, lowest=20) == (0, [40, 30, 20])
     assert await find(store, term, highest=39, lowest=21) == (0, [30])
@@ -84,7 +84,7 @@ async def test_ends_are_inside_and_a_full_answer_ends_at_its_last_id(store: Stor
     assert await find(store, term, most=6) == (0, [50, 40, 30, 20, 10])
 
 
-async def test_without_a_step_left_what_is_decided_ends_above_what_was_asked_for(store: Store) -> None:
+async def test_a_search_without_steps_ends_above_its_highest_id(store: Store) -> None:
     term = Term([10, 20])
     assert await find(store, term, highest=30, steps=-1) == (31, [])
     assert await find(store, term, highest=30, steps=0) == (20, [20])
@@ -92,22 +92,22 @@ async def test_without_a_step_left_what_is_decided_ends_above_what_was_asked_for
 
 
 @pytest.mark.parametrize(("size", "blocks"), [(1, 1), (64, 1), (65, 2), (128, 2), (129, 3), (130, 3)])
-async def test_each_id_costs_a_step_and_each_block_another(store: Store, size: int, blocks: int) -> None:
+async def test_each_id_and_each_block_costs_one_step(store: Store, size: int, blocks: int) -> None:
     assert await needed(store, Term(range(1, size + 1))) == size + blocks
 
 
-async def test_rare_terms_are_read_whole_and_cost_no_block(store: Store) -> None:
+async def test_rare_terms_are_read_completely_without_steps_for_blocks(store: Store) -> None:
     assert await needed(store, Term(range(1, 9), is_rare=True)) == 8
 
 
 @pytest.mark.parametrize("is_rare", [False, True])
-async def test_the_shorter_of_two_whole_lists_leads(store: Store, is_rare: bool) -> None:
+async def test_the_shorter_of_two_complete_lists_leads(store: Store, is_rare: bool) -> None:
     blocks = 0 if is_rare else 2
     for terms in ([3], [1, 2, 3, 4, 5]), ([1, 2, 3, 4, 5], [3]):
         assert await needed(store, *(Term(ids, is_rare=is_rare) for ids in terms)) == 2 + blocks
 
 
-async def test_a_short_rare_list_leads_a_longer_one_of_its_own(store: Store) -> None:
+async def test_a_short_rare_list_leads_a_longer_frequent_list(store: Store) -> None:
     assert await needed(store, Term([1, 2, 3, 4, 5]), Term([3], is_rare=True)) == 3
 
 
@@ -117,22 +117,24 @@ async def test_ids_are_read_with_all_their_bytes(store: Store, is_rare: bool) ->
     assert await find(store, Term(wide, is_rare=is_rare)) == (0, wide[::-1])
 
 
-async def test_under_a_term_that_no_post_has_nothing_is_found(store: Store) -> None:
+async def test_an_absent_term_has_no_results(store: Store) -> None:
     assert await find(store, Term([1, 2]), Term(is_absent=True)) == (0, [])
     assert await find(store, Term([1, 2], is_rare=True), Term(is_absent=True)) == (0, [])
 
 
-async def test_a_list_that_dropped_all_it_had_says_nothing_up_to_its_floor(store: Store) -> None:
+async def test_an_empty_list_excludes_no_ids_up_to_its_floor(store: Store) -> None:
     assert await find(store, Term([10, 20, 60]), Term(floor=50)) == (0, [20, 10])
 
 
-async def test_a_rare_term_says_all_down_to_the_first_id(store: Store) -> None:
+async def test_a_rare_term_is_complete_down_to_the_first_id(store: Store) -> None:
     assert await find(store, Term([1, 2]), Term([2], is_rare=True)) == (0, [2])
 
 
 @pytest.mark.parametrize(("sought", "steps"), [(1_000, 4), (998, 4), (700, 14), (300, 11), (2, 11)])
-async def test_a_long_list_is_sought_in_leaps(store: Store, sought: int, steps: int) -> None:
-    """From its newest downward, each leap twice as far, then by halving. Of 700: 2 for the one list, a step,
-    and of the other the blocks 15, 14, 13, 11 and 7 by leaps, 9, 10, 11, 10, 11 and 10 by halving.
+async def test_a_long_list_is_searched_with_growing_leaps(store: Store, sought: int, steps: int) -> None:
+    """The search starts at the newest block, doubles each leap, then halves.
+
+    Example 700: 2 steps for the first list, 1 step, and for the second list the blocks 15, 14, 13, 11 and 7 by leaps,
+    then 9, 10, 11, 10, 11 and 10 by halving.
     """
     assert await needed(store, Term([sought]), Term(range(1, 1_001))) == steps

@@ -1,4 +1,4 @@
-"""What the scripts of the search index answer and leave behind, to the letter (test_script_answers.py)."""
+"""Return values and effects of the Lua scripts of the search index (see test_script_answers.py)."""
 
 from collections.abc import Iterable
 
@@ -27,7 +27,7 @@ def unpacked(value: bytes | None) -> list[int] | None:
 
 
 async def held(store: Store) -> tuple[list[int] | None, list[int] | None]:
-    """Of a term of its own (with its floor), and as a rare one."""
+    """Return the postings as a frequent term (with its floor), and as a rare term."""
     return unpacked(await run_command(store, "GET", WORD)), unpacked(await run_command(store, "HGET", RARE, "term"))
 
 
@@ -39,7 +39,7 @@ async def remove(store: Store, id: int) -> int:
     return int(await run_script(store, REMOVE_POSTINGS_SCRIPT, PLACE, packed([id]), "term"))
 
 
-async def test_a_rare_term_becomes_one_of_its_own_above_few(store: Store) -> None:
+async def test_a_rare_term_becomes_frequent_above_its_cap(store: Store) -> None:
     assert await add(store, 5) == 1
     assert await add(store, 5) == 0
     assert await add(store, 3, 4, 5) == 2
@@ -51,7 +51,7 @@ async def test_a_rare_term_becomes_one_of_its_own_above_few(store: Store) -> Non
     assert await held(store) == ([0, 1, 3, 4, 5, 7, 9, 10], None)
 
 
-async def test_above_the_cap_and_a_quarter_the_oldest_go_and_leave_a_floor(store: Store) -> None:
+async def test_the_oldest_postings_are_dropped_above_the_cap_and_a_quarter(store: Store) -> None:
     await add(store, *range(1, CAP + 1))
     assert await add(store, 9, 10) == 2
     assert await held(store) == ([0, *range(1, 11)], None)
@@ -61,14 +61,14 @@ async def test_above_the_cap_and_a_quarter_the_oldest_go_and_leave_a_floor(store
     assert await held(store) == (list(range(3, 12)), None)
 
 
-async def test_a_rare_term_of_many_posts_at_once_is_cut_too(store: Store) -> None:
+async def test_many_postings_added_to_a_rare_term_are_trimmed(store: Store) -> None:
     assert await add(store, *range(1, 21)) == 20
     assert await held(store) == (list(range(12, 21)), None)
 
 
 @pytest.mark.parametrize("size", [71, 72, 73, 74, 75])
-async def test_what_is_appended_and_what_is_put_between_stand_alike(store: Store, size: int) -> None:
-    """Long ones are appended to, from 512 bytes on."""
+async def test_appended_and_inserted_postings_are_stored_equally(store: Store, size: int) -> None:
+    """The script appends to values of 512 bytes and more."""
     await run_command(store, "SET", WORD, packed(range(0, 2 * size, 2)))
     assert await add(store, 2 * size, 2 * size + 2, cap=100) == 2
     assert await add(store, 2 * size + 2, cap=100) == 0
@@ -77,7 +77,7 @@ async def test_what_is_appended_and_what_is_put_between_stand_alike(store: Store
     assert await held(store) == (sorted([*range(0, 2 * size + 8, 2), 7]), None)
 
 
-async def test_an_appended_term_keeps_to_its_cap(store: Store) -> None:
+async def test_an_appended_term_is_trimmed_to_its_cap(store: Store) -> None:
     await run_command(store, "SET", WORD, packed(range(100)))
     assert await add(store, 100, cap=80) == 1
     assert await held(store) == (list(range(101)), None)
@@ -88,7 +88,7 @@ async def test_an_appended_term_keeps_to_its_cap(store: Store) -> None:
 
 
 @pytest.mark.parametrize("rare", [False, True])
-async def test_each_id_is_found_by_all_its_bytes_and_taken_out_once(store: Store, rare: bool) -> None:
+async def test_each_id_is_compared_by_all_its_bytes_and_removed_once(store: Store, rare: bool) -> None:
     for id in WIDE[1:]:
         await fill(store, WIDE, rare)
         assert rare or await add(store, id, cap=100) == 0
@@ -98,7 +98,7 @@ async def test_each_id_is_found_by_all_its_bytes_and_taken_out_once(store: Store
         assert await held(store) == ((None, left[1:]) if rare else (left, None))
 
 
-async def test_each_id_is_put_where_all_its_bytes_say(store: Store) -> None:
+async def test_each_id_is_inserted_by_all_its_bytes(store: Store) -> None:
     for id in WIDE[1:]:
         await fill(store, [each for each in WIDE if each != id], rare=False)
         assert await add(store, id, cap=100) == 1
@@ -111,7 +111,7 @@ async def fill(store: Store, ids: list[int], rare: bool) -> None:
 
 
 @pytest.mark.parametrize("rare", [False, True])
-async def test_a_term_without_posts_leaves_nothing(store: Store, rare: bool) -> None:
+async def test_a_term_without_posts_is_deleted(store: Store, rare: bool) -> None:
     await fill(store, [0, 7], rare)
     assert await remove(store, 6) == await remove(store, 8) == 0
     assert await remove(store, 7) == 1
@@ -119,7 +119,7 @@ async def test_a_term_without_posts_leaves_nothing(store: Store, rare: bool) -> 
     assert await remove(store, 7) == 0
 
 
-async def test_of_several_terms_each_is_taken_out_of_its_own(store: Store) -> None:
+async def test_each_of_several_terms_is_removed_from_its_own_key(store: Store) -> None:
     place: list[Key] = []
     for number in range(3):
         place += [keys.search_term(3, f"00f{number}"), RARE]

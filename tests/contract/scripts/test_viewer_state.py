@@ -1,4 +1,4 @@
-"""What the script of a reader's state answers, as its first lines promise it (test_script_answers.py)."""
+"""Return values of the viewer state script, as documented in its first lines (test_script_answers.py)."""
 
 from socialsite.ids import AccountId
 from socialsite.store import Reply, Store
@@ -17,7 +17,7 @@ async def state(store: Store) -> Reply:
     return await run_script(store, READER_STATE, place, len(POSTS), NOW_MS, *POSTS, *ACCOUNTS)
 
 
-async def test_only_what_was_asked_for_is_told_each_in_its_place(store: Store) -> None:
+async def test_each_field_contains_only_the_requested_ids(store: Store) -> None:
     assert await state(store) == [[]] * 9
     for number, key in enumerate((LIKED, BOOSTED, BOOKMARKS)):
         await run_command(store, "ZADD", key, 1, POSTS[number], 1, 99)
@@ -30,7 +30,7 @@ async def test_only_what_was_asked_for_is_told_each_in_its_place(store: Store) -
     ]  # fmt: skip
 
 
-async def test_an_account_is_never_taken_for_a_post_nor_a_post_for_an_account(store: Store) -> None:
+async def test_account_ids_and_post_ids_are_not_confused(store: Store) -> None:
     for key in (LIKED, BOOSTED, BOOKMARKS):
         await run_command(store, "ZADD", key, *(part for id in ACCOUNTS for part in (1, id)))
     for key in (BLOCKS, BLOCKERS, MUTES, QUIETED):
@@ -38,7 +38,7 @@ async def test_an_account_is_never_taken_for_a_post_nor_a_post_for_an_account(st
     assert await state(store) == [[]] * 9
 
 
-async def test_a_mute_is_over_at_its_very_millisecond_and_nothing_else_ends(store: Store) -> None:
+async def test_a_mute_expires_at_its_exact_millisecond_and_other_relations_remain(store: Store) -> None:
     ends = [part for ms, id in zip((-1, 0, 1), ACCOUNTS, strict=True) for part in (NOW_MS + ms, id)]
     for key in (BLOCKS, BLOCKERS, MUTES, QUIETED):
         await run_command(store, "ZADD", key, *ends)

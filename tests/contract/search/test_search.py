@@ -1,4 +1,4 @@
-"""Search, the whole way: what is found once the worker saw it, and by whom."""
+"""Search from publication to results: indexing by the worker, pages and visibility."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from timelines.search.query import parse_query
 from timelines.search.repository import PostIndex, SearchTerms
 
 
-async def test_a_published_post_is_found_once_the_worker_has_seen_it(world: World, services: Services) -> None:
+async def test_a_published_post_is_found_after_the_worker_has_indexed_it(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     first = await alice.publishes("Don't panic, read the Guide")
     second = await bob.publishes("the guide says: don't #panic")
@@ -29,7 +29,7 @@ async def test_a_published_post_is_found_once_the_worker_has_seen_it(world: Worl
     assert await search_post_ids(services, "panic since:2020-01-01") == ids_of([second, first])
 
 
-async def test_pages_follow_each_other_without_gap_or_repetition(world: World, services: Services) -> None:
+async def test_pages_are_contiguous_without_duplicates(world: World, services: Services) -> None:
     alice = await world.person("alice")
     posts = [await alice.publishes(f"word {n}") for n in range(23)][::-1]
     await world.deliver_all()
@@ -45,9 +45,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(world: World, s
     assert seen == ids_of(posts)
 
 
-async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is_full(
-    world: World, services: Services
-) -> None:
+async def test_a_page_is_full_without_deleted_hidden_and_unlisted_posts(world: World, services: Services) -> None:
     alice, bob, carol, dora = await world.people("alice", "bob", "carol", "dora")
     posts = [await alice.publishes(f"word {n}") for n in range(3)][::-1]
     for n in range(15):
@@ -72,7 +70,7 @@ async def test_deleted_hidden_and_unlisted_posts_are_never_found_and_the_page_is
     )
 
 
-async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(world: World, services: Services) -> None:
+async def test_private_blocked_and_muted_authors_are_hidden_and_shown_again(world: World, services: Services) -> None:
     alice, bob = await world.people("alice", "bob")
     post = await alice.publishes("word")
     await world.deliver_all()
@@ -91,7 +89,7 @@ async def test_private_blocked_and_muted_authors_are_not_found_and_come_back(wor
             assert await search_post_ids(services, "word from:alice", viewer) == shown
 
 
-async def test_a_post_deleted_before_the_worker_came_is_not_indexed(world: World, services: Services) -> None:
+async def test_a_post_deleted_before_its_job_is_not_indexed(world: World, services: Services) -> None:
     alice = await world.person("alice")
     post = await alice.publishes("never mind")
     await alice.deletes(post)
@@ -99,16 +97,16 @@ async def test_a_post_deleted_before_the_worker_came_is_not_indexed(world: World
     assert await search_index(services.repositories.search_index, parse_query("mind")) == []
 
 
-async def test_a_rare_combination_comes_in_rounds_that_each_end(world: World, services: Services) -> None:
-    """Steps of one: the request gives up long before the end, and its cursor goes on where it stopped."""
+async def test_a_search_for_a_rare_combination_ends_in_bounded_rounds(world: World, services: Services) -> None:
+    """With one step per round, each request ends early, and its cursor continues there."""
     alice = await world.person("alice")
     posts = [await alice.publishes("hay needle" if n == 0 else ("hay", "needle")[n % 2]) for n in range(30)]
     await world.deliver_all()
     index = PostIndex(services.store, steps=1)
-    asked, before, pages = parse_query("hay needle"), MAX_ID + 1, 0
+    query, before, pages = parse_query("hay needle"), MAX_ID + 1, 0
     seen: list[PostId] = []
     while True:
-        walk = PartitionMerge(index, SearchTerms(tuple(asked.terms), None, 0), before - 1)
+        walk = PartitionMerge(index, SearchTerms(tuple(query.terms), None, 0), before - 1)
         seen += await walk.next_ids(5)
         pages += 1
         if not walk.lowest_decided_id:

@@ -1,4 +1,4 @@
-"""The index finds what reading every post would find, on every topology; its keys share a partition."""
+"""The index finds the same posts as a scan of every post, on every topology; a post's keys share a partition."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -25,7 +25,7 @@ QUERIES = st.lists(st.sampled_from((*WORDS, '"ant bee"', "under_score", "日", "
 
 
 def expected(posts: Sequence[Post], query: SearchQuery) -> list[PostId]:
-    """What reading every post finds."""
+    """Return the matching posts of a scan of every post."""
     author_id = AUTHORS.get(query.author or "")
     return sorted((p.id for p in posts if query.matches(p.text) and author_id in (None, p.author_id)), reverse=True)
 
@@ -41,7 +41,7 @@ def expected(posts: Sequence[Post], query: SearchQuery) -> list[PostId]:
     batch=st.integers(1, 50),
     resumed=st.booleans(),
 )
-async def test_the_index_narrows_to_what_reading_every_post_finds(
+async def test_the_index_contains_all_results_of_a_complete_scan(
     store: Store,
     deployment: Deployment,
     texts: dict[int, tuple[str, AccountId]],
@@ -54,23 +54,23 @@ async def test_the_index_narrows_to_what_reading_every_post_finds(
     resumed: bool,
 ) -> None:
     deployment.empty()
-    index, asked = PostIndex(store, few=few, steps=steps), parse_query(query)
+    index, parsed_query = PostIndex(store, few=few, steps=steps), parse_query(query)
     posts = [Post(PostId(id), author_id, text) for id, (text, author_id) in texts.items()]
     for start in range(0, len(posts), batch):
         await index.add(posts[start : start + batch])
         await index.add(posts[start : start + batch])
     for post in posts[:removed]:
         await index.remove(post)
-    ids = await search_index(index, asked, wanted, resumed=resumed)
+    ids = await search_index(index, parsed_query, wanted, resumed=resumed)
     assert all(newer > older for newer, older in pairwise(ids))
     texts_of = {post.id: post for post in posts[removed:]}
     assert set(ids) <= set(texts_of)
-    assert [id for id in ids if asked.matches(texts_of[id].text)] == expected(posts[removed:], asked)
+    assert [id for id in ids if parsed_query.matches(texts_of[id].text)] == expected(posts[removed:], parsed_query)
 
 
 @ON_ONE_SERVER
 @given(ids=st.lists(IDS, unique=True, min_size=1, max_size=60), rare=st.integers(0, 8), steps=st.integers(1, 9))
-async def test_a_term_over_its_cap_keeps_its_newest_and_narrows_no_further_back(
+async def test_a_term_above_its_cap_keeps_its_newest_posts_and_excludes_no_older_posts(
     store: Store, deployment: Deployment, ids: list[int], rare: int, steps: int
 ) -> None:
     deployment.empty()
@@ -89,17 +89,17 @@ async def test_a_term_over_its_cap_keeps_its_newest_and_narrows_no_further_back(
         assert set(both) >= {post.id for post in posts[:rare]}
 
 
-async def test_what_is_gone_leaves_nothing_behind(store: Store, deployment: Deployment) -> None:
+async def test_a_removed_post_leaves_no_keys(store: Store, deployment: Deployment) -> None:
     index = PostIndex(store)
     post = Post(PostId(77), AUTHORS["one"], "some words, 日本 #tag")
     await index.add([post])
     await index.remove(post)
     await index.remove(post)
-    held = await store.gather([("EXISTS", key) for key in keys_of(post)])
-    assert not any(held)
+    exists = await store.gather([("EXISTS", key) for key in keys_of(post)])
+    assert not any(exists)
 
 
-async def test_all_keys_of_a_post_share_its_partition_and_hold_no_text() -> None:
+async def test_all_keys_of_a_post_share_its_partition_and_contain_no_text() -> None:
     post = Post(PostId(1 << 50), AUTHORS["one"], "some {words} 日本 #tag")
     assert {key.tag for key in keys_of(post)} == {f"s{partition_of_post(post.id)}"}
     assert all(KEY_PATTERN.fullmatch(key) and "some" not in key for key in keys_of(post))

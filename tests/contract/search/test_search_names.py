@@ -1,4 +1,4 @@
-"""Completion: accounts by handle and name, hashtags by use, and never what the reader may not see."""
+"""Autocompletion: accounts by handle and name, hashtags by use, only if the viewer may see them."""
 
 from socialsite.container import Services
 from tests.support.world import Person, World
@@ -8,8 +8,8 @@ from timelines.posts.post import FOLLOWERS, UNLISTED
 
 async def names(services: Services, prefix: str, viewer: Person | None = None) -> list[str]:
     viewer_id = viewer.id if viewer else None
-    shown = await services.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=8)
-    return [author.handle for author in shown]
+    completions = await services.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=8)
+    return [author.handle for author in completions]
 
 
 async def test_accounts_are_found_by_handle_and_by_each_word_of_their_name(world: World, services: Services) -> None:
@@ -32,7 +32,7 @@ async def test_names_are_found_with_and_without_their_accents(world: World, serv
     assert await names(services, "jós") == ["josh", "jo"], "a handle has no accents to leave out"
 
 
-async def test_the_very_handle_comes_first_then_who_is_followed(world: World, services: Services) -> None:
+async def test_the_exact_handle_is_completed_first_then_followed_accounts(world: World, services: Services) -> None:
     anna, annabel, annette, me = await world.people("anna", "annabel", "annette", "me")
     assert await names(services, "ann") == ["anna", "annabel", "annette"]
     await me.follows(annette)
@@ -54,7 +54,7 @@ async def test_suspended_and_deleted_accounts_are_not_completed(world: World, se
     assert await services.repositories.search_names.find_accounts(["@al"], 9) == [alice.id]
 
 
-async def test_hashtags_in_use_are_completed_the_most_used_first(world: World, services: Services) -> None:
+async def test_hashtags_are_completed_in_order_of_their_use(world: World, services: Services) -> None:
     alice = await world.person("alice")
     for text in ("#red", "#Redis", "#redis too", "#日本"):
         last = await alice.publishes(text)
@@ -78,8 +78,8 @@ async def test_hashtags_are_completed_with_and_without_their_accents(world: Worl
     assert await services.autocomplete.complete_hashtags("\u0640", limit=5) == [], "nothing but marks"
 
 
-async def test_hashtags_that_strangers_cannot_read_are_not_completed(world: World, services: Services) -> None:
-    """Of private and suspended accounts, unlisted and for followers: whoever asks."""
+async def test_hashtags_that_visitors_cannot_read_are_not_completed(world: World, services: Services) -> None:
+    """Posts of private or suspended accounts, unlisted posts and posts for followers do not count."""
     alice, bob, carol = await world.people("alice", "bob", "carol")
     for person in (alice, bob):
         await person.publishes("#seen and #seenoften")

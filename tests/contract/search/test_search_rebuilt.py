@@ -1,4 +1,4 @@
-"""Search after its index was lost, left by an earlier release, or away with its servers: as before."""
+"""Search after the loss of its index, after an upgrade, and while its servers are unavailable."""
 
 from zlib import crc32
 
@@ -27,14 +27,14 @@ from timelines.search.repository import (
 )
 
 
-async def test_a_lost_index_comes_back_the_same(world: World, services: Services) -> None:
+async def test_a_lost_index_is_rebuilt_equal(world: World, services: Services) -> None:
     people = await world.people("alice", "bob")
     posts = [await people[n % 2].publishes(f"word{n % 3} both 日本 #t{n % 2}") for n in range(9)]
     await people[0].deletes(posts[0])
     await world.deliver_all()
     queries = ("word1", "both 日本", "#t1", "from:bob word0")
     before = [await search_post_ids(services, query) for query in queries]
-    told = await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5)
+    completions = await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5)
     places = [key for post in posts for key in keys_of(post)]
     places += [keys.search_name_prefixes(n) for n in range(SEARCH_PARTITIONS)]
     places += [keys.search_prefixes_of_account(n) for n in range(SEARCH_PARTITIONS)]
@@ -43,14 +43,12 @@ async def test_a_lost_index_comes_back_the_same(world: World, services: Services
     assert await search_post_ids(services, "both") == []
     assert [await services.rebuilds.rebuild_search(person.id) for person in people] == [4, 4]
     assert [await search_post_ids(services, query) for query in queries] == before
-    assert await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5) == told
+    assert await services.autocomplete.complete_accounts("al", viewer_id=None, limit=5) == completions
     assert await services.autocomplete.complete_hashtags("t", limit=5) == ["t0", "t1"]
 
 
-async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
-    world: World, services: Services
-) -> None:
-    """It kept accents: in words, names and hashtags. Its entries are not asked for any more."""
+async def test_posts_indexed_by_an_earlier_release_are_found_after_a_rebuild(world: World, services: Services) -> None:
+    """That release kept accents in words, names and hashtags; its entries are not read any more."""
     alice = await world.person("alice")
     await services.accounts.edit_profile(account_id=alice.id, display_name="José", bio="", link="")
     posts = [await alice.publishes("Café #Île") for _ in range(2)]
@@ -78,7 +76,7 @@ async def test_what_an_earlier_release_indexed_is_found_again_after_one_rebuild(
 
 
 async def as_an_earlier_release_left_it(services: Services, author: Person, posts: list[Post]) -> None:
-    """ "Café #Île" under terms, a name and a hashtag with their accents."""
+    """Index "Café #Île" with accents under its terms, a name and a hashtag."""
     await services.store.gather([("DEL", key) for post in posts for key in keys_of(post)])
     terms = [term_digest(term) for term in ("café", "île", "#île")]
     for post in posts:
@@ -94,7 +92,7 @@ async def as_an_earlier_release_left_it(services: Services, author: Person, post
     )
 
 
-async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_else_waits(
+async def test_posts_stay_pending_while_the_search_servers_are_unavailable(
     redis_url: str,
 ) -> None:
     apart = RedisServer().start()
@@ -130,7 +128,7 @@ async def test_while_the_servers_of_search_are_away_posts_are_owed_and_nothing_e
 
 @pytest.mark.parametrize("option", ["--search", "--all"])
 @pytest.mark.usefixtures("here")
-def test_the_command_says_what_it_put_back(capsys, option: str) -> None:
+def test_the_command_reports_the_rebuilt_index(capsys, option: str) -> None:
     call_command("rebuild_timelines", option)
     assert "Put 0 posts of 0 accounts back into the search index." in capsys.readouterr().out
     call_command("rebuild_timelines", option, "--dry-run")
