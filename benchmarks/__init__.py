@@ -1,5 +1,5 @@
-"""Measurements of the site against its budgets: `make bench`, or one alone: `python -m benchmarks.b1_fanout`.
+"""Measurements of the site against its budgets: `make bench`, or a single one: `python -m benchmarks.b1_fanout`.
 
-Each measures its reference beside the product, in the same run, in turn: what counts is the ratio, because
-the machine's own speed moves. Servers are real, on loopback, started here and stopped by their process ids.
+Each benchmark measures its reference and the product in turn, in the same run: the result is the ratio, because
+the speed of the machine varies. Servers are real, listen on loopback, and are started and stopped by the benchmark.
 """

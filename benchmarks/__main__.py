@@ -1,7 +1,7 @@
 """`python -m benchmarks [NAMES] [--rounds N] [--quick]`: measure, print, write docs/reference/benchmarks.md.
 
 The exit status is 0 if a budget is missed (the page says so) and 1 if a benchmark could not be measured.
---quick measures too little to be recorded. README.md's figures are written too. Two names measure nothing:
+--quick measures too little to be recorded. README.md's figures are written too. Two names only write files:
 `python -m benchmarks scale` writes docs/reference/scale.md, `python -m benchmarks readme` writes README.md's
 figures again from the records.
 """
@@ -66,13 +66,13 @@ def main() -> None:
 
 
 def require_module(name: str) -> str:
-    """The name as we write it: B5b for b5b and B5B, B12 for backup."""
+    """Return the name as it is in MODULES: B5b for b5b and B5B, B12 for backup."""
     word = name.lower()
     return next((n for n, module in MODULES.items() if word in (n.lower(), module.partition("_")[2])), name)
 
 
 def run_measurement(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
-    """False where it could not be measured; its last results then stand on."""
+    """Return False if the benchmark failed; its last results are kept then."""
     plan, started = parse_plan(options), time.perf_counter()
     try:
         figures = asyncio.run(modules[name].measure(plan))

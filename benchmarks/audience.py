@@ -1,4 +1,4 @@
-"""What the socket benchmarks share: sites with thousands of open sockets, and one post's way to them."""
+"""Shared parts of the socket benchmarks: sites with thousands of open sockets, and pushes of one post to them."""
 
 import asyncio
 import contextlib
@@ -25,16 +25,16 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """Posts that went to every socket."""
+    """The cost and latency of posts that were pushed to every socket."""
 
-    cpu_us: float  # of the server process, a delivery
+    cpu_us: float  # CPU time of the server process for each delivery
     p50_ms: float
     p99_ms: float
 
 
 @dataclass(slots=True)
 class Audience:
-    """A server and those who listen to it."""
+    """A server and the process with its open sockets."""
 
     server: BenchmarkDaphne
     listeners: ListenerProcess
@@ -43,7 +43,7 @@ class Audience:
     name: str
 
     async def push(self, posts: int) -> PushResult:
-        """One post after another, each until the last socket has it."""
+        """Publish one post after another, each after the last socket has received the previous one."""
         waits: list[float] = []
         cpu = self.server.cpu_s
         for _ in range(posts):
@@ -64,13 +64,13 @@ class Audience:
 
 @dataclass(slots=True)
 class FollowedSite:
-    """A running site and an author whom `followers` follow, signed in and with their homes built."""
+    """A running site with an author; `followers` accounts follow the author, are signed in and have built homes."""
 
     redis_url: str
     services: "Services"
     server: BenchmarkDaphne
     author: "AccountId"
-    cookies: list[str]  # of the followers, then of the strangers
+    cookies: list[str]  # the followers' cookies, then the strangers'
     author_cookie: str
 
     async def publish(self, text: str) -> None:
@@ -78,7 +78,7 @@ class FollowedSite:
         await self.services.publishing.publish(author_id=author, text=text, now_ms=now_ms)
 
     async def frame_bytes(self) -> int:
-        """Of an entry with such a text, as it is sent."""
+        """Return the size of the frame of an entry with POST_TEXT."""
         from timelines.live.broadcaster import render_entry_frame
 
         author, now_ms = self.author, self.services.clock.now_ms()
@@ -94,7 +94,10 @@ def encode_subscription(timeline: str) -> str:
 
 @contextlib.asynccontextmanager
 async def followed_site(followers: int, *, strangers: int = 0, own_worker: bool = True) -> AsyncIterator[FollowedSite]:
-    """`strangers` have accounts and follow nobody. Its own worker runs in this process, not in the server."""
+    """Run a site with an author. `strangers` have accounts and follow no account.
+
+    The site's worker runs in this process, not in the server.
+    """
     prepare()
     from benchmarks.delivering import running_deliverer
     from benchmarks.visitors import sign_in
@@ -123,7 +126,7 @@ async def followed_site(followers: int, *, strangers: int = 0, own_worker: bool 
 
 @contextlib.asynccontextmanager
 async def home_audience(sockets: int) -> AsyncIterator[Audience]:
-    """Everybody follows the author and has their home open."""
+    """Open the home timeline of each follower of the author."""
     async with followed_site(sockets) as site:
         with running_listeners(
             ListenerOptions(site.server.port, site.cookies, encode_subscription("home"))
@@ -133,7 +136,7 @@ async def home_audience(sockets: int) -> AsyncIterator[Audience]:
 
 @contextlib.asynccontextmanager
 async def public_audience(sockets: int) -> AsyncIterator[Audience]:
-    """Visitors who have the public timeline open."""
+    """Open the public timeline as visitors."""
     async with followed_site(1) as site:
         with running_listeners(
             ListenerOptions(site.server.port, [""] * sockets, encode_subscription("public"))
@@ -143,7 +146,7 @@ async def public_audience(sockets: int) -> AsyncIterator[Audience]:
 
 @contextlib.asynccontextmanager
 async def layer_audience(sockets: int, frame_bytes: int) -> AsyncIterator[Audience]:
-    """The reference: consumers in one group; a post's text is padded to a frame like the site's."""
+    """Open the reference: consumers in one group; a post's text is padded to the size of the site's frame."""
     from channels_redis.pubsub import RedisPubSubChannelLayer  # type: ignore[import-untyped]
 
     from benchmarks.layer.consumers import GROUP

@@ -1,8 +1,8 @@
-"""The first page of a home that is absent, for a reader who follows 1,000 accounts: rebuild and read.
+"""Rebuild and read the first page of an uncached home for a reader who follows 1,000 accounts.
 
-Their profiles hold between one and some thousands of posts (log-normal, median 40), spread over a year. What
-is timed is ReadingService.home of 30 by itself: token, followees, profiles, one script that merges and stores
-1,000 entries, then the page with posts, authors and rights.
+Their profiles have between one and some thousands of posts (log-normal, median 40), spread over a year. The time
+is that of ReadingService.home of 30 alone: token, followees, profiles, one script that merges and stores 1,000
+entries, then the page with posts, authors and rights.
 """
 
 import random
@@ -47,9 +47,9 @@ async def measure(plan: Plan) -> list[Figure]:
                     assert len(part.ids) == min(services.config.home_cap, posts)
                 return spent * 1000 / REBUILD_COUNT
 
-            found = await measure_in_rounds(plan.rounds, {"ours": rebuild})
+            results = await measure_in_rounds(plan.rounds, {"ours": rebuild})
     what = f"an absent home rebuilt and read, following {followed:,}"
-    return [Figure(what, "ms", Samples.all(found["ours"]), at_most(150))]
+    return [Figure(what, "ms", Samples.all(results["ours"]), at_most(150))]
 
 
 async def _create_accounts(services: "Services", followed: int) -> "tuple[AccountId, int]":

@@ -1,4 +1,4 @@
-"""Statistics: what counting costs a request, and what the flush, a query and a limit check cost the store.
+"""Statistics: the cost of counting a request, and the cost of the flush, a query and a limit check in the store.
 
 A query is 24 hours of ten series, by the optimal rollup (hours: 250 points) and by minutes (14,410 points).
 The flush moves 1,500 buffers to their totals, four round trips for each 2,048. A check is one hit of a limit
@@ -46,13 +46,13 @@ async def measure_queries(services: "Services", plan: Plan) -> list[Figure]:
     for kind in kinds:
         times_ms = range(now_ms - DAY_MS, now_ms, 60_000)
         await services.store.gather(count_commands({MetricEvent(kind, ALL_MEMBERS, at // 1000): 3 for at in times_ms}))
-    asked = [(kind, ALL_MEMBERS) for kind in kinds]
+    queries = [(kind, ALL_MEMBERS) for kind in kinds]
 
     async def by_hours() -> None:
-        await series.read_ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms)
+        await series.read_ranges(queries, now_ms - DAY_MS, now_ms, now_ms=now_ms)
 
     async def by_minutes() -> None:
-        await series.read_ranges(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms, rollup=MINUTE)
+        await series.read_ranges(queries, now_ms - DAY_MS, now_ms, now_ms=now_ms, rollup=MINUTE)
 
     hours = [await median_ms(by_hours) for _ in range(plan.rounds)]
     minutes = [await median_ms(by_minutes, 3) for _ in range(plan.rounds)]
@@ -71,7 +71,7 @@ async def measure_counting(services: "Services", plan: Plan) -> list[Figure]:
         started = time.process_time()
         for number in range(10_000):
             meter.count_response(200, is_page=True, account_id=number % 500)
-        counting.append((time.process_time() - started) * 100)  # us each
+        counting.append((time.process_time() - started) * 100)  # us for each call
         for number in range(BUFFERS):
             meter.count_view(Entity("post", number))
         writing.append(await median_ms(meter.flush, 1))
@@ -87,23 +87,23 @@ async def measure_checks(store: "Store", plan: Plan) -> list[Figure]:
     from socialsite.recipes.rate_limit import Identifier, RateLimiter, Rule
 
     limits, rules = RateLimiter(store), [Rule("post", 9_999_999)]
-    asked = [(Identifier.account(42), rules), (Identifier.address("192.0.2.1"), rules)]
+    checks = [(Identifier.account(42), rules), (Identifier.address("192.0.2.1"), rules)]
 
     async def check() -> float:
         now_ms = await store.now_ms()
-        return await median_ms(lambda: limits.hit_all(asked, now_ms), 500)
+        return await median_ms(lambda: limits.hit_all(checks, now_ms), 500)
 
     async def ping() -> float:
         return await median_ms(lambda: store.nodes[0].execute("PING"), 500)
 
-    found = await measure_in_rounds(plan.rounds, {"ours": check, "reference": ping})
+    results = await measure_in_rounds(plan.rounds, {"ours": check, "reference": ping})
     return [
         Figure(
             "limit check of account and address",
             "ms",
-            Samples.all(found["ours"]),
+            Samples.all(results["ours"]),
             None,
-            Samples.all(found["reference"]),
+            Samples.all(results["reference"]),
             "one PING",
             "one round trip; the rest is encoding and two scripts",
         )

@@ -2,8 +2,8 @@
 
 82,168 accounts, 870,161 follows, 72,567 posts (slashdot0902, ubuntu-irc). People post and the worker delivers
 in the same process while the backup is written. Then everything is audited; the file is checked, written and
-read back, caches are rebuilt, and the restored site is audited. Wanted: both audits find the same, which is
-nothing, and every post that stood when the backup began stands in the restored site. One round.
+read back, caches are rebuilt, and the restored site is audited. Budget: both audits find no discrepancy, and every
+post that existed at the start of the backup exists in the restored site. One round.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from timelines.audit import AuditReport
 
 POSTS_A_S = 50
-POSTS_PER_READ = 500  # posts read at once
+POSTS_PER_READ = 500  # posts in one read
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -69,24 +69,24 @@ async def _figures(site: "Services", restored: "Services", path: Path) -> list[F
 
 
 def total(report: "AuditReport") -> Samples:
-    """Damage and leftovers."""
+    """Return the number of damaged and leftover keys."""
     return Samples.of((report.damage + report.leftovers).total())
 
 
 async def read_post_ids(services: "Services") -> set[int]:
-    """Ids of all posts that can be read."""
+    """Return the ids of all readable posts."""
     from socialsite.ids import PostId
     from socialsite.maintenance.scanning import scan_store
 
-    found: set[int] = set()
+    post_ids: set[int] = set()
     async for keys in scan_store(services.store):
         ids = [PostId(int(key.tag)) for key in keys if key.endswith("}:post")]
-        found |= set(await services.repositories.posts.find_many(ids))
-    return found
+        post_ids |= set(await services.repositories.posts.find_many(ids))
+    return post_ids
 
 
 async def _backup(services: "Services", path: Path) -> tuple[float, int]:
-    """Seconds, and the posts that came meanwhile."""
+    """Write a backup; return the seconds and the number of posts published during them."""
     from socialsite.maintenance.backup import Backup
 
     async with publish_continuously(services) as came:
@@ -98,7 +98,7 @@ async def _backup(services: "Services", path: Path) -> tuple[float, int]:
 
 @contextlib.asynccontextmanager
 async def publish_continuously(services: "Services") -> "AsyncIterator[list[int]]":
-    """Somebody posts POSTS_A_S times a second, and a worker delivers; ends when all is delivered."""
+    """Publish POSTS_A_S posts a second and run a worker; end after the last delivery."""
     stop, came = asyncio.Event(), list[int]()
     tasks = [asyncio.create_task(_post(services, stop, came)), asyncio.create_task(_work(services, stop))]
     try:
@@ -135,7 +135,7 @@ async def _work(services: "Services", stop: asyncio.Event) -> None:
 
 
 async def _restore(services: "Services", path: Path) -> tuple[float, float]:
-    """Seconds to bring the file in, and to rebuild and audit."""
+    """Return the seconds to restore the file, and to rebuild and audit."""
     from socialsite.maintenance.backup_file import BackupReader
     from socialsite.maintenance.restore import Restore, make_store_body_writer
 

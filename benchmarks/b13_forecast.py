@@ -1,8 +1,8 @@
-"""How far off the memory forecast is: told after a third of the posts of an import, held against the rest.
+"""The error of the memory forecast, made after a third of the posts of an import and compared with the end.
 
-The slashdot graph and a third of the ubuntu-irc posts are imported and weighed as by `manage.py memory`, then
-the rest. The forecast is asked how many more posts bring the memory to where it came in the end: that many
-came. "The dashboard" is the same question put to the panel of /ops/, which weighs far fewer keys. One round.
+The slashdot graph and a third of the ubuntu-irc posts are imported and measured as by `manage.py memory`, then
+the rest. The forecast gives the number of posts until the final memory usage; it is compared with the number that
+was imported. "The dashboard" is the same forecast from the panel of /ops/, which samples far fewer keys. One round.
 """
 
 import tempfile
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORECAST_AFTER_SHARE = 1 / 3
 RESERVE_BYTES = 16 << 20
-MAX_ERROR_PERCENT = 10  # percent
+MAX_ERROR_PERCENT = 10
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -62,9 +62,9 @@ async def _compare_forecast(
     figures: list[Figure] = []
     for name, report in reports.items():
         report.nodes = [replace(node, most=used + RESERVE_BYTES) for node in report.nodes]
-        told = make_forecast(report, TimelineCaps(services.config.home_cap), RESERVE_BYTES).posts_left or 0
-        what = f"{name}after {told_after:,} posts: {told:,} more were foretold, {came:,} came"
-        figures.append(Figure(what, "% off", Samples.of(abs(told - came) * 100 / came), at_most(MAX_ERROR_PERCENT)))
+        forecast = make_forecast(report, TimelineCaps(services.config.home_cap), RESERVE_BYTES).posts_left or 0
+        what = f"{name}after {told_after:,} posts: {forecast:,} more were foretold, {came:,} came"
+        figures.append(Figure(what, "% off", Samples.of(abs(forecast - came) * 100 / came), at_most(MAX_ERROR_PERCENT)))
     return figures
 
 

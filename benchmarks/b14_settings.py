@@ -1,10 +1,9 @@
-"""What deploy/redis/redis.conf decides: encodings, by bytes and the server's time, and the price of a file.
+"""Measure the choices of deploy/redis/redis.conf: encodings, by bytes and server time, and the cost of the AOF.
 
-Entries: timelines of 1,000 post ids; an insert adds one, after the oldest was taken away; its cost is the
-server's own (INFO commandstats). Each way to store them against the LIST that homes are. An account: as
-sign-up stores it, with hash-max-listpack-value at Redis's default of 64, against ours. Durability: 50 writers
-publish at once through PublishingService in one process; without a file, with appendfsync everysec (ours),
-and always.
+Entries: timelines of 1,000 post ids; an insert adds one id after the oldest was removed; its cost is the server's
+own (INFO commandstats). Each way to store them is compared with the LIST of a home. An account: as sign-up stores
+it, with hash-max-listpack-value at Redis's default of 64, and with our value. Durability: 50 concurrent writers
+publish through PublishingService in one process; without an AOF, with appendfsync everysec (ours), and always.
 """
 
 import asyncio
@@ -40,18 +39,18 @@ async def measure(plan: Plan) -> list[Figure]:
 
 def _entries(plan: Plan) -> list[Figure]:
     with redis_server("--enable-debug-command", "yes") as server, server.client() as client:
-        found = {name: kind(client, plan) for name, kind in KINDS.items()}
+        costs = {name: kind(client, plan) for name, kind in KINDS.items()}
         client.rpush("long", *range(FIRST_ID, FIRST_ID + 20_000))
         shape: Any = client.execute_command("DEBUG", "OBJECT", "long")
     words = dict(part.split(":", 1) for part in str(shape).split() if ":" in part)
     nodes = int(words["ql_nodes"])
-    home = found.pop("LIST")
+    home = costs.pop("LIST")
     figures = [Figure("ids in a node of a LIST of 20,000 (8 kB)", "ids", Samples.of(20_000 / nodes))]
     for unit, at in (("bytes/entry", 0), ("us an insert", 1)):
         mine = Samples.of(home[at])
         figures.append(Figure("a LIST of 1,000 ids", unit, mine))
         figures += [
-            Figure(f"{name} of 1,000", unit, Samples.of(each[at]), None, mine, "a LIST") for name, each in found.items()
+            Figure(f"{name} of 1,000", unit, Samples.of(each[at]), None, mine, "a LIST") for name, each in costs.items()
         ]
     return figures
 
@@ -63,7 +62,7 @@ def _measure_list(client: "redis.Redis", plan: Plan) -> tuple[float, float]:
 
 
 def _measure_zset(most: int, score: Callable[[int], float]) -> "Callable[[redis.Redis, Plan], tuple[float, float]]":
-    """A sorted set that is compact up to `most` entries."""
+    """Return a measurement of sorted sets that are compact up to `most` entries."""
 
     def measured(client: "redis.Redis", plan: Plan) -> tuple[float, float]:
         client.config_set("zset-max-listpack-entries", most)
@@ -85,7 +84,7 @@ def _measure_inserts(
     add: "Callable[[Any, str, int], object]",
     drop: "Callable[[Any, str], object]",
 ) -> tuple[float, float]:
-    """(bytes an entry, server's us an insert) of timelines that stay at 1,000."""
+    """Return (bytes an entry, server's us an insert) of timelines with a constant length of 1,000."""
     client.flushall()
     names = [f"t{n}" for n in range(KEYS)]
     ids = itertools.count(FIRST_ID, 4096)
@@ -102,7 +101,7 @@ def _measure_inserts(
         stats: Any = client.info("commandstats")
         costs.append(float(stats[f"cmdstat_{command}"]["usec_per_call"]))
     weight: Any = client.memory_usage(names[0], samples=0)
-    return weight / ENTRIES, min(costs)  # the others were interrupted more
+    return weight / ENTRIES, min(costs)  # the other slices had more interruptions
 
 
 def _fill(client: "redis.Redis", names: list[str], count: int, each: "Callable[[Any, str], object]") -> None:
@@ -122,8 +121,8 @@ KINDS: "dict[str, Callable[[redis.Redis, Plan], tuple[float, float]]]" = {
 
 
 async def _account() -> list[Figure]:
-    found = {most: await _account_bytes(most) for most in (CONF_VALUE, 64)}
-    ours, default = Samples.of(found[CONF_VALUE]), Samples.of(found[64])
+    bytes_by_limit = {most: await _account_bytes(most) for most in (CONF_VALUE, 64)}
+    ours, default = Samples.of(bytes_by_limit[CONF_VALUE]), Samples.of(bytes_by_limit[64])
     what = f"an account, hash-max-listpack-value {CONF_VALUE}"
     return [Figure(what, "bytes", ours, None, default, "Redis's default, 64")]
 
@@ -150,8 +149,8 @@ async def _durability(plan: Plan) -> list[Figure]:
             server = stack.enter_context(redis_server("--appendonly", file, "--appendfsync", sync))
             services = await stack.enter_async_context(open_benchmark_services(server.url))
             sides[name] = await prepare_publishing(services, plan)
-        found = await measure_in_rounds(plan.rounds, sides)
-    none, ours, always = (Samples.all(found[name]) for name in FSYNC_MODES)
+        results = await measure_in_rounds(plan.rounds, sides)
+    none, ours, always = (Samples.all(results[name]) for name in FSYNC_MODES)
     return [
         Figure("50 writers, appendfsync everysec", "posts/s", ours, None, none, "no file"),
         Figure("50 writers, appendfsync always", "posts/s", always, None, ours, "everysec"),

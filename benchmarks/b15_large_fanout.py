@@ -1,9 +1,9 @@
-"""A post by somebody with 100,000 followers, and what everybody else notices of it.
+"""A post with 100,000 followers, and its effect on the delivery of other authors' posts.
 
-The worker as `manage.py syndicate` runs it, in this process. Followers as in the busiest accounts of the real
-graphs, homes short (what a push costs does not depend on their length). Meanwhile an author with three
-followers posts every 20 ms: how long each of these takes from the outbox to its last home, with the large
-fan-out under way and without.
+The worker is the one of `manage.py syndicate`, in this process. Follower counts are those of the busiest accounts
+of the real graphs; homes are short (the cost of a push does not depend on their length). Meanwhile an author with
+three followers posts every 20 ms: the time of each of these posts from the outbox to its last home is measured
+during the large fan-out and without it.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ SMALL_POSTS = 25
 
 
 class TimedWorker:
-    """A running worker, and when each post was through."""
+    """A running worker that records the time at which each post was completely delivered."""
 
     def __init__(self, services: "Services") -> None:
         self._services = services
@@ -45,7 +45,7 @@ class TimedWorker:
         return following
 
     async def deliver(self, author: "AccountId") -> float:
-        """Seconds until nothing follows from the post any more."""
+        """Deliver a post; return the seconds until no job of the post is left."""
         from timelines.jobs import SyndicatePost, encode_job
         from timelines.posts.post import Post
 
@@ -85,7 +85,7 @@ async def measure(plan: Plan) -> list[Figure]:
         with server.client() as client:
             fill_homes(client, [*owners, *few], SHORT_HOME)
         async with running_timed_worker(services) as worker:
-            await worker.deliver(star)  # warms what the rounds use
+            await worker.deliver(star)  # warms the caches of the rounds
             for _ in range(plan.rounds):
                 alone_ms.append(max([await measure_paced_posts(worker, small) for _ in range(SMALL_POSTS)]) * 1000)
                 fan_out = asyncio.create_task(worker.deliver(star))

@@ -1,9 +1,8 @@
-"""Pushing a much followed author's posts into homes, or pulling them when a home is read: the crossover.
+"""Fan-out on write against fan-out on read of a much followed author's posts: the crossover.
 
-Pushing costs the worker so much a follower and post; pulling costs every read of a follower's home so much
-more. Both are measured by process time and the server's own, in one process, reads by 32 readers at once; the
-crossover is how many followers a post of the author has for each page that is read between two of its posts:
-above it pulling is cheaper.
+Pushing has a cost for each follower and post; pulling adds a cost to every read of a follower's home. Both are
+measured by the CPU time of this process and of the server, in one process with 32 concurrent readers. The crossover
+is the author's number of followers for each page read between two posts: above it pulling costs less.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ FOLLOWERS = 10_000
 SHORT_HOME = 20
 POSTS, READS = 20, 6_400
 PULLED_AUTHOR_COUNTS = (1, 10)
-"""Much followed authors whom a reader follows."""
+"""Numbers of pulled authors that a reader follows."""
 
 Side = Callable[[], Awaitable[float]]
 
@@ -57,11 +56,11 @@ async def measure(plan: Plan) -> list[Figure]:
             }
             for count in PULLED_AUTHOR_COUNTS:
                 sides[f"read {count}"] = prepare_home_reads(services, server, readers[count])
-            found = await measure_in_rounds(plan.rounds, sides)
-    pushed, plain = Samples.all(found["push"]), Samples.all(found["read 0"])
+            results = await measure_in_rounds(plan.rounds, sides)
+    pushed, plain = Samples.all(results["push"]), Samples.all(results["read 0"])
     figures = [Figure("pushing a post, a follower", "us of CPU", pushed)]
     for count in PULLED_AUTHOR_COUNTS:
-        pulled = Samples.all(found[f"read {count}"])
+        pulled = Samples.all(results[f"read {count}"])
         what = f"reading a home, {count} of the followed pulled"
         figures.append(Figure(what, "us of CPU", pulled, None, plain, "none pulled"))
         more = [max(0.0, late - early) / count for late, early in zip(pulled.values, plain.values, strict=True)]
@@ -72,7 +71,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def readers_of(services: "Services") -> "dict[int, AccountId]":
-    """Readers of 50 authors each, of whom none, one or ten are pulled; homes are built."""
+    """Return readers of 50 authors each, with no, one or ten pulled authors and built homes, by that number."""
     now_ms = services.clock.now_ms()
     handles = [f"writer_{n}" for n in range(50)]
     names = {count: f"reader_{count}" for count in (0, *PULLED_AUTHOR_COUNTS)}
@@ -110,7 +109,7 @@ def prepare_home_reads(services: "Services", server: "RedisServer", reader: "Acc
 
 
 def cpu_s(server: "RedisServer") -> float:
-    """Seconds that this process and the server have worked."""
+    """Return the CPU seconds used by this process and the server."""
     ours = resource.getrusage(resource.RUSAGE_SELF)
     with server.client() as client:
         theirs = client.info("cpu")

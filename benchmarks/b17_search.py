@@ -1,8 +1,8 @@
-"""What the search index takes in memory and time, and what a query costs its servers.
+"""The memory and time that the search index uses, and the cost of a query on its servers.
 
-Posts of the reference data in English and in Korean (whose characters are indexed alone and in pairs), by
+Posts of the reference data in English and in Korean (Korean characters are indexed alone and in pairs), by
 real words: the common ones are the 60 most frequent. Bytes are the server's own count of its memory; the
-reference keeps the same postings as sorted sets. Microseconds are the server's, over all partitions.
+reference stores the same postings as sorted sets. Microseconds are the server's, over all partitions.
 """
 
 import gzip
@@ -82,7 +82,7 @@ async def _fill_index(store: "Store", client: Redis, posts: "list[Post]") -> tup
 
 
 def _as_zsets(posts: "list[Post]") -> float:
-    """The same postings, on a server of their own."""
+    """Return the bytes a post of the same postings as sorted sets, on a separate server."""
     from timelines.search.repository import partition_of_post, post_digests, term_keys
 
     with redis_server() as apart, apart.client() as client:
@@ -113,7 +113,7 @@ def _queries(posts: "list[Post]") -> dict[str, list[list[str]]]:
 
 
 async def _time_queries(store: "Store", client: Redis, queries: list[list[str]]) -> float:
-    """A page of each."""
+    """Return the server's us for one page of each query."""
     from socialsite.ids import MAX_ID
     from timelines.search.partition_merge import PartitionMerge
     from timelines.search.repository import PostIndex, SearchTerms
@@ -121,9 +121,9 @@ async def _time_queries(store: "Store", client: Redis, queries: list[list[str]])
     index = PostIndex(store)
     client.config_resetstat()
     for terms in queries:
-        walk, found = PartitionMerge(index, SearchTerms(tuple(terms), None, 0), MAX_ID), 0
-        while not walk.is_exhausted and found < WANTED:
-            found += len(await walk.next_ids(WANTED - found))
+        walk, id_count = PartitionMerge(index, SearchTerms(tuple(terms), None, 0), MAX_ID), 0
+        while not walk.is_exhausted and id_count < WANTED:
+            id_count += len(await walk.next_ids(WANTED - id_count))
     return _server_cpu_us(client) / len(queries)
 
 

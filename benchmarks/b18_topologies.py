@@ -1,11 +1,11 @@
 """B1, B4 and B9 on one server, on four shards and on a cluster of three masters, in one run.
 
-One machine cannot show that more machines carry more: here all servers share its cores, and figures made of
-time (deliveries/s, pages/s) say only that nothing breaks down. What decides about growth is the work of the
-client, which is not to rise with the number of nodes: this process's own CPU time for a delivery by the
-worker (from the outbox to 10,000 full homes) and for a page of 30 (ReadingService.home, 32 readers at once),
-against one server, all of them reached over TCP as a cluster's have to be; and how both grow with followers
-and follows on each topology, against themselves at the smallest.
+One machine cannot show that more machines carry more: all servers share its cores, and figures made of
+time (deliveries/s, pages/s) only show that no topology breaks down. The measure of growth is the work of the
+client, which must not rise with the number of nodes: this process's own CPU time for a delivery by the
+worker (from the outbox to 10,000 full homes) and for a page of 30 (ReadingService.home, 32 concurrent readers),
+against one server, all over TCP as a cluster requires. Growth with followers and follows is measured on each
+topology against its own smallest size.
 """
 
 import time
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from socialsite.ids import AccountId
 
 Cost = tuple[float, float]
-"""(CPU us of this process, us by the clock) for one delivery or page."""
+"""(CPU us of this process, elapsed us) for one delivery or page."""
 Side = Callable[[], Awaitable[Cost]]
 FOLLOWERS, POSTS = 10_000, 20
 FULL_HOME_ENTRIES = 1_000
@@ -35,7 +35,7 @@ SIZES = (100, 1_000, 10_000, 100_000)
 FOLLOWS = (10, 100, 1_000)
 PEOPLE = 50
 MAX_RATIO_TO_SINGLE = 1.15
-"""Client work a delivery or page, against one server."""
+"""Limit of the client's CPU time for a delivery or page, relative to one server."""
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -51,7 +51,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
-    """B1, and B9's fan-out by followers."""
+    """Measure B1, and the fan-out of B9 by number of followers."""
     from benchmarks.delivering import running_deliverer
     from socialsite.ids import AccountId
 
@@ -84,20 +84,20 @@ async def _deliveries(standing: "Standing", plan: Plan) -> list[Figure]:
 
 
 async def _pages(standing: "Standing", plan: Plan) -> list[Figure]:
-    """B4, for readers who follow as many as most do; and B9's reading by follows."""
+    """Measure B4 for readers with the middle number of follows, and the reads of B9 by number of follows."""
     by_follows = {name: await prepare_town_reads(each.services, plan) for name, each in standing.items()}
     middle = f"{FOLLOWS[1]:,}"
     costs = await measure_in_rounds(plan.rounds, {name: sides[middle] for name, sides in by_follows.items()})
     figures = compare_with_single(f"B4: home page of {LIMIT}, {READERS} readers at once", "page", costs, None)
     for name, sides in by_follows.items():
-        found = await measure_in_rounds(plan.rounds, sides)
-        times = {size: [by_clock for _, by_clock in each] for size, each in found.items()}
+        results = await measure_in_rounds(plan.rounds, sides)
+        times = {size: [by_clock for _, by_clock in each] for size, each in results.items()}
         figures += growth(f"B9: reading a home, {name}, following", times, at_most(1.3))
     return figures
 
 
 async def prepare_fan_out(services: "Services", worker: "Deliverer", followers: int, length: int) -> Side:
-    """An author whose posts go to homes of this length; the homes of smaller authors are among them."""
+    """Create an author with followers whose homes have this length; small authors share some of these homes."""
     from benchmarks.full_homes import followed_author
     from benchmarks.standing import restore_homes
 
@@ -115,7 +115,7 @@ async def prepare_fan_out(services: "Services", worker: "Deliverer", followers: 
 
 
 async def prepare_town_reads(services: "Services", plan: Plan) -> dict[str, Side]:
-    """A town, and readers in it who follow 10, 100 and 1,000."""
+    """Create a synthetic site with readers who follow 10, 100 and 1,000 accounts."""
     from benchmarks.town import create_synthetic_site, readers_of
 
     town = await create_synthetic_site(services, accounts=2_000 if not plan.quick else 1_200, posts=plan.size(20_000))
@@ -137,7 +137,7 @@ def prepare_home_reads(services: "Services", readers: "list[AccountId]", plan: P
 
 
 def compare_with_single(what: str, one: str, costs: dict[str, list[Cost]], budget: Budget | None) -> list[Figure]:
-    """Each topology's client work against that of one server, and its rate beside."""
+    """Return each topology's CPU time relative to one server, with its rate as a note."""
     single, *others = costs
     least = Samples.all(cpu for cpu, _ in costs[single])
     figures = []

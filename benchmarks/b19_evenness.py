@@ -1,9 +1,9 @@
-"""How evenly nodes are loaded, on the slashdot graph: 82,168 accounts and 870,161 follows, a post by each.
+"""The balance of load between nodes, on the slashdot graph: 82,168 accounts, 870,161 follows, a post by each.
 
 Every account has a home, and its post goes to its followers' homes by the repository's own push; entries are
 counted where they arrived (INFO commandstats), bytes of profiles and homes by MEMORY USAGE of every key. The
-worst node is held against the mean. Follows lie in 16 partitions, so three nodes cannot have the same number:
-the edges that nodes hold are reported. docs/reference/scale.md has what makes a single key busy.
+worst node is compared with the mean. Follows have 16 partitions, so three nodes cannot have the same number:
+the edges of each node are reported. docs/reference/scale.md lists keys that make a single node busy.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def publish_by_everybody(place: "Place", followers: dict[int, list[int]]) -> None:
-    """A home for each account, then a post of each: its profile, and its followers' homes."""
+    """Create a home for each account, then publish a post of each to its profile and its followers' homes."""
     from socialsite.ids import AccountId
     from timelines import keys
 
@@ -55,44 +55,44 @@ async def publish_by_everybody(place: "Place", followers: dict[int, list[int]]) 
 
 def measure_loads(name: str, place: "Place", followers: dict[int, list[int]]) -> list[Figure]:
     deliveries: list[int] = []
-    held: list[int] = []
+    timeline_bytes: list[int] = []
     for client in place.deployment.masters():
         with client:
             deliveries.append(client.info("commandstats")["cmdstat_lpushx"]["calls"])
-            held.append(sum(bytes_of(client)))
+            timeline_bytes.append(sum(bytes_of(client)))
     if sum(deliveries) != sum(map(len, followers.values())):
         raise RuntimeError("not every delivery arrived where it was counted")
     return [
         worst_ratio(f"deliveries, {name}", deliveries, at_most(MAX_IMBALANCE)),
-        worst_ratio(f"timeline bytes, {name}", held, at_most(MAX_IMBALANCE)),
+        worst_ratio(f"timeline bytes, {name}", timeline_bytes, at_most(MAX_IMBALANCE)),
         worst_ratio(f"follow edges, both sides, {name}", count_edges_by_node(place, followers), None),
     ]
 
 
 def bytes_of(client: Redis) -> list[int]:
-    """Of each timeline on a server."""
+    """Return the size of each timeline on a server."""
     names = list(client.scan_iter("timelines:*", count=10_000))
-    found: list[int] = []
+    sizes: list[int] = []
     for start in range(0, len(names), BATCH):
         pipe = client.pipeline(transaction=False)
         for each in names[start : start + BATCH]:
             pipe.memory_usage(each)
-        found += pipe.execute()
-    return found
+        sizes += pipe.execute()
+    return sizes
 
 
 def count_edges_by_node(place: "Place", followers: dict[int, list[int]]) -> list[int]:
-    """Where they would lie: the same look-up that places them."""
+    """Count the edges of each node by the partitioner's own look-up."""
     from socialsite.store.pair_partitions import partition_of_pair
 
     store = place.services.store
     pairs = store.partitioned_component("follows", place.services.config.follow_partitions)
-    found = Counter({id(node): 0 for node in store.topology("follows").nodes})
+    counts = Counter({id(node): 0 for node in store.topology("follows").nodes})
     nodes = [id(partition.node) for partition in pairs.partitions]
     for followed, many in followers.items():
         for follower in many:
-            found[nodes[partition_of_pair(follower, followed, len(nodes))]] += 1
-    return list(found.values())
+            counts[nodes[partition_of_pair(follower, followed, len(nodes))]] += 1
+    return list(counts.values())
 
 
 def worst_ratio(what: str, loads: list[int], budget: Budget | None) -> Figure:

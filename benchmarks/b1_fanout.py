@@ -1,9 +1,9 @@
-"""Bringing one post to 10,000 followers' homes, against how fast the server can push at all.
+"""Fan-out of one post to 10,000 followers' homes, compared with the fastest pushes of the server.
 
-Ours: a job enters the outbox, a running worker walks the author's follow edges in passes and pushes the id to
-10,000 existing homes, full to their cap, trimming those that outgrow it; until its last pass is through.
+Ours: a job enters the outbox, a running worker reads the author's follow edges in passes and pushes the id to
+10,000 existing homes, full to their cap, and trims homes above their maximum length; until the last pass is done.
 Reference: `redis-benchmark` pushing to 10,000 lists of the same lengths on the same server and unix socket,
-64 commands in flight on each of 50 connections: no edges to read, nothing to decide, nothing to trim.
+64 commands in flight on each of 50 connections: it reads no edges, decides nothing and trims nothing.
 
 Ours is bounded by one core of the server and one of the worker, which overlap
 (docs/reference/decisions/fan-out-passes.md). A push on one connection costs the server 0.5-0.6 us, on 50 with
@@ -23,7 +23,7 @@ from benchmarks.servers import redis_server
 
 FOLLOWERS = 10_000
 POSTS, PUSHES_EACH = 20, 40
-"""A round: posts of ours, and pushes of the reference to each list; about half a second either way."""
+"""Posts of ours in a round, and pushes of the reference to each list; each takes about half a second."""
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -63,7 +63,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 def lists_key(number: int) -> str:
-    """As redis-benchmark writes its __rand_int__: twelve digits."""
+    """Return a key as redis-benchmark writes its __rand_int__: twelve digits."""
     return f"timelines:{{{number:012d}}}:list"
 
 

@@ -1,9 +1,9 @@
-"""Unit costs that docs/reference/scale.md counts with: bytes of each kind of data, server's CPU of each work.
+"""Unit costs used by docs/reference/scale.md: bytes of each kind of data, server's CPU of each operation.
 
 Bytes are the growth of used_memory: 20,000 accounts, the slashdot graph's follows (both sides), 20,000 posts
 of 60 to 300 characters with their profiles. CPU is the server process's own: a delivery to one of 10,000 full
 homes (edges read, pushes, trims, the job), a page of 30 at home and one of the public timeline (posts,
-authors, rights), a publish until its answer, a job through the outbox. There is no budget: they inform.
+authors, rights), a publish until its answer, a job through the outbox. These figures have no budget.
 """
 
 import time
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.support.redis_server import RedisServer
 
 Cost = tuple[float, float]
-"""CPU us of the server, of this process."""
+"""(CPU us of the server, CPU us of this process)."""
 Side = Callable[[], Awaitable[Cost]]
 Read = Callable[..., Awaitable[object]]
 WEEK_MS = 7 * 86_400_000
@@ -124,7 +124,7 @@ def public_reader(services: "Services") -> Read:
 
 
 def prepare_publishing(services: "Services", authors: "list[AccountId]", server: "RedisServer", posts: int) -> Side:
-    """The jobs stay in the outbox: what becomes of them is a job's and a delivery's cost."""
+    """Publish posts without a worker: jobs and deliveries are measured separately."""
     from benchmarks.delivering import TEXT
 
     async def work() -> float:
@@ -137,7 +137,7 @@ def prepare_publishing(services: "Services", authors: "list[AccountId]", server:
 
 
 def prepare_jobs(services: "Services", server: "RedisServer", count: int) -> Side:
-    """Added, taken by hundreds as a busy worker does, and finished; on a queue of its own."""
+    """Add jobs to a separate queue, fetch them by hundreds as a busy worker does, and finish them."""
     from socialsite.recipes.job_queue import JobQueue
 
     queue = JobQueue(services.store, "units")
@@ -156,7 +156,7 @@ def prepare_jobs(services: "Services", server: "RedisServer", count: int) -> Sid
 
 
 def measure_server_cpu(server: "RedisServer", work: Callable[[], Awaitable[float]]) -> Side:
-    """`work` answers how many it did."""
+    """Measure the CPU time for each operation; `work` returns the number of its operations."""
 
     async def cost() -> Cost:
         server_s, own_s = cpu_s(server.pid), time.process_time()
@@ -167,7 +167,7 @@ def measure_server_cpu(server: "RedisServer", work: Callable[[], Awaitable[float
 
 
 async def write_more(services: "Services", authors: "list[AccountId]", count: int) -> None:
-    """Posts with their profiles, after a town's."""
+    """Write posts with their profiles to an existing synthetic site."""
     import random
 
     from benchmarks.town import store_posts, write_posts
@@ -178,7 +178,7 @@ async def write_more(services: "Services", authors: "list[AccountId]", count: in
 
 
 def memory_of(server: "RedisServer") -> Callable[[], int]:
-    """Answers by how many bytes the server's data grew since it was asked last."""
+    """Return a function that returns the growth of the server's data in bytes since its last call."""
     last = 0
 
     def grown() -> int:

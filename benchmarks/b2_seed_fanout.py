@@ -1,4 +1,4 @@
-"""Bringing one post to 10,000 followers' homes, against Redis in Action, listing 8.6.
+"""Fan-out of one post to 10,000 followers' homes, against Redis in Action, listing 8.6.
 
 Ours: as B1. Reference: syndicate_status (listing 8.6) in redis-py on the same server and socket: followers in
 passes of 1,000, then one pipeline of ZADD and ZREMRANGEBYRANK a pass, on homes that are full ZSETs.

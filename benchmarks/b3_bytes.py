@@ -19,8 +19,8 @@ ENTRIES = 1000
 
 async def measure(plan: Plan) -> list[Figure]:
     prepare()
-    found = [await _all_three() for _ in range(plan.rounds)]
-    ours, zset, compact = map(Samples.all, zip(*found, strict=True))
+    results = [await _all_three() for _ in range(plan.rounds)]
+    ours, zset, compact = map(Samples.all, zip(*results, strict=True))
     what, unit = f"a home of {ENTRIES:,} entries", "bytes/entry"
     return [
         Figure(what, unit, ours, at_most(12), zset, "a ZSET of status id -> time", absolute=True),
@@ -67,7 +67,7 @@ def _zset(client: Redis, key: str) -> float:
 
 
 def memory_usage(client: Redis, key: str) -> int:
-    """Every element counted, none estimated."""
+    """Return the memory of a key with every element counted (SAMPLES 0)."""
     return int(client.memory_usage(key, samples=0) or 0)
 
 

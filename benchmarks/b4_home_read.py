@@ -70,7 +70,7 @@ async def measure(plan: Plan) -> list[Figure]:
 async def pages_per_s(
     read: Callable[["AccountId"], Awaitable[object]], readers: Sequence["AccountId"], seconds: float
 ) -> float:
-    """32 tasks that read one page after another, each for another reader."""
+    """Run 32 tasks that read one page after another, each for another reader."""
     pages = 0
     turn = itertools.cycle(readers)
     started = time.perf_counter()
@@ -88,7 +88,7 @@ async def pages_per_s(
 async def copy_to_seed(
     services: "Services", town: "SyntheticSite", readers: Sequence["AccountId"], client: "AsyncRedis"
 ) -> None:
-    """The same posts and homes in the seed's layout."""
+    """Copy the posts and homes to the layout of Redis in Action."""
     names = {account_id: handle for handle, account_id in town.people.items()}
     for start in range(0, len(town.posts), BATCH):
         pipe = client.pipeline(transaction=False)

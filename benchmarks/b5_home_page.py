@@ -14,8 +14,8 @@ from benchmarks.web import PageRequests, compare, figures_of, populated_site
 async def measure(plan: Plan) -> list[Figure]:
     async with populated_site(plan) as site:
         home = PageRequests([site.get("/", reader) for reader in site.cookies], holds=b"data-post-id=", times=30)
-        found = await compare(plan, site, {"home": home})
-    return figures_of("home page of 30, signed in", found["home"], found["hello"])
+        results = await compare(plan, site, {"home": home})
+    return figures_of("home page of 30, signed in", results["home"], results["hello"])
 
 
 if __name__ == "__main__":

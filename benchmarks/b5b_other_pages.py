@@ -1,4 +1,4 @@
-"""The other pages that are read most, signed in, measured as B5 and against the same "hello".
+"""The most read pages other than the home, signed in, measured as B5 and against the same "hello".
 
 A profile with 10 posts, the public timeline with 50, a post's own page with its thread, and the home of 30
 as JSON.
@@ -16,8 +16,8 @@ ENTRY_MARK = b"data-post-id="
 async def measure(plan: Plan) -> list[Figure]:
     async with populated_site(plan) as site:
         kinds = kinds_of(site)
-        found = await compare(plan, site, kinds)
-    return [figure for name in kinds for figure in figures_of(name, found[name], found["hello"])]
+        results = await compare(plan, site, kinds)
+    return [figure for name in kinds for figure in figures_of(name, results[name], results["hello"])]
 
 
 def kinds_of(site: HttpSite) -> dict[str, PageRequests]:
@@ -36,7 +36,7 @@ def kinds_of(site: HttpSite) -> dict[str, PageRequests]:
 
 
 def encode_gets(site: HttpSite, paths: Sequence[str]) -> list[bytes]:
-    """Each path asked for by another reader."""
+    """Return one request for each path, each by another reader."""
     return [site.get(path, reader) for path, reader in zip(paths, site.cookies, strict=True)]
 
 

@@ -1,8 +1,8 @@
 """Publishing over HTTP: `POST /posts/` from 32 connections, from the request until its answer (303).
 
 A form as the browser sends it: session, CSRF token, text, an idempotency key of its own, the post limit
-counted. By the answer the job, the post, and its author's timelines are written. No worker runs meanwhile:
-what follows is B1's. Reference: "hello" as in B5, which writes nothing.
+counted. Before the answer the job, the post, and its author's timelines are written. No worker runs meanwhile:
+B1 measures the fan-out. Reference: "hello" as in B5, which writes nothing.
 """
 
 from urllib.parse import urlencode
@@ -17,8 +17,8 @@ async def measure(plan: Plan) -> list[Figure]:
     async with populated_site(plan) as site:
         forms = [site.post("/posts/", reader, form(post.text)) for reader, post in zip(
             site.cookies, site.town.posts, strict=False)]  # fmt: skip
-        found = await compare(plan, site, {"publish": PageRequests(forms, status=303)})
-    return figures_of("publish, until the answer", found["publish"], found["hello"], at_least(0.8), None)
+        results = await compare(plan, site, {"publish": PageRequests(forms, status=303)})
+    return figures_of("publish, until the answer", results["publish"], results["hello"], at_least(0.8), None)
 
 
 def form(text: str) -> bytes:

@@ -1,10 +1,10 @@
-"""One post to 2,000 sockets of one daphne process: its CPU for each delivery, how long the last ones wait.
+"""One post to 2,000 sockets of one daphne process: its CPU for each delivery, and the wait of the slowest sockets.
 
-Ours: published through the service; once to 2,000 signed-in readers with their homes open, by way of the
-worker's passes, their rights looked at before each is sent to; once to 2,000 visitors of the public timeline.
+Ours: published through the service; in one case to 2,000 signed-in readers with open homes, through the worker's
+passes, with their rights checked before each send; in the other to 2,000 visitors of the public timeline.
 Reference: channels_redis's pub/sub layer, one group_send to 2,000 consumers that send the text on, a frame of
 the same size; no worker, no rights. Waiting is from the call of publish (group_send) to the arrival at a
-client process on the same two cores, which takes its own share.
+client process on the same two cores, which uses a share of them.
 """
 
 from contextlib import AsyncExitStack
@@ -34,11 +34,11 @@ async def measure(plan: Plan) -> list[Figure]:
         layer = await stack.enter_async_context(layer_audience(sockets, home.frame_bytes))
         audiences = {"home": home, "public": public, "layer": layer}
         sides = {name: partial(each.push, POSTS) for name, each in audiences.items()}
-        found = await measure_in_rounds(plan.rounds, sides)
+        results = await measure_in_rounds(plan.rounds, sides)
     to = f"{sockets:,} sockets"
     return [
-        *figures(f"one post to {to}, their homes", found["home"], found["layer"]),
-        *figures(f"one post to {to}, the public timeline", found["public"], found["layer"]),
+        *figures(f"one post to {to}, their homes", results["home"], results["layer"]),
+        *figures(f"one post to {to}, the public timeline", results["public"], results["layer"]),
     ]
 
 

@@ -1,7 +1,7 @@
-"""From sending a post over HTTP to its entry on the socket of each of 200 followers, among 2,000 sockets.
+"""The time from a POST over HTTP to its entry on the sockets of 200 followers, among 2,000 sockets.
 
-One daphne holds all sockets (everybody their own home) and takes the post; one `manage.py syndicate` is the
-worker, a process of its own. 1,800 of the readers do not follow the author. The clock starts before the
+One daphne serves all sockets (each reader's own home) and takes the post; one `manage.py syndicate` is the
+worker, a separate process. 1,800 of the readers do not follow the author. The clock starts before the
 request is sent and stops at the arrival in the client process. One post at a time.
 """
 
@@ -48,7 +48,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def one_round(site: FollowedSite, listeners: ListenerProcess) -> list[float]:
-    """Seconds from each post to each arrival."""
+    """Return the seconds from each post to each arrival."""
     waits: list[float] = []
     for _ in range(POSTS):
         mark = f"mark{next(_numbers):06d}"
@@ -78,7 +78,7 @@ def publish(site: FollowedSite, text: str) -> None:
 
 @contextmanager
 def worker(redis_url: str) -> Iterator[None]:
-    """`manage.py syndicate`, until the end."""
+    """Run `manage.py syndicate` until the end of the block."""
     command = [sys.executable, "manage.py", "syndicate", "--verbosity", "0"]
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "REDIS_URL": redis_url})
     try:

@@ -1,4 +1,4 @@
-"""Memory of an idle socket: by how much the resident memory of a daphne with 100 sockets grows by 2,000 more.
+"""Memory of an idle socket: the growth of a daphne process with 100 sockets when 2,000 more are opened.
 
 Ours: signed-in readers, each with their home subscribed. Reference: a bare Channels consumer that does
 nothing, under the same daphne. The first 100 warm both up. Every round has servers of its own.
@@ -31,14 +31,14 @@ async def measure(plan: Plan) -> list[Figure]:
         with running_daphne("benchmarks.layer.asgi:application") as server:
             return socket_kb(server, [""] * (sockets + WARMUP_SOCKETS), "/ws/bare/", "{}")
 
-    found = await measure_in_rounds(plan.rounds, {"ours": ours, "bare": bare})
+    results = await measure_in_rounds(plan.rounds, {"ours": ours, "bare": bare})
     return [
         Figure(
             f"an idle socket, of {sockets:,}",
             "kB",
-            Samples.all(found["ours"]),
+            Samples.all(results["ours"]),
             at_most(1.3),
-            Samples.all(found["bare"]),
+            Samples.all(results["bare"]),
             "a bare Channels consumer",
         )
     ]

@@ -1,6 +1,6 @@
-"""How cost grows: each figure is held against itself at the smallest size, measured in turn.
+"""The growth of costs: each figure is compared with itself at the smallest size, measured in turn.
 
-Reading a home of 30 (ReadingService.home, 32 readers at once) for readers who follow 10, 100 and 1,000
+Reading a home of 30 (ReadingService.home, 32 concurrent readers) for readers who follow 10, 100 and 1,000
 accounts, and in towns of 10,000, 100,000 and 1,000,000 posts; one post by the worker to 100, 1,000, 10,000
 and 100,000 followers with short homes, a follower. Ratios above 1 mean that the larger one costs more.
 """
@@ -30,9 +30,9 @@ FOLLOWERS = (100, 1_000, 10_000, 100_000)
 READERS = 50
 SHORT_HOME = 20
 DELIVERIES = 10_000
-"""About so many of each size in a round; so few that no home outgrows its cap in all rounds together."""
+"""Approximate deliveries of each size in a round; in all rounds together no home exceeds its cap."""
 MAX_GROWTH = 1.1
-"""Per-follower cost at any size against the smallest; a tenth is what runs differ by."""
+"""Limit of the cost for each follower relative to the smallest size; runs differ by a tenth."""
 
 
 async def measure(plan: Plan) -> list[Figure]:
@@ -68,7 +68,7 @@ async def _by_posts(plan: Plan) -> list[Figure]:
             town = await create_synthetic_site(services, posts=plan.size(count))
             readers = town.ids[:: len(town.ids) // READERS]
             await build_homes(services, readers)
-            town.posts.clear()  # a million objects here would cost every collection of garbage
+            town.posts.clear()  # a million objects in this process would slow every garbage collection
             sides[f"{count:,}"] = prepare_home_reads(services, readers, plan)
         return growth("reading a home, posts", await measure_in_rounds(plan.rounds, sides), at_most(1.3))
 
@@ -122,7 +122,7 @@ async def fresh_services() -> "AsyncIterator[tuple[Services, RedisServer]]":
 
 
 def growth(what: str, found: dict[str, list[float]], budget: Budget) -> list[Figure]:
-    """Each size against the smallest."""
+    """Return the ratio of each size to the smallest."""
     smallest, *larger = found
     least = Samples.all(found[smallest])
     sizes = {f"{what} {size}": Samples.all(found[size]) for size in larger}
