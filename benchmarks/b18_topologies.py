@@ -97,7 +97,7 @@ async def _pages(standing: "Standing", plan: Plan) -> list[Figure]:
 
 
 async def prepare_fan_out(services: "Services", worker: "Deliverer", followers: int, length: int) -> Side:
-    """Create an author with followers whose homes have this length; small authors share some of these homes."""
+    """Create an author with followers and homes of this length; small authors share some of these homes."""
     from benchmarks.full_homes import followed_author
     from benchmarks.standing import restore_homes
 

@@ -1,4 +1,4 @@
-"""Reading one home page of 30 in one process with 32 readers at once, without HTML.
+"""Reading one home page of 30 in one process with 32 concurrent readers, without HTML.
 
 Ours: ReadingService.home: the ids, then posts, numbers of replies, authors as they are now, and whether the
 reader still follows each of them; 32 tasks on the store's one shared connection.

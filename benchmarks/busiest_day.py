@@ -1,7 +1,7 @@
-"""The busiest day of a site by minutes: who posts, what is delivered and read, how far workers fall behind.
+"""The busiest day of a site by minutes: posts, deliveries, reads and the backlog of the workers.
 
-Posts of a group of accounts in a minute are drawn from a Poisson distribution, so a minute in which one of
-the most followed posts is as rare, and as hard, as it is. The same seed gives the same day.
+Posts of a group of accounts in a minute are drawn from a Poisson distribution, so posts of the
+most followed accounts are as rare, and as expensive, as in reality. The same seed gives the same day.
 """
 
 import math
@@ -17,24 +17,24 @@ POSTS_PER_PASS, WIDEST = 1_000, 10
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What people do: assumptions, each a parameter of `python -m benchmarks scale`."""
+    """Assumptions about the behaviour of users, each a parameter of `python -m benchmarks scale`."""
 
     follows: float = 50.0
-    """Accounts that one follows, on average."""
+    """Accounts followed by an account, on average."""
     monthly: float = 0.4
-    """Share of the accounts that read within 30 days: they have a home."""
+    """Share of the accounts that read within 30 days and therefore have a cached home."""
     daily: float = 0.15
     posts: float = 2.0
-    """Posts a day of one who is there that day."""
+    """Posts a day of an account that is active that day."""
     pages: float = 30.0
     visits: float = 15.0
-    """Pages of visitors for each who is there that day."""
+    """Pages read by visitors for each account that is active that day."""
     busiest: float = 3.0
-    """The busiest day against the mean one."""
+    """Ratio of the busiest day to the mean day."""
     swing: float = 0.6
-    """How far the hours of a day rise above and fall below its mean."""
+    """Amplitude of the hours of a day around its mean, as a share of the mean."""
     event: float = 4.0
-    """What half an hour in the evening of that day is multiplied by."""
+    """Factor of the load in half an hour of that day's evening."""
     eager: float = 0.3
     """An account with k times the mean followers posts (1 + k) ** eager times as often."""
 
@@ -58,7 +58,7 @@ class DayLoad:
         return float(sum(getattr(minute, name) for minute in self.minutes))
 
     def peak(self, name: str) -> float:
-        """A second, in the minute with most of it."""
+        """Return the rate a second in the busiest minute."""
         return float(max(getattr(minute, name) for minute in self.minutes)) / 60
 
 
@@ -88,7 +88,7 @@ def simulate_day(groups: Sequence[FollowerGroup], habits: Habits, nodes: int, se
 
 
 def day_curve(habits: Habits) -> list[float]:
-    """Share of the day's work in each minute."""
+    """Return the share of the day's work in each minute."""
     raw = [1 - habits.swing * math.cos(2 * math.pi * (m / MINUTES - 1 / 8)) for m in range(MINUTES)]
     for m in range(1_200, 1_230):
         raw[m] *= habits.event
@@ -97,7 +97,7 @@ def day_curve(habits: Habits) -> list[float]:
 
 
 def poisson(chance: random.Random, mean: float) -> int:
-    """By the normal distribution where the mean is large."""
+    """Return a Poisson-distributed number; a large mean uses the normal distribution."""
     if mean > 50:
         return max(0, round(chance.gauss(mean, math.sqrt(mean))))
     bound, product, number = math.exp(-mean), chance.random(), 0
@@ -108,7 +108,7 @@ def poisson(chance: random.Random, mean: float) -> int:
 
 
 def longest_backlog_s(day: DayLoad, deliveries_per_s: float) -> float:
-    """How long the last delivery of the worst minute waits, with workers of that rate together."""
+    """Return the wait of the last delivery of the worst minute in s, with workers of that total rate."""
     owed = worst = 0.0
     for minute in day.minutes:
         owed = max(0.0, owed + minute.deliveries - 60 * deliveries_per_s)

@@ -1,4 +1,4 @@
-"""The worker, as `manage.py syndicate` runs it, in this process: one post from the outbox to every home."""
+"""The worker of `manage.py syndicate`, in this process: deliver one post from the outbox to every home."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ TEXT = "The quick brown fox jumps over the lazy dog, then sits down and tells ev
 
 
 class Deliverer:
-    """Hands posts to a running worker and waits until the last pass is through."""
+    """Add posts to the outbox of a running worker and wait for the last pass."""
 
     def __init__(self, services: Services, author: AccountId) -> None:
         self._services = services
@@ -35,7 +35,7 @@ class Deliverer:
         return following
 
     async def deliver(self, author: AccountId | None = None) -> float:
-        """Seconds from the job's entry into the outbox until nothing follows from it any more."""
+        """Return the seconds from adding the job to the outbox until no job of the post is left."""
         self._through.clear()
         post = Post(self._services.ids.next_id(), author or self._author, TEXT)
         self._last[post.author_id] = post.id
@@ -46,14 +46,14 @@ class Deliverer:
         return time.perf_counter() - started
 
     async def require_arrived(self) -> None:
-        """Of each author the last post since the last look. Raises RuntimeError."""
+        """Check the last post of each author since the previous check. Raises RuntimeError if a home lacks it."""
         for author, post_id in self._last.items():
             await require_in_homes(self._services, author, post_id)
         self._last.clear()
 
 
 async def require_in_homes(services: Services, author: AccountId, post_id: PostId) -> None:
-    """Raises RuntimeError where the post does not stand in the home of every follower."""
+    """Raises RuntimeError if a follower's home lacks the post."""
     page = await services.repositories.follows.followers_pass(author, FIRST_PASS, EVERYBODY)
     places = await services.store.gather([("LPOS", home_timeline(id), post_id) for id in page.ids])
     if not places or None in places:
@@ -62,13 +62,13 @@ async def require_in_homes(services: Services, author: AccountId, post_id: PostI
 
 @contextlib.asynccontextmanager
 async def running_deliverer(services: Services, author: AccountId) -> AsyncIterator[Deliverer]:
-    """With its worker running."""
-    found = Deliverer(services, author)
-    worker = Worker(services.outbox, found.handle)
+    """Run a worker and yield its Deliverer."""
+    deliverer = Deliverer(services, author)
+    worker = Worker(services.outbox, deliverer.handle)
     running = asyncio.create_task(worker.run())
     try:
-        yield found
-        await found.require_arrived()
+        yield deliverer
+        await deliverer.require_arrived()
     finally:
         worker.stop()
         await running

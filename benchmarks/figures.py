@@ -1,4 +1,4 @@
-"""What a benchmark says: samples of both sides, their ratio, and the budget it is held against."""
+"""The result of a benchmark: samples of both sides, their ratio, and their budget."""
 
 import statistics
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from typing import Literal
 
 
 class DataNotAvailable(Exception):
-    """Data or a program that the benchmark needs is not on this machine; the message says which."""
+    """Required data or a required program is missing on this machine; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """One value a round."""
+    """One value for each round."""
 
     values: tuple[float, ...]
 
@@ -29,7 +29,7 @@ class Samples:
         return statistics.median(self.values)
 
     def divided_by(self, other: "Samples") -> "Samples":
-        """Round by round: both sides of a round met the same machine."""
+        """Return the ratio of each round: both sides of a round ran under the same load of the machine."""
         return Samples(tuple(a / b for a, b in zip(self.values, other.values, strict=True)))
 
     def __str__(self) -> str:
@@ -40,7 +40,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """`bound` on the ratio to the reference, or on the figure itself where there is none."""
+    """A bound on the ratio to the reference, or on the figure itself if it has no reference."""
 
     sense: Literal[">=", "<="]
     bound: float
@@ -71,7 +71,7 @@ class Figure:
     reference: Samples | None = None
     against: str = ""
     note: str = ""
-    absolute: bool = False  # the budget bounds the figure though a reference is shown beside it
+    absolute: bool = False  # the budget bounds the figure although it has a reference
 
     @property
     def ratio(self) -> Samples | None:
@@ -81,13 +81,13 @@ class Figure:
     def verdict(self) -> str:
         if self.budget is None:
             return "-"
-        held = self.ours if self.absolute or self.ratio is None else self.ratio
-        return "met" if self.budget.is_met_by(held.median) else "MISSED"
+        bounded = self.ours if self.absolute or self.ratio is None else self.ratio
+        return "met" if self.budget.is_met_by(bounded.median) else "MISSED"
 
 
 @dataclass(slots=True)
 class Plan:
-    """How much to measure. `quick`: a tenth of the size, to see that it runs; its figures mean nothing."""
+    """The amount of work to measure. `quick`: a tenth of the size, only to test the benchmark itself."""
 
     rounds: int = 5
     quick: bool = False
@@ -98,12 +98,12 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Of load a side and a round."""
+        """Seconds of load for each side and round."""
         return 0.5 if self.quick else 3.0
 
 
 def format_short(value: float) -> str:
-    """Three digits that count, thousands with commas."""
+    """Return three significant digits, with commas between thousands."""
     if value == 0:
         return "0"
     if abs(value) >= 100:

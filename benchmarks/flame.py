@@ -1,8 +1,8 @@
-"""`python -m benchmarks.flame NAME [--seconds N] [--out FILE]`: where processor time goes, drawn.
+"""`python -m benchmarks.flame NAME [--seconds N] [--out FILE]`: draw a flame graph of processor time.
 
-A flame graph: each box is a function, the boxes below it are what it called, and its width is the share of
-the time that was spent in it or below. Hover over a box to read its whole name. Drawn by this very program
-(flame_svg.py) from samples of the running process (sampling.py); benchmarks/flames/ says what can be drawn.
+In a flame graph each box is a function, the boxes below it are the functions that it called, and its width is the
+share of the time spent in it or below. The full name appears when the pointer is over a box. This program draws it
+(flame_svg.py) from samples of the running process (sampling.py); benchmarks/flames/ contains the profiled workloads.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Stacks as one SVG without script: dark text on light boxes, whole names and shares as titles."""
+"""Stacks as one SVG without script: dark text on light boxes, full names and shares as titles."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from benchmarks.sampling import Stack
 WIDTH, ROW, HEAD = 1_200, 17, 46
 """Pixels."""
 LETTER_WIDTH_PX = 6.4
-"""About as wide as one is at 11 px."""
+"""Approximate width of a letter at 11 px."""
 MIN_SHARE = 0.003
-"""Of the whole: narrower boxes are left out."""
+"""Share of the total; narrower boxes are left out."""
 OUTER_FRAMES = (
     "runpy",
     "__main__",
@@ -23,14 +23,14 @@ OUTER_FRAMES = (
     "asyncio.runners",
     "asyncio.base_events:BaseEventLoop.run_",
 )
-"""What stands around everything, below the event loop."""
+"""Outermost frames, outside the event loop."""
 EVENT_LOOP_FRAME = "asyncio.base_events:BaseEventLoop._run_once"
 SKIPPED_FRAMES = (
     "asyncio.events:",
     "django.core.handlers.exception:",
     "asgiref.local:",
 )
-"""Frames that only pass on: they would double the height and say nothing."""
+"""Frames that only call the next function; they would double the height without information."""
 LAYERS = (
     ("#f6c9a8", "the store's client", ("socialsite.store", "hiredis", "socialsite.recipes")),
     ("#cfe3b4", "services, repositories", ("timelines.services", "timelines.repositories", "accounts")),
@@ -43,7 +43,7 @@ LAYERS = (
 
 @dataclass(slots=True)
 class StackBox:
-    """A function where it was found, with what it called."""
+    """A function in a stack, with the functions that it called."""
 
     name: str
     count: int = 0
@@ -83,7 +83,7 @@ def build_tree(stacks: Counter[Stack]) -> StackBox:
 
 
 def strip_frames(stack: Stack) -> list[str]:
-    """Without what stands around everything, and without frames that only pass on."""
+    """Remove the outermost frames and the frames that only call the next function."""
     if EVENT_LOOP_FRAME in stack:
         stack = stack[stack.index(EVENT_LOOP_FRAME) :]
     names = [name for name in stack if not name.startswith(SKIPPED_FRAMES)]
@@ -93,7 +93,7 @@ def strip_frames(stack: Stack) -> list[str]:
 
 
 def _place(box: StackBox, flame: Flame, x: float, row: int, into: list[str]) -> int:
-    """Adds the box and all upon it, row 0 at the top; how many rows there are."""
+    """Add the box and all boxes above it, row 0 at the top; return the number of rows."""
     scale, rows = WIDTH / flame.stacks.total(), row + 1
     into.append(_rectangle(box, flame, x, row, box.count * scale))
     for each in sorted(box.above.values(), key=lambda child: child.name):
@@ -121,9 +121,9 @@ def _colour(name: str) -> str:
 
 
 def _legend(y: int) -> list[str]:
-    found, x = [], 8
+    elements, x = [], 8
     for colour, words, _ in LAYERS:
-        found.append(f'<rect x="{x}" y="{y}" width="11" height="11" rx="2" fill="{colour}"/>')
-        found.append(f'<text x="{x + 16}" y="{y + 10}">{escape(words)}</text>')
+        elements.append(f'<rect x="{x}" y="{y}" width="11" height="11" rx="2" fill="{colour}"/>')
+        elements.append(f'<text x="{x + 16}" y="{y + 10}">{escape(words)}</text>')
         x += 30 + int(len(words) * LETTER_WIDTH_PX)
-    return found
+    return elements

@@ -1,4 +1,4 @@
-"""Followers whose homes exist and are full, made quickly: a few templates, copied by the server."""
+"""Followers with full homes, created quickly: the server copies a few templates."""
 
 import time
 
@@ -14,7 +14,7 @@ BATCH = 500
 
 
 def old_ids(count: int) -> list[PostId]:
-    """Ids of yesterday, newest first, a few seconds apart."""
+    """Return ids of yesterday, newest first, a few seconds apart."""
     newest = int(time.time() * 1000) - DAY_MS
     return [id_at(newest - 7_000 * n, n * 37) for n in range(count)]
 
@@ -22,7 +22,7 @@ def old_ids(count: int) -> list[PostId]:
 async def followed_author(
     services: Services, followers: int, handle: str = "author"
 ) -> tuple[AccountId, list[AccountId]]:
-    """An author with followers; these have ids and edges, which is all that a pass looks at."""
+    """Create an author with followers; these have only ids and edges, which is all that a pass reads."""
     now_ms = services.clock.now_ms()
     author = (await services.accounts.import_accounts(handles=[handle], now_ms=now_ms))[handle]
     ids = [AccountId(author + 1 + n) for n in range(followers)]
@@ -31,9 +31,9 @@ async def followed_author(
 
 
 def fill_homes(client: Redis, owners: list[AccountId], cap: int) -> None:
-    """Every home holds its cap and a part of the slack, spread as many earlier posts would have left it.
+    """Fill every home to its cap and a part of the slack, as many earlier posts would have left it.
 
-    A home is trimmed once it is longer than CachedKind.most: up to twice the slack above its cap.
+    A home is trimmed once it is longer than TimelineCacheSpec.max_length: up to twice the slack above its cap.
     """
     slack = max(1, cap // 10)
     ids = old_ids(cap + 2 * slack)

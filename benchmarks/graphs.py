@@ -1,4 +1,4 @@
-"""Follow graphs of the reference data, as lists of followers. Where the files are absent: DataNotAvailable."""
+"""Follow graphs of the reference data, as lists of followers. Raises DataNotAvailable if a file is absent."""
 
 import gzip
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ GRAPHS = {
     "hershey": "graphs/twitter-followers-hersheycareers.tsv.gz",
     "verizon": "graphs/twitter-followers-verizoncareers.tsv.gz",
 }
-"""Who reads whom: tagged, retweeted, follows. ego-facebook has mutual friends and no tail: left out."""
+"""Graphs of tags, retweets and follows. ego-facebook is left out: it has mutual friends and no tail."""
 
 
 def edges_of(name: str) -> Iterator[tuple[int, int]]:
-    """(follower, followed), no edge from anybody to themselves; ids from 1 on. Raises DataNotAvailable."""
+    """Yield (follower, followed), without self-follows; ids start at 1. Raises DataNotAvailable."""
     with gzip.open(data_path(GRAPHS[name]), "rt", encoding="utf-8") as lines:
         for line in lines:
             if line[0] != "#":
@@ -25,11 +25,11 @@ def edges_of(name: str) -> Iterator[tuple[int, int]]:
 
 
 def followers_of(name: str, share: float = 1.0) -> dict[int, list[int]]:
-    """Followers by account; of the first `share` of the accounts. Raises DataNotAvailable."""
-    found: dict[int, list[int]] = {}
+    """Return followers by account, for the first `share` of the accounts. Raises DataNotAvailable."""
+    followers_by_account: dict[int, list[int]] = {}
     edges = list(edges_of(name))
     last = max(map(max, edges)) * share
     for follower, followed in edges:
         if follower <= last and followed <= last:
-            found.setdefault(followed, []).append(follower)
-    return found
+            followers_by_account.setdefault(followed, []).append(follower)
+    return followers_by_account

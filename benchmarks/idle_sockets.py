@@ -1,8 +1,8 @@
-"""Thousands of idle sockets for minutes: memory a socket, processor time, and how soon a post is heard.
+"""Thousands of idle sockets for minutes: memory a socket, processor time, and the latency of a post.
 
 `python -m benchmarks.idle_sockets` opens 10,000 for ten minutes on one daphne (loopback, two client
-processes); `--sockets` and `--minutes` make it smaller. Exits 1 where one of them is lost, memory grows while
-nothing happens, or a post is heard too late. No part of `make bench`: it is as long as it says.
+processes); `--sockets` and `--minutes` reduce them. The exit status is 1 if a socket is lost, memory grows during
+idleness, or a post arrives too late. `make bench` does not run it because it takes too long.
 """
 
 import argparse
@@ -17,22 +17,22 @@ from benchmarks.audience import FollowedSite, encode_subscription, followed_site
 from benchmarks.listeners import ListenerOptions, ListenerProcess, percentile, running_listeners
 
 MAX_GROWTH_KB = 20 * 1024
-"""By how much the process may grow while nothing happens; the kept fragments of the posts are among it."""
+"""Maximum growth of the idle process in kB, including the cached fragments of the posts."""
 MAX_DELIVERY_S = 5.0
-"""By the last of all sockets."""
+"""Maximum latency of a post at the last of all sockets."""
 OTHER_OPEN_FILES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class IdleSocketsResult:
-    """What was seen of `sockets` in `minutes`."""
+    """The measurements of `sockets` sockets in `minutes` minutes."""
 
     sockets: int
     minutes: float
     kb_each: float
     grown_kb: int
     cpu_percent: float
-    heard_ms: list[float]  # of every socket, of every post
+    heard_ms: list[float]  # latency at each socket, of each post
 
     @property
     def is_good(self) -> bool:
@@ -48,7 +48,7 @@ class IdleSocketsResult:
 
 
 async def measure(sockets: int, minutes: float) -> IdleSocketsResult:
-    """Raises RuntimeError where a socket does not hear a post."""
+    """Measure the idle sockets. Raises RuntimeError if a socket does not receive a post."""
     async with followed_site(sockets) as site:
         before_kb, size = site.server.resident_kb, sockets // 2
         with ExitStack() as stack:
@@ -69,7 +69,7 @@ async def measure(sockets: int, minutes: float) -> IdleSocketsResult:
 
 
 async def measure_post(site: FollowedSite, crowds: list[ListenerProcess], mark: str) -> list[float]:
-    """Milliseconds until each socket has it."""
+    """Return the milliseconds until each socket has the post."""
     for crowd in crowds:
         await asyncio.to_thread(crowd.arm, mark)
     began = time.monotonic()
@@ -79,11 +79,11 @@ async def measure_post(site: FollowedSite, crowds: list[ListenerProcess], mark: 
 
 
 def raise_file_limit(sockets: int) -> None:
-    """A socket is a file, on either side. Raises SystemExit where the system does not allow so many."""
-    wanted, (_, hard) = sockets + OTHER_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        sys.exit(f"{wanted:,} files are needed, {hard:,} are allowed (ulimit -Hn)")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    """Raise the limit of open files: a socket is a file on both sides. Raises SystemExit if the limit is too low."""
+    required_files, (_, hard) = sockets + OTHER_OPEN_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < required_files:
+        sys.exit(f"{required_files:,} files are needed, {hard:,} are allowed (ulimit -Hn)")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (required_files, hard))
 
 
 def main() -> int:
@@ -92,9 +92,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, metavar="N")
     options = parser.parse_args()
     raise_file_limit(options.sockets)
-    found = asyncio.run(measure(options.sockets, options.minutes))
-    print(found.summary())
-    return 0 if found.is_good else 1
+    result = asyncio.run(measure(options.sockets, options.minutes))
+    print(result.summary())
+    return 0 if result.is_good else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The large import that backup and forecast are measured on: the slashdot graph, and posts for its accounts.
+"""The large import of the backup and forecast benchmarks: the slashdot graph, and posts for its accounts.
 
 The graph may not be copied into the repository: a benchmark that needs it is skipped if it is absent.
 """
@@ -30,7 +30,7 @@ def data_path(name: str) -> Path:
 
 
 def split_file(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
-    """The lines of a file in consecutive parts, each that share of all; `quick` takes a tenth of them."""
+    """Split the lines of a file into consecutive parts of these shares; `quick` takes a tenth of the lines."""
     with gzip.open(data_path(name), "rt", encoding="utf-8") as file:
         lines = list(file)
     lines = lines[: plan.size(len(lines))]
@@ -44,7 +44,7 @@ def split_file(name: str, into: Path, plan: Plan, *parts: float) -> list[Path]:
 
 @asynccontextmanager
 async def open_services_on_one_server() -> "AsyncIterator[Services]":
-    """A site on a server of its own."""
+    """Open the services of a site on a separate server."""
     from socialsite.service_config import ServiceConfig
     from socialsite.startup import open_services
 
@@ -62,7 +62,7 @@ async def import_graph(services: "Services", path: Path) -> None:
 
 
 async def import_posts(services: "Services", path: Path) -> int:
-    """How many posts there are new."""
+    """Import posts; return the number of new posts."""
     from timelines.importing.lines import LineFile, Tally
     from timelines.importing.posts import PostsOptions
     from timelines.importing.rows import RowRules

@@ -1,9 +1,9 @@
-"""Thousands of websockets in a process of its own: `python -m benchmarks.listeners`, told by lines on stdin.
+"""Thousands of websockets in a separate process: `python -m benchmarks.listeners`, controlled by lines on stdin.
 
-Cheap on purpose: frames are counted and stamped with the monotonic clock, which all processes of a machine
-share, never parsed. First line in: a Crowd as JSON; out: "open" when every socket is subscribed. Then each
-line in, `await MARK`, is answered "armed", and when every awaited socket has got a frame that holds MARK (or
-20 s have passed) with the moments of arrival as JSON.
+It uses little CPU on purpose: frames are counted and stamped with the monotonic clock, which all processes of a
+machine share, and are never parsed. The first line in is a ListenerOptions as JSON; the process prints "open" when
+every socket is subscribed. For each line `await MARK` it prints "armed", and then the arrival times as JSON, when
+every awaited socket has received a frame that contains MARK, or after 20 s.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import IO
 
-HANDSHAKES_AT_ONCE = 50  # handshakes
+HANDSHAKES_AT_ONCE = 50
 WAIT_S = 20.0
 START_S = 120.0
 TEXT, PING, PONG = 0x1, 0x9, 0xA
@@ -26,7 +26,10 @@ TEXT, PING, PONG = 0x1, 0x9, 0xA
 
 @dataclass(frozen=True, slots=True)
 class ListenerOptions:
-    """`cookies`: one a socket, "" for a visitor. The first `awaited` sockets are those that shall hear."""
+    """Options of the sockets: `cookies` has one cookie a socket, "" for a visitor.
+
+    The first `awaited` sockets are those with recorded arrival times.
+    """
 
     port: int
     cookies: list[str]
@@ -36,7 +39,7 @@ class ListenerOptions:
 
 
 class ListenerProcess:
-    """The parent's handle on the process."""
+    """The parent's handle of the listener process."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdin is not None
@@ -56,48 +59,48 @@ class ListenerProcess:
         return line
 
     def arm(self, mark: str) -> None:
-        """From now on frames that hold `mark` count."""
+        """Record from now on the arrival of frames that contain `mark`."""
         self.send_line(f"await {mark}")
         assert self.read_line() == "armed"
 
     def arrivals(self) -> list[float]:
-        """time.monotonic() at each awaited socket. Raises RuntimeError where one heard nothing."""
-        found: list[float | None] = json.loads(self.read_line())
-        heard = [at for at in found if at is not None]
-        if len(heard) < len(found):
-            raise RuntimeError(f"{len(found) - len(heard)} of {len(found)} sockets heard nothing")
+        """Return time.monotonic() at each awaited socket. Raises RuntimeError if a socket received nothing."""
+        arrival_times: list[float | None] = json.loads(self.read_line())
+        heard = [at for at in arrival_times if at is not None]
+        if len(heard) < len(arrival_times):
+            raise RuntimeError(f"{len(arrival_times) - len(heard)} of {len(arrival_times)} sockets heard nothing")
         return heard
 
 
 @contextlib.contextmanager
 def running_listeners(crowd: ListenerOptions) -> Iterator[ListenerProcess]:
-    """Sockets, all open and subscribed; closed at the end."""
+    """Open and subscribe the sockets; close them at the end of the block."""
     command = [sys.executable, "-m", "benchmarks.listeners"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        found = ListenerProcess(process)
-        found.send_line(json.dumps(asdict(crowd)))
-        assert found.read_line() == "open"
-        yield found
+        listeners = ListenerProcess(process)
+        listeners.send_line(json.dumps(asdict(crowd)))
+        assert listeners.read_line() == "open"
+        yield listeners
     finally:
         process.kill()
         process.wait()
 
 
 def raise_file_limit() -> None:
-    """A socket is a file; daphne inherits the limit."""
+    """Raise the limit of open files: each socket is a file. daphne inherits the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 20_000 if hard == resource.RLIM_INFINITY else min(hard, 20_000)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    needed = 20_000 if hard == resource.RLIM_INFINITY else min(hard, 20_000)
+    if soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-# In the process itself
+# The listener process
 
 
 @dataclass(slots=True)
 class ListenerProgress:
-    """What is being waited for."""
+    """The awaited mark and the number of sockets that have not received it."""
 
     mark: bytes = b'"subscribed"'
     left: int = 0
@@ -105,7 +108,7 @@ class ListenerProgress:
 
 
 class Listener(asyncio.Protocol):
-    """One socket."""
+    """One websocket client."""
 
     def __init__(self, crowd: ListenerOptions, cookie: str, waiting: ListenerProgress) -> None:
         self._crowd = crowd
@@ -150,7 +153,7 @@ class Listener(asyncio.Protocol):
             self._handle_frame(payload, now)
 
     def send(self, payload: bytes, code: int = TEXT) -> None:
-        """A masked frame, under a mask of zeros."""
+        """Send a masked frame with a mask of zeros."""
         self._transport.write(bytes([0x80 | code, 0x80 | len(payload)]) + b"\0\0\0\0" + payload)
 
     def _frames(self) -> Iterator[bytes]:
@@ -163,7 +166,7 @@ class Listener(asyncio.Protocol):
             if len(self._data) < start + size:
                 return
             payload, self._data = self._data[start : start + size], self._data[start + size :]
-            if code == PING:  # or daphne takes it for gone within a minute
+            if code == PING:  # without a pong daphne closes the connection within a minute
                 self.send(payload, PONG)
             else:
                 yield payload
@@ -198,17 +201,17 @@ async def serve() -> None:
 
 
 async def connect_all(crowd: ListenerOptions, waiting: ListenerProgress) -> list[Listener]:
-    """Everybody connects, then subscribes, a few at a time, and is waited for."""
+    """Connect and subscribe all sockets, a few at a time, and wait for the subscriptions."""
     loop = asyncio.get_running_loop()
     everybody: list[Listener] = []
     for start in range(0, len(crowd.cookies), HANDSHAKES_AT_ONCE):
-        some = [Listener(crowd, cookie, waiting) for cookie in crowd.cookies[start : start + HANDSHAKES_AT_ONCE]]
-        for listener in some:
+        batch = [Listener(crowd, cookie, waiting) for cookie in crowd.cookies[start : start + HANDSHAKES_AT_ONCE]]
+        for listener in batch:
             await loop.create_connection(lambda it=listener: it, "127.0.0.1", crowd.port)  # type: ignore[misc]
-        await asyncio.gather(*(listener.upgraded for listener in some))
-        for listener in some if crowd.subscribe else []:
+        await asyncio.gather(*(listener.upgraded for listener in batch))
+        for listener in batch if crowd.subscribe else []:
             listener.send(crowd.subscribe.encode())
-        everybody += some
+        everybody += batch
     if crowd.subscribe and not await completes_within(waiting.done.wait(), START_S):
         raise RuntimeError(f"{waiting.left} sockets were not subscribed in time")
     return everybody

@@ -1,8 +1,8 @@
-"""The load client, a process of its own: `python -m benchmarks.load`, a Task on stdin, Answers on stdout.
+"""The load client, a separate process: `python -m benchmarks.load`, a LoadTask on stdin, a LoadResult on stdout.
 
-Cheap on purpose, so that it measures the server and not itself: requests are bytes made beforehand, of an
-answer only the head is read and the body counted. Keep-alive connections, each asks again when it has its
-answer. It says how much processor time it used itself.
+It uses little CPU on purpose, so that the server is the bottleneck: requests are bytes created beforehand; only the
+head of an answer is parsed and its body is counted. Each keep-alive connection sends the next request after its
+answer. The result includes the client's own processor time.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from itertools import cycle
 from typing import Any
 
 COUNTER_MARK = b"@@@@@@@@@@@@"
-"""Twelve characters in a request that become a number, another in each."""
+"""Twelve characters in a request that are replaced by a number, different in each request."""
 CONTENT_LENGTH_PATTERN = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 END_OF_CHUNKS = b"\r\n0\r\n\r\n"
 
@@ -34,11 +34,11 @@ class LoadTask:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """`client` is the share of one core that the client used; near 1 it was the bottleneck itself."""
+    """The result of a run. `client` is the share of one core that the client used; near 1 it was the bottleneck."""
 
     count: int
     seconds: float
-    bytes: float  # of a whole answer, on average
+    bytes: float  # mean size of a whole answer
     p50_ms: float
     p99_ms: float
     client: float
@@ -57,7 +57,7 @@ def put_load(
     connections: int = 32,
     first_number: int = 0,
 ) -> LoadResult:
-    """Run a client process to its end. Raises RuntimeError when any answer was not what it should be."""
+    """Run a client process to its end. Raises RuntimeError if any answer was not the expected one."""
     texts = [request.decode("latin-1") for request in requests]
     task = LoadTask(port, texts, status, seconds, connections, first_number)
     done = subprocess.run(
@@ -73,7 +73,7 @@ def put_load(
 
 
 class LoadRun:
-    """What the connections share."""
+    """State shared by all connections."""
 
     def __init__(self, task: LoadTask) -> None:
         self.turn = cycle([request.encode("latin-1") for request in task.requests])
@@ -97,7 +97,7 @@ class LoadRun:
 
 
 class Connection(asyncio.Protocol):
-    """One request after another until the time is up."""
+    """Send one request after another until the time is up."""
 
     def __init__(self, run: LoadRun) -> None:
         self._run = run
@@ -139,15 +139,15 @@ class Connection(asyncio.Protocol):
             self._answered()
 
     def _take_head(self, data: bytes) -> bytes:
-        """What follows the head, once it is whole."""
+        """Return the bytes after the head, once the head is complete."""
         self._head += data
         head, end, body = self._head.partition(b"\r\n\r\n")
         if not end:
             return b""
         if not head.startswith(self._run.head):
             self._run.fail(f"an answer began with {head[:60]!r}")
-        found = CONTENT_LENGTH_PATTERN.search(head + b"\r\n")
-        self._left = int(found[1]) if found else None
+        length = CONTENT_LENGTH_PATTERN.search(head + b"\r\n")
+        self._left = int(length[1]) if length else None
         self._in_head = False
         return body
 
@@ -177,13 +177,13 @@ async def run_task(task: LoadTask) -> LoadResult:
     if not closed.done():
         raise RuntimeError("answers did not come")
     elapsed = time.perf_counter() - started
-    found = sorted(run.latencies)
+    latencies = sorted(run.latencies)
     return LoadResult(
-        count=len(found),
+        count=len(latencies),
         seconds=elapsed,
-        bytes=run.bytes / len(found),
-        p50_ms=found[len(found) // 2] * 1000,
-        p99_ms=found[len(found) * 99 // 100] * 1000,
+        bytes=run.bytes / len(latencies),
+        p50_ms=latencies[len(latencies) // 2] * 1000,
+        p99_ms=latencies[len(latencies) * 99 // 100] * 1000,
         client=(time.process_time() - cpu) / elapsed,
     )
 

@@ -1,4 +1,4 @@
-"""Where and on what a benchmark ran: without it a figure says nothing."""
+"""The commit and the machine of a benchmark's run."""
 
 import os
 import platform
@@ -10,15 +10,15 @@ PACKAGES = ("Django", "daphne", "channels", "channels_redis", "redis", "hiredis"
 
 
 def commit() -> str:
-    """The checkout's commit, marked where files differ from it (but those that benchmarks write)."""
-    found = _command_output("git", "rev-parse", "--short", "HEAD")
+    """Return the checkout's commit, marked as dirty if a file other than the benchmarks' own output differs."""
+    revision = _command_output("git", "rev-parse", "--short", "HEAD")
     watched = (".", ":!docs", ":!README.md")
     changed = _command_output("git", "status", "--porcelain", "--untracked-files=no", "--", *watched)
-    return f"{found}-dirty" if found and changed else found or "unknown"
+    return f"{revision}-dirty" if revision and changed else revision or "unknown"
 
 
 def description() -> str:
-    """Cores, memory, versions; one line."""
+    """Return cores, memory and versions in one line."""
     server = _command_output("redis-server", "--version").split()
     number = next((word[2:] for word in server if word.startswith("v=")), "?")
     parts = [f"{os.cpu_count()} cores", memory(), f"{platform.system()} {platform.machine()}"]
@@ -32,7 +32,7 @@ def memory() -> str:
 
 
 def load() -> float:
-    """How many processes wanted to run in the last minute: well above the cores, figures are worth little."""
+    """Return the load average of the last minute; figures are unreliable if it is well above the number of cores."""
     return os.getloadavg()[0]
 
 

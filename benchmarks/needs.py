@@ -1,6 +1,6 @@
-"""What a number of accounts needs on its busiest day: memory, machines, money.
+"""The memory, machines and money that a number of accounts needs on its busiest day.
 
-Unit costs are measured figures, machines and prices are assumptions; the tables of it are made in scale.py.
+Unit costs are measured figures, machines and prices are assumptions; scale.py makes tables of the needs.
 """
 
 import math
@@ -15,7 +15,7 @@ GB = 1e9
 
 @dataclass(frozen=True, slots=True)
 class UnitCost:
-    """A measured cost: where it is in docs/reference/benchmarks.json; `until` counts before it is there."""
+    """A measured cost: its place in docs/reference/benchmarks.json; `until` is used before it is recorded."""
 
     name: str
     figure: str
@@ -24,8 +24,8 @@ class UnitCost:
 
     @property
     def value(self) -> float:
-        found = stored_median(self.name, self.figure, self.unit)
-        return self.until if found is None else found
+        recorded = stored_median(self.name, self.figure, self.unit)
+        return self.until if recorded is None else recorded
 
 
 SERVER, WEB = "CPU us of the server", "CPU ms/request"
@@ -47,14 +47,14 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class DeploymentOptions:
-    """Machines and prices: assumptions, too."""
+    """Assumptions about machines and prices."""
 
     node_gb: float = 24.0
     """Data on one node; a copy to a new replica then takes minutes."""
     spare: float = 1.5
-    """Memory a node has for a byte of data: copy on write, buffers, growth."""
+    """Memory of a node for each byte of data: copy on write, buffers, growth."""
     copies: float = 2.0
-    """A master and a replica."""
+    """Copies of the data: a master and a replica."""
     busy: float = 0.7
     """Share of a core that a process may use in the worst minute."""
     home_entries: float = 1_000.0
@@ -65,7 +65,7 @@ class DeploymentOptions:
     other: float = 1.2
     """Likes, counts, notifications, search, series: a fifth more, in memory and in work."""
     gb_price: float = 3.0
-    """Euro a month."""
+    """Price of one GB, in euro a month."""
     core_price: float = 12.0
 
 
@@ -83,13 +83,13 @@ class CapacityNeed:
 
     @property
     def backlog_s(self) -> float:
-        """With a third of the workers that the worst minute asks for, but one at least."""
+        """The longest backlog in s, with a third of the workers that the worst minute needs (at least one)."""
         workers = max(1, self.workers // 3)
         return longest_backlog_s(self.day, workers * UNITS["deliveries/s of a worker"].value)
 
 
 def memory_of(accounts: int, habits: Habits, means: DeploymentOptions) -> float:
-    """Bytes of data, once."""
+    """Return the bytes of one copy of the data."""
     posts_a_day = accounts * habits.daily * habits.posts
     unit = {name: each.value for name, each in UNITS.items()}
     data = accounts * unit["bytes an account"]
@@ -101,7 +101,7 @@ def memory_of(accounts: int, habits: Habits, means: DeploymentOptions) -> float:
 
 
 def server_s(day: DayLoad, means: DeploymentOptions) -> float:
-    """Seconds of servers' work for each second, in the worst minute of each kind: a bound."""
+    """Return an upper bound of the servers' CPU seconds a second, in the worst minute of each kind of work."""
     unit = {name: each.value for name, each in UNITS.items()}
     us = day.peak("deliveries") * unit["server us a delivery"] + day.peak("posts") * unit["server us a publish"]
     us += day.peak("pages") * unit["server us a page at home"]

@@ -1,8 +1,8 @@
-"""Accounts by how many follow them, at any size, distributed as in a real graph.
+"""Accounts by their number of followers, at any size, distributed as in a real graph.
 
 Up to the 99th percentile the graph's own degrees count, as multiples of their mean. Beyond it they fall as a
-power whose exponent is taken from the graph (Hill's estimator over the top hundredth), which is carried on as
-far as the number of accounts reaches, and no further than MAX_FOLLOWED_SHARE of them.
+power law; its exponent is estimated from the graph (Hill's estimator over the top hundredth). The tail continues
+as far as the number of accounts allows, and no further than MAX_FOLLOWED_SHARE of them.
 """
 
 import math
@@ -14,14 +14,14 @@ from benchmarks.graphs import edges_of
 
 TOP_SHARE = 0.01
 MAX_FOLLOWED_SHARE = 1 / 3
-"""Nobody is followed by more than a third of all."""
+"""Maximum share of all accounts that follow one account."""
 TAIL_GROUP_FACTOR = 2**0.25
-"""Between two groups of the tail: 16 of them to each tenfold, and a bit."""
+"""Factor between two groups of the tail: about 13 groups for a factor of ten."""
 
 
 @dataclass(frozen=True, slots=True)
 class FollowerGroup:
-    """`accounts` that have `followers` each."""
+    """A group of `accounts` accounts with `followers` followers each."""
 
     accounts: float
     followers: float
@@ -29,7 +29,7 @@ class FollowerGroup:
 
 @dataclass(frozen=True, slots=True)
 class FollowerDistribution:
-    """A graph without its size: `body` is (share of accounts, multiple of the mean)."""
+    """The distribution of followers without its size: `body` is (share of accounts, multiple of the mean)."""
 
     body: Sequence[tuple[float, float]]
     start: float
@@ -38,7 +38,7 @@ class FollowerDistribution:
 
     @classmethod
     def of_graph(cls, name: str) -> "FollowerDistribution":
-        """Raises DataNotAvailable."""
+        """Return the distribution of a graph of the reference data. Raises DataNotAvailable."""
         edges = list(edges_of(name))
         accounts = len({one for edge in edges for one in edge})
         counted = Counter(followed for _, followed in edges)
@@ -46,7 +46,7 @@ class FollowerDistribution:
 
     @classmethod
     def of_degrees(cls, degrees: Sequence[int]) -> "FollowerDistribution":
-        """`degrees` rise."""
+        """Return the distribution of `degrees`, which are in ascending order."""
         mean = sum(degrees) / len(degrees)
         tail = degrees[-max(2, round(len(degrees) * TOP_SHARE)) :]
         exponent = len(tail) / sum(math.log(each / tail[0]) for each in tail)
@@ -55,7 +55,7 @@ class FollowerDistribution:
         return cls(body, tail[0] / mean, exponent)
 
     def groups(self, accounts: int, mean: float) -> list[FollowerGroup]:
-        """A site of that many, who follow `mean` others each."""
+        """Return the groups of a site with this many accounts and `mean` follows for each."""
         body = [FollowerGroup(share * accounts, multiple) for share, multiple in self.body]
         tail = list(self._tail(accounts, mean))
         total = sum(each.accounts * each.followers for each in (*body, *tail))
@@ -64,7 +64,7 @@ class FollowerDistribution:
         return [FollowerGroup(each.accounts, min(most, each.followers * scale)) for each in (*body, *tail)]
 
     def _tail(self, accounts: int, mean: float) -> Iterable[FollowerGroup]:
-        """Multiples of the mean, until less than one account is left."""
+        """Yield the groups of the tail, as multiples of the mean, until less than one account is left."""
         left, at = accounts * TOP_SHARE, self.start
         while left >= 1 and at * mean < accounts * MAX_FOLLOWED_SHARE:
             beyond = left * TAIL_GROUP_FACTOR**-self.exponent

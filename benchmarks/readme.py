@@ -17,7 +17,7 @@ HEAD = ("figure", "this site", "beside it")
 
 @dataclass(frozen=True, slots=True)
 class ReadmeRow:
-    """`ours` and `reference` name a place {} for each figure, which is (benchmark, what, unit)."""
+    """A row of the table; `ours` and `reference` have a {} for each figure, which is (benchmark, what, unit)."""
 
     what: str
     ours: str
@@ -73,12 +73,12 @@ def figures() -> str:
 
 
 def _cells() -> Iterator[tuple[str, str, str]]:
-    """A row whose figures were not recorded is left out."""
+    """Yield the cells of each row; a row without all its recorded figures is left out."""
     for row in ROWS:
-        found = [figure for name in row.figures if (figure := stored_figure(*name)) is not None]
-        if len(found) == len(row.figures):
-            ours = row.ours.format(*(format_rounded(figure.ours.median) for figure in found))
-            yield row.what, ours, row.reference.format(*_references(found))
+        stored_figures = [figure for name in row.figures if (figure := stored_figure(*name)) is not None]
+        if len(stored_figures) == len(row.figures):
+            ours = row.ours.format(*(format_rounded(figure.ours.median) for figure in stored_figures))
+            yield row.what, ours, row.reference.format(*_references(stored_figures))
 
 
 def _references(found: list[Figure]) -> Iterator[str]:
@@ -88,5 +88,5 @@ def _references(found: list[Figure]) -> Iterator[str]:
 
 
 def format_rounded(value: float) -> str:
-    """Three digits that count: more would say more than was measured."""
+    """Return three significant digits, which is the precision of the measurement."""
     return f"{float(f'{value:.3g}'):,.12g}"

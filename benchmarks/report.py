@@ -1,6 +1,6 @@
 """Write docs/reference/benchmarks.md from recorded results.
 
-The last results of each benchmark are kept as JSON beside the page. A new measurement of one benchmark keeps
+The last results of each benchmark are stored as JSON beside the page. A new measurement of one benchmark keeps
 the others, each with its own date, commit and machine.
 """
 
@@ -32,9 +32,9 @@ StoredRun = dict[str, Any]
 
 
 def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
-    """Put a benchmark's results in place of its last ones and write the page anew."""
-    kept = _read()
-    kept[name] = {
+    """Replace the last results of a benchmark and write the page again."""
+    records = _read()
+    records[name] = {
         "at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": machine.commit(),
         "machine": machine.description(),
@@ -43,14 +43,14 @@ def record(name: str, figures: Sequence[Figure], rounds: int) -> None:
         "figures": [asdict(figure) for figure in figures],
     }
     DOCS.mkdir(exist_ok=True)
-    KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+    KEPT.write_text(json.dumps(records, indent=1) + "\n")
 
 
 def write(modules: dict[str, ModuleType]) -> None:
     """Write the page from all recorded results."""
-    kept = {name: found for name, found in _read().items() if name in modules}
-    names = [name for name in modules if name in kept]
-    PAGE.write_text("\n".join([HEAD, table(names, kept), "\n## Runs\n", runs(names, kept), ""]))
+    records = {name: found for name, found in _read().items() if name in modules}
+    names = [name for name in modules if name in records]
+    PAGE.write_text("\n".join([HEAD, table(names, records), "\n## Runs\n", runs(names, records), ""]))
 
 
 def table(names: Sequence[str], kept: StoredRun) -> str:
@@ -73,7 +73,7 @@ def runs(names: Sequence[str], kept: StoredRun) -> str:
 
 
 def rounds_of(run: StoredRun) -> str:
-    """As many as any of its figures has samples of: not all are taken again and again."""
+    """Return the largest number of samples of the run's figures: some figures are measured only once."""
     most = max(len(figure["ours"]["values"]) for figure in run["figures"])
     return f"{most} rounds" if most > 1 else "1 round"
 
@@ -85,7 +85,7 @@ def figure_of(kept: StoredRun) -> Figure:
 
 
 def stored_figure(name: str, what: str, unit: str) -> Figure | None:
-    """As it was recorded last; None where it was not. Of several against different references the first."""
+    """Return the last recorded figure, or None. If several references exist, the first is returned."""
     for kept in _read().get(name, {}).get("figures", ()):
         if (kept["what"], kept["unit"]) == (what, unit):
             return figure_of(kept)
@@ -93,7 +93,7 @@ def stored_figure(name: str, what: str, unit: str) -> Figure | None:
 
 
 def stored_median(name: str, what: str, unit: str) -> float | None:
-    """This site's side of a figure as it was recorded last; None where it was not."""
+    """Return the median of this site's side of the last recorded figure, or None."""
     figure = stored_figure(name, what, unit)
     return None if figure is None else figure.ours.median
 
@@ -109,5 +109,5 @@ def _cells(figure: Figure) -> list[str]:
 
 
 def _read() -> StoredRun:
-    found: StoredRun = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-    return found
+    records: StoredRun = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    return records

@@ -1,4 +1,4 @@
-"""Taking turns: each round measures every side once, in changing order; the first round does not count."""
+"""Each round measures every side once, in alternating order; the first round does not count."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 async def measure_in_rounds(rounds: int, sides: Mapping[str, Callable[[], Awaitable[T]]]) -> dict[str, list[T]]:
-    """What each side answered, round by round. The cycle collector is set as in the site's own processes."""
+    """Return the results of each side, round by round. The garbage collector is set as in the site's processes."""
     freeze_startup_objects()
     names = list(sides)
     answers: dict[str, list[T]] = {name: [] for name in names}

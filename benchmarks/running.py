@@ -1,4 +1,4 @@
-"""Running one benchmark by itself, and how its figures look on a terminal."""
+"""Run one benchmark alone and print its figures on a terminal."""
 
 import argparse
 import asyncio
@@ -22,7 +22,7 @@ def parse_plan(options: argparse.Namespace) -> Plan:
 
 
 def run_alone(name: str, measure: Measure) -> None:
-    """For `python -m benchmarks.b1_fanout`: measure and print; the report is `make bench`'s."""
+    """Measure and print, for `python -m benchmarks.b1_fanout`; only `make bench` writes the report."""
     plan = parse_plan(arguments(argparse.ArgumentParser()).parse_args())
     show(name, asyncio.run(measure(plan)))
 

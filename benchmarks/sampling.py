@@ -1,9 +1,9 @@
-"""A sampler of this process's main thread by its processor time: where did a tick of the clock find it?
+"""A sampler of this process's main thread by its processor time.
 
-The system's profiling timer (SIGPROF) counts user and system time, so waiting costs nothing here, and a
-sample stands for the same time everywhere. Python looks at signals between two steps of its own: time inside
+The system's profiling timer (SIGPROF) counts user and system time, so waiting costs nothing here, and each
+sample represents the same time. Python handles signals between two bytecode instructions: time inside
 a C function is counted to the frame that called it. `python -m benchmarks.sampling FILE MODULE ARGUMENTS…`
-runs a module as `python -m` does; SIGUSR1 begins, and the folded stacks are written when it ends.
+runs a module as `python -m` does; SIGUSR1 starts the sampler, and the folded stacks are written at the exit.
 """
 
 import runpy
@@ -16,10 +16,10 @@ from pathlib import Path
 from types import FrameType
 
 SAMPLING_INTERVAL_S = 0.001
-"""As asked; a kernel may tick more slowly, which costs samples and no truth."""
+"""Requested interval; a kernel with a slower clock gives fewer samples, without a bias."""
 
 Stack = tuple[str, ...]
-"""Outermost first, each `module:function`."""
+"""Frames as `module:function`, outermost first."""
 
 
 class Sampler:
@@ -42,7 +42,7 @@ class Sampler:
 
 @contextmanager
 def sample_stacks() -> Iterator[Counter[Stack]]:
-    """The stacks of what runs inside, on the main thread."""
+    """Sample the stacks of the block on the main thread."""
     sampler = Sampler()
     sampler.start()
     try:
@@ -52,16 +52,16 @@ def sample_stacks() -> Iterator[Counter[Stack]]:
 
 
 def stack_of(frame: FrameType | None) -> Stack:
-    found: list[str] = []
+    frames: list[str] = []
     while frame is not None:
         code = frame.f_code
-        found.append(f"{frame.f_globals.get('__name__', '?')}:{code.co_qualname}")
+        frames.append(f"{frame.f_globals.get('__name__', '?')}:{code.co_qualname}")
         frame = frame.f_back
-    return tuple(reversed(found))
+    return tuple(reversed(frames))
 
 
 def format_stacks(stacks: Counter[Stack]) -> str:
-    """Folded stacks, as flame graph programs read them: `a;b;c 7`."""
+    """Return folded stacks in the format of flame graph programs: `a;b;c 7`."""
     return "".join(f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.items()))
 
 

@@ -1,6 +1,6 @@
-"""`python -m benchmarks scale`: write what 10^6, 10^8 and 10^9 accounts need into docs/reference/scale.md.
+"""`python -m benchmarks scale`: write the needs of 10^6, 10^8 and 10^9 accounts into docs/reference/scale.md.
 
-Unit costs come from docs/reference/benchmarks.json (benchmarks/needs.py). Everything else is an assumption
+Unit costs are read from docs/reference/benchmarks.json (benchmarks/needs.py). Everything else is an assumption
 with a parameter.
 """
 
@@ -22,7 +22,7 @@ ALL_GRAPHS = ("verizon", "hershey", "slashdot", "higgs")
 
 Cell = TypeVar("Cell")
 Lines = Mapping[str, Callable[[CapacityNeed], Cell]]
-"""What a row says of each need."""
+"""The cell of each row, computed from a need."""
 
 
 def rows_of(needs: Sequence[CapacityNeed]) -> str:
@@ -52,7 +52,7 @@ def rows_of(needs: Sequence[CapacityNeed]) -> str:
 
 
 def keys_of(needs: Sequence[CapacityNeed]) -> str:
-    """What lies on one node however many there are: its share of that node's core in the worst minute."""
+    """Return a table of keys that are on one node: their share of that node's core in the worst minute."""
     unit = {name: each.value for name, each in UNITS.items()}
     lines: Lines[float] = {
         "outbox: all jobs, one stream": lambda n: n.day.peak("jobs") * unit["server us a job"],
@@ -68,7 +68,7 @@ def keys_of(needs: Sequence[CapacityNeed]) -> str:
 
 
 PUBLIC_WRITE_US, PUBLIC_READ_US, PRESENCE_US, PRESENT_US = 12.0, 15.0, 4.0, 0.05
-"""Assumed: ZADD with its trim; a range of 30; SMISMEMBER, and each account it is asked about."""
+"""Assumed us: ZADD with its trim; a range of 30; SMISMEMBER, and each of its members."""
 
 
 def graphs(habits: Habits) -> str:
@@ -82,8 +82,8 @@ def graphs(habits: Habits) -> str:
 
 
 def assumptions(habits: Habits, means: DeploymentOptions) -> str:
-    given = {**asdict(habits), **asdict(means)}
-    return ", ".join(f"`--{name.replace('_', '-')} {value:g}`" for name, value in given.items())
+    values = {**asdict(habits), **asdict(means)}
+    return ", ".join(f"`--{name.replace('_', '-')} {value:g}`" for name, value in values.items())
 
 
 def format_whole(value: float) -> str:
@@ -97,16 +97,16 @@ def main(words: Sequence[str]) -> None:
     for kind in (Habits, DeploymentOptions):
         for each in fields(kind):
             parser.add_argument(f"--{each.name.replace('_', '-')}", type=float, default=each.default, metavar="X")
-    given = vars(parser.parse_args(words))
-    habits = Habits(**{each.name: given[each.name] for each in fields(Habits)})
-    means = DeploymentOptions(**{each.name: given[each.name] for each in fields(DeploymentOptions)})
+    arguments = vars(parser.parse_args(words))
+    habits = Habits(**{each.name: arguments[each.name] for each in fields(Habits)})
+    means = DeploymentOptions(**{each.name: arguments[each.name] for each in fields(DeploymentOptions)})
     try:
-        shape = FollowerDistribution.of_graph(given["graph"])
+        shape = FollowerDistribution.of_graph(arguments["graph"])
         needs = [need_of(size, shape, habits, means) for size in SIZES]
         parts = [rows_of(needs), keys_of(needs), graphs(habits), assumptions(habits, means)]
     except DataNotAvailable as missing:
         parser.error(str(missing))
-    if given["print"]:
+    if arguments["print"]:
         print("\n\n".join(parts))
     else:
         PAGE.write_text(replace_section(PAGE.read_text(), BEGIN, parts))

@@ -1,4 +1,4 @@
-"""The seed's own ways, from the book's listings (Redis in Action, chapters 8 and 10), as references.
+"""Listings of Redis in Action (chapters 8 and 10), used as references.
 
 Layout: `home:<id>` ZSET status id -> float time, `status:<id>` HASH, `followers:<id>` ZSET id -> float time.
 """
@@ -14,7 +14,7 @@ POSTS_PER_PASS = 1000
 
 
 def fill(client: Redis, owners: Sequence[int], followers: str, ids: Sequence[int], first_s: float) -> None:
-    """Full homes for all owners, who follow one author."""
+    """Fill the homes of all owners, who follow one author."""
     template = "template:home"
     client.zadd(template, {f"{id}": first_s + n + 0.123456 for n, id in enumerate(reversed(ids))})
     for start in range(0, len(owners), 500):
@@ -27,23 +27,23 @@ def fill(client: Redis, owners: Sequence[int], followers: str, ids: Sequence[int
 
 
 def syndicate_status(client: Redis, followers: str, status_id: int, at_s: float) -> None:
-    """Listing 10.15 on one server; the next pass follows at once instead of through a queue."""
+    """Redis in Action, listing 10.15, on one server; the next pass starts directly, not through a queue."""
     start: Any = 0
     while True:
-        found: Any = client.zrangebyscore(followers, start, "inf", start=0, num=POSTS_PER_PASS, withscores=True)
+        pairs: Any = client.zrangebyscore(followers, start, "inf", start=0, num=POSTS_PER_PASS, withscores=True)
         pipe = client.pipeline(transaction=False)
-        for follower, _ in found:
+        for follower, _ in pairs:
             timeline = f"home:{follower.decode()}"
             pipe.zadd(timeline, {str(status_id): at_s})
             pipe.zremrangebyrank(timeline, 0, -HOME_TIMELINE_SIZE - 1)
         pipe.execute()
-        if len(found) < POSTS_PER_PASS:
+        if len(pairs) < POSTS_PER_PASS:
             return
-        start = f"({found[-1][1]}"
+        start = f"({pairs[-1][1]}"
 
 
 async def get_status_messages(client: AsyncRedis, account_id: int, count: int = 30) -> list[dict[bytes, bytes]]:
-    """Listing 8.3, and each status's number of replies, which the page shows."""
+    """Redis in Action, listing 8.3, with the number of replies of each status, which the page contains."""
     statuses: Any = await client.zrevrange(f"home:{account_id}", 0, count - 1)
     pipe = client.pipeline(transaction=True)
     for status in statuses:

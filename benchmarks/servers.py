@@ -1,4 +1,4 @@
-"""Processes that benchmarks start: a Redis on a unix socket, daphne; and the processor time they use."""
+"""Processes of the benchmarks: a Redis on a unix socket and daphne, with their processor time."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ START_S = 30.0
 
 @contextlib.contextmanager
 def redis_server(*options: str) -> Iterator[RedisServer]:
-    """A server of this benchmark's own, without persistence: the disk is not what is measured."""
+    """Run a separate server without persistence: the disk is not measured."""
     server = RedisServer(options=options)
     try:
         yield server.start()
@@ -29,10 +29,10 @@ def redis_server(*options: str) -> Iterator[RedisServer]:
 
 
 class BenchmarkDaphne:
-    """One daphne process on loopback, as production runs it."""
+    """One daphne process on loopback, as in production."""
 
     def __init__(self, application: str, *, sampled_into: Path | None = None, **environment: str) -> None:
-        """`sampled_into`: a file for where its time went (sampling.py)."""
+        """Start daphne; `sampled_into` is a file for its sampled stacks (sampling.py)."""
         self.application = application
         self.port = free_port()
         self._runner = [] if sampled_into is None else ["benchmarks.sampling", str(sampled_into)]
@@ -98,6 +98,6 @@ def running_daphne(
 
 
 def cpu_s(pid: int) -> float:
-    """Seconds of processor time that all threads of a process have used (10 ms exact)."""
+    """Return the processor time of all threads of a process in seconds (exact to 10 ms)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S

@@ -34,7 +34,7 @@ Standing = dict[str, Place]
 
 @contextlib.contextmanager
 def servers_on_ports(count: int) -> Iterator[tuple[list[RedisServer], str]]:
-    """Reached as a cluster's are, over TCP: what a client spends on a unix socket is another figure."""
+    """Run servers over TCP, like those of a cluster: a client's costs on a unix socket are different."""
     ports = free_ports(count)
     reached = [RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")) for port in ports]
     with running_servers(reached) as servers:
@@ -61,19 +61,19 @@ STANDING: dict[str, Callable[[], contextlib.AbstractContextManager[Deployment]]]
 
 @contextlib.contextmanager
 def deployments(*names: str) -> Iterator[dict[str, Deployment]]:
-    """Started without persistence: the disk is not what is measured."""
+    """Run the topologies without persistence: the disk is not measured."""
     with contextlib.ExitStack() as stack:
-        found = {name: stack.enter_context(STANDING[name]()) for name in names or STANDING}
-        for each in found.values():
+        deployments_by_name = {name: stack.enter_context(STANDING[name]()) for name in names or STANDING}
+        for each in deployments_by_name.values():
             for client in each.masters():
                 with client:
                     client.config_set("appendonly", "no")
-        yield found
+        yield deployments_by_name
 
 
 @contextlib.asynccontextmanager
 async def standing_services(*names: str) -> AsyncIterator[Standing]:
-    """Services over each, with nothing in them."""
+    """Open services on each topology, with empty stores."""
     with deployments(*names) as found:
         async with contextlib.AsyncExitStack() as stack:
             yield {
@@ -83,7 +83,7 @@ async def standing_services(*names: str) -> AsyncIterator[Standing]:
 
 
 async def restore_homes(services: Services, owners: Sequence[AccountId], cap: int) -> None:
-    """As full_homes.fill_homes, on any topology: homes of `cap` entries and a part of the slack."""
+    """Fill homes on any topology like full_homes.fill_homes: `cap` entries and a part of the slack."""
     slack = max(1, cap // 10)
     ids = old_ids(cap + 2 * slack)
     templates = [await dumped(services, [*ids[: cap + more], -(ids[-1] - 1)]) for more in range(2 * slack)]
@@ -98,7 +98,7 @@ async def restore_homes(services: Services, owners: Sequence[AccountId], cap: in
 
 
 async def dumped(services: Services, values: Sequence[int]) -> bytes:
-    """A list as RESTORE takes it."""
+    """Return a list in the format of RESTORE."""
     key = Key("timelines", tag="0", name="template")
     replies = await services.store.node(key).pipeline([("RPUSH", key, *values), ("DUMP", key), ("DEL", key)])
     return bytes(replies[1])

@@ -1,4 +1,4 @@
-"""A town to measure in: accounts, who follows whom, posts of the last week, all the same for the same seed.
+"""A synthetic site: accounts, follows and posts of the last week, always the same for the same seed.
 
 Sized like the peers' measurements: 1,000 accounts that follow 48 others on average, 20,000 posts. A few
 accounts have many followers and write much, most have few and write little.
@@ -30,7 +30,7 @@ window winter with without word work world would write yesterday
 
 @dataclass(slots=True)
 class SyntheticSite:
-    """Who lives there, most followed first, and what was posted, newest first."""
+    """The accounts, most followed first, and their posts, newest first."""
 
     people: dict[str, AccountId]
     posts: list[Post]
@@ -44,7 +44,7 @@ class SyntheticSite:
 async def create_synthetic_site(
     services: Services, accounts: int = 1_000, posts: int = 20_000, follows: int = 48, seed: int = 20_261_120
 ) -> SyntheticSite:
-    """Fill an empty store. Homes are left to be built by their first reader, as after an import."""
+    """Fill an empty store. The first read of a home builds it, as after an import."""
     chance, now_ms = random.Random(seed), services.clock.now_ms()
     handles = [f"citizen_{n:04d}" for n in range(accounts)]
     people = await services.accounts.import_accounts(handles=handles, now_ms=now_ms - WEEK_MS)
@@ -58,39 +58,42 @@ async def create_synthetic_site(
 
 
 def choose_follows(chance: random.Random, ids: Sequence[AccountId], mean: int) -> dict[AccountId, list[AccountId]]:
-    """Everybody follows between a few and four times the mean; popularity falls like 1/rank^0.7."""
+    """Choose between a few and four times the mean follows for each account.
+
+    The popularity of an account is proportional to 1/rank^0.7.
+    """
     weights = list(accumulate((1 / (rank + 3) ** 0.7) for rank in range(len(ids))))
     chosen: dict[AccountId, list[AccountId]] = {}
     for one in ids:
-        wanted = min(len(ids) // 2, 4 * mean, max(3, round(chance.lognormvariate(0, 0.6) * mean * 0.84)))
-        found: dict[AccountId, None] = {}
-        while len(found) < wanted:
-            found.update(dict.fromkeys(chance.choices(ids, cum_weights=weights, k=wanted)))
-            found.pop(one, None)
-        chosen[one] = list(islice(found, wanted))
+        count = min(len(ids) // 2, 4 * mean, max(3, round(chance.lognormvariate(0, 0.6) * mean * 0.84)))
+        followed: dict[AccountId, None] = {}
+        while len(followed) < count:
+            followed.update(dict.fromkeys(chance.choices(ids, cum_weights=weights, k=count)))
+            followed.pop(one, None)
+        chosen[one] = list(islice(followed, count))
     return chosen
 
 
 def write_posts(
     chance: random.Random, handles: Sequence[str], ids: Sequence[AccountId], count: int, now_ms: int
 ) -> list[Post]:
-    """Posts over the last week, newest first; a tenth of them replies."""
+    """Return posts over the last week, newest first; a tenth of them are replies."""
     weights = list(accumulate((1 / (rank + 10) ** 0.6) for rank in range(len(ids))))
     authors = chance.choices(ids, cum_weights=weights, k=count)
     times = sorted((now_ms - 5_000 - chance.randrange(WEEK_MS) for _ in range(count)), reverse=True)
-    found = [
+    new_posts = [
         Post(id_at(ms, n), author, random_text(chance, handles))
         for n, (ms, author) in enumerate(zip(times, authors, strict=True))
     ]
     for n in range(count - 100):
         if chance.random() < 0.1:
-            old = found[n]
-            found[n] = Post(old.id, old.author_id, old.text, found[n + chance.randrange(1, 100)].id)
-    return found
+            old = new_posts[n]
+            new_posts[n] = Post(old.id, old.author_id, old.text, new_posts[n + chance.randrange(1, 100)].id)
+    return new_posts
 
 
 def random_text(chance: random.Random, handles: Sequence[str]) -> str:
-    """60 to 300 characters; some mention somebody, some link, some carry a tag."""
+    """Return 60 to 300 characters; some texts contain a mention, some a link, some a hashtag."""
     words = chance.choices(WORDS, k=chance.randrange(12, 50))
     if chance.random() < 0.2:
         words.insert(0, f"@{chance.choice(handles)}")
@@ -102,7 +105,7 @@ def random_text(chance: random.Random, handles: Sequence[str]) -> str:
 
 
 async def store_posts(services: Services, posts: Sequence[Post]) -> None:
-    """The sources, as publish leaves them, and the public timeline."""
+    """Store the posts as publish does, and the public timeline."""
     commands: list[Command] = []
     for post in posts:
         profile = keys.author_feed(post.author_id)
@@ -116,14 +119,14 @@ async def store_posts(services: Services, posts: Sequence[Post]) -> None:
 
 
 async def readers_of(services: Services, town: SyntheticSite, *, readers: int, follow: int) -> list[AccountId]:
-    """So many new accounts, each following the `follow` most followed of the town, with homes built."""
+    """Create new accounts that follow the `follow` most followed accounts, and build their homes."""
     now_ms = services.clock.now_ms()
     handles = [f"follows_{follow}_{n}" for n in range(readers)]
-    found = list((await services.accounts.import_accounts(handles=handles, now_ms=now_ms)).values())
-    edges = (Follow(reader, other, now_ms) for reader in found for other in town.ids[:follow])
+    account_ids = list((await services.accounts.import_accounts(handles=handles, now_ms=now_ms)).values())
+    edges = (Follow(reader, other, now_ms) for reader in account_ids for other in town.ids[:follow])
     await services.repositories.follows.add_many(edges)
-    await build_homes(services, found)
-    return found
+    await build_homes(services, account_ids)
+    return account_ids
 
 
 async def build_homes(services: Services, ids: Sequence[AccountId]) -> None:

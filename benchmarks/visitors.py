@@ -1,4 +1,4 @@
-"""People who are signed in."""
+"""Accounts that are signed in."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from socialsite.ids import AccountId
 
 
 async def sign_in(services: Services, ids: Iterable[AccountId]) -> dict[AccountId, str]:
-    """A session cookie each, as the log-in page would give it."""
+    """Return a session cookie for each account, as the log-in page would set it."""
     cookies: dict[AccountId, str] = {}
     for account_id in ids:
         account = await services.accounts.find(account_id)

@@ -1,4 +1,4 @@
-"""What the HTTP benchmarks share: the site and the reference, each in its daphne, and a stretch of load."""
+"""Shared parts of the HTTP benchmarks: the site and the reference, each in a daphne process, and their load."""
 
 import asyncio
 import contextlib
@@ -44,17 +44,17 @@ class LoadMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class PageRequests:
-    """Requests of one kind, each for another reader."""
+    """Requests of one kind, each by another reader."""
 
     requests: list[bytes]
     status: int = 200
     holds: bytes = b""
-    times: int = 1  # that `holds` must stand in the answer
+    times: int = 1  # expected occurrences of `holds` in the answer
 
 
 @dataclass(slots=True)
 class HttpSite:
-    """A populated site under its own daphne, and people who are signed in to it."""
+    """A populated site under its own daphne, and readers who are signed in to it."""
 
     services: "Services"
     server: BenchmarkDaphne
@@ -86,7 +86,7 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 @contextlib.asynccontextmanager
 async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> AsyncIterator[HttpSite]:
-    """`sampled_into`: a file for where daphne's time went."""
+    """Run a populated site; `sampled_into` is a file for daphne's sampled stacks."""
     prepare()
     from benchmarks.town import build_homes, create_synthetic_site
     from benchmarks.visitors import sign_in
@@ -107,7 +107,7 @@ async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> Asy
 def measure_load(
     server: BenchmarkDaphne, pages: PageRequests, seconds: float, first_number: int = 0
 ) -> LoadMeasurement:
-    """One stretch of load; processor time is the server process's."""
+    """Measure the load for a time; processor time is the server process's."""
     before = server.cpu_s
     answers = put_load(
         server.port,
@@ -122,7 +122,7 @@ def measure_load(
 
 
 async def compare(plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests]) -> dict[str, list[LoadMeasurement]]:
-    """Each kind of page and "hello", in turn. The first answers are looked at before anything is measured."""
+    """Measure each kind of page and "hello" in turn, after a check of the first answers."""
     for name, pages in kinds.items():
         check_page(name, site.server.port, pages)
     with running_daphne("benchmarks.hello.asgi:application") as hello:
@@ -137,7 +137,7 @@ async def compare(plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests])
 
 
 def check_page(name: str, port: int, pages: PageRequests) -> None:
-    """Raises RuntimeError where the answer to the first request is not the page that is to be measured."""
+    """Raises RuntimeError if the answer to the first request is not the page to measure."""
     if not pages.holds:
         return
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
@@ -145,10 +145,10 @@ def check_page(name: str, port: int, pages: PageRequests) -> None:
     connection.sock.sendall(pages.requests[0])
     answer = http.client.HTTPResponse(connection.sock)
     answer.begin()
-    found = answer.read().count(pages.holds)
+    count = answer.read().count(pages.holds)
     connection.close()
-    if answer.status != pages.status or found != pages.times:
-        raise RuntimeError(f"{name}: status {answer.status}, {pages.holds!r} stands in it {found} times")
+    if answer.status != pages.status or count != pages.times:
+        raise RuntimeError(f"{name}: status {answer.status}, {pages.holds!r} stands in it {count} times")
 
 
 def figures_of(
@@ -158,7 +158,7 @@ def figures_of(
     rate: Budget | None = AS_MANY,
     cpu: Budget | None = AS_CHEAP,
 ) -> list[Figure]:
-    """Requests a second and processor time, both against "hello"."""
+    """Return the figures for requests a second and processor time, both against "hello"."""
     rates, stock_rates = Samples.all(m.per_s for m in ours), Samples.all(m.per_s for m in hello)
     costs, stock_costs = Samples.all(m.cpu_ms for m in ours), Samples.all(m.cpu_ms for m in hello)
     busiest = max(m.client for m in (*ours, *hello))

@@ -1,4 +1,4 @@
-"""What `python -m benchmarks.flame NAME` can look at: a module each, with `async def collect(seconds)`."""
+"""The workloads of `python -m benchmarks.flame NAME`: one module each, with `async def collect(seconds)`."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ NAMES = ("home", "fanout")
 
 @dataclass(frozen=True, slots=True)
 class Flame:
-    """Where time went: `stacks` of `count` units of work (a page, a pass), which took `cpu_s` in all."""
+    """Sampled `stacks` of `count` units of work (a page, a pass), which took `cpu_s` in all."""
 
     title: str
     stacks: Counter[Stack]

@@ -1,4 +1,4 @@
-"""A pass of syndication: the worker carries posts to 10,000 full homes, as by B1, sampled in this process."""
+"""Fan-out: the worker delivers posts to 10,000 full homes as in B1, sampled in this process."""
 
 import time
 

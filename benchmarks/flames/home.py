@@ -1,4 +1,4 @@
-"""A signed-in reader's home page of 30 over HTTP: daphne from socket to socket, loaded as by B5."""
+"""A signed-in reader's home page of 30 over HTTP: the whole daphne process, loaded as by B5."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from benchmarks.sampling import parse_stacks
 from benchmarks.web import PageRequests, measure_load, populated_site
 
 WARM_UP_S = 6.0
-"""Every reader comes at least twice, so that what is kept is kept."""
+"""Every reader sends at least two requests, so that the caches are filled."""
 
 
 async def collect(seconds: float) -> Flame:

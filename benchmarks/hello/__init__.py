@@ -1,1 +1,1 @@
-"""The reference of the web benchmarks: as little as a Django site can be, made of stock parts only."""
+"""The reference of the web benchmarks: a minimal Django site made of stock parts only."""

@@ -1,4 +1,4 @@
-"""Two paths, nothing else."""
+"""An ASGI application with two websocket paths."""
 
 import os
 

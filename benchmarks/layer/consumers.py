@@ -1,4 +1,4 @@
-"""A consumer that hears of one group, and one that hears of nothing."""
+"""A consumer of one group, and a consumer without messages."""
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
@@ -6,7 +6,7 @@ GROUP = "entries"
 
 
 class EntriesConsumer(AsyncWebsocketConsumer):
-    """Sends on whatever comes to the group."""
+    """Send every text of the group to the client."""
 
     groups = [GROUP]
 
@@ -18,7 +18,7 @@ class EntriesConsumer(AsyncWebsocketConsumer):
 
 
 class BareConsumer(AsyncWebsocketConsumer):
-    """The least a socket can be."""
+    """A minimal websocket consumer."""
 
     channel_layer_alias = ""
 

@@ -10,7 +10,7 @@ USE_TZ = True
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    # Ending with thousands of consumers, the layer complains about each.
+    # At shutdown the layer logs a warning for each of thousands of consumers.
     "loggers": {"channels_redis": {"level": "CRITICAL"}},
 }
 CHANNEL_LAYERS = {
