@@ -72,7 +72,7 @@ def require_module(name: str) -> str:
 
 
 def run_measurement(name: str, modules: dict[str, ModuleType], options: argparse.Namespace) -> bool:
-    """Return False if the benchmark failed; its last results are kept then."""
+    """Return False if the benchmark failed; the page keeps its last results."""
     plan, started = parse_plan(options), time.perf_counter()
     try:
         figures = asyncio.run(modules[name].measure(plan))

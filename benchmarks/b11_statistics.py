@@ -1,4 +1,4 @@
-"""Statistics: the cost of counting a request, and the cost of the flush, a query and a limit check in the store.
+"""Statistics: the costs of counting a request, of the flush, of a query and of a limit check.
 
 A query is 24 hours of ten series, by the optimal rollup (hours: 250 points) and by minutes (14,410 points).
 The flush moves 1,500 buffers to their totals, four round trips for each 2,048. A check is one hit of a limit

@@ -1,4 +1,4 @@
-"""The error of the memory forecast, made after a third of the posts of an import and compared with the end.
+"""The error of a memory forecast that is made after a third of the posts of an import.
 
 The slashdot graph and a third of the ubuntu-irc posts are imported and measured as by `manage.py memory`, then
 the rest. The forecast gives the number of posts until the final memory usage; it is compared with the number that

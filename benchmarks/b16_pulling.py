@@ -1,4 +1,4 @@
-"""Fan-out on write against fan-out on read of a much followed author's posts: the crossover.
+"""The crossover between fan-out on write and fan-out on read for a much followed author's posts.
 
 Pushing has a cost for each follower and post; pulling adds a cost to every read of a follower's home. Both are
 measured by the CPU time of this process and of the server, in one process with 32 concurrent readers. The crossover
@@ -71,7 +71,7 @@ async def measure(plan: Plan) -> list[Figure]:
 
 
 async def readers_of(services: "Services") -> "dict[int, AccountId]":
-    """Return readers of 50 authors each, with no, one or ten pulled authors and built homes, by that number."""
+    """Return readers with no, one or ten pulled authors, by that number; each follows 50 authors."""
     now_ms = services.clock.now_ms()
     handles = [f"writer_{n}" for n in range(50)]
     names = {count: f"reader_{count}" for count in (0, *PULLED_AUTHOR_COUNTS)}

@@ -1,4 +1,4 @@
-"""Unit costs used by docs/reference/scale.md: bytes of each kind of data, server's CPU of each operation.
+"""Unit costs used by docs/reference/scale.md: bytes of each kind of data, server's CPU time of each operation.
 
 Bytes are the growth of used_memory: 20,000 accounts, the slashdot graph's follows (both sides), 20,000 posts
 of 60 to 300 characters with their profiles. CPU is the server process's own: a delivery to one of 10,000 full

@@ -1,4 +1,4 @@
-"""One post to 2,000 sockets of one daphne process: its CPU for each delivery, and the wait of the slowest sockets.
+"""One post to 2,000 sockets of one daphne process: its CPU for each delivery, and the p99 latency.
 
 Ours: published through the service; in one case to 2,000 signed-in readers with open homes, through the worker's
 passes, with their rights checked before each send; in the other to 2,000 visitors of the public timeline.

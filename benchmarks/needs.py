@@ -83,7 +83,7 @@ class CapacityNeed:
 
     @property
     def backlog_s(self) -> float:
-        """The longest backlog in s, with a third of the workers that the worst minute needs (at least one)."""
+        """The longest backlog in s with a third (at least one) of the workers for the worst minute."""
         workers = max(1, self.workers // 3)
         return longest_backlog_s(self.day, workers * UNITS["deliveries/s of a worker"].value)
 

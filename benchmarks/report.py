@@ -1,7 +1,7 @@
 """Write docs/reference/benchmarks.md from recorded results.
 
-The last results of each benchmark are stored as JSON beside the page. A new measurement of one benchmark keeps
-the others, each with its own date, commit and machine.
+The last results of each benchmark are stored as JSON beside the page. A new measurement of one benchmark leaves
+the results of the others, each with its own date, commit and machine.
 """
 
 import json

@@ -52,7 +52,7 @@ def rows_of(needs: Sequence[CapacityNeed]) -> str:
 
 
 def keys_of(needs: Sequence[CapacityNeed]) -> str:
-    """Return a table of keys that are on one node: their share of that node's core in the worst minute."""
+    """Return a table of keys that are on one node, with their share of its core in the worst minute."""
     unit = {name: each.value for name, each in UNITS.items()}
     lines: Lines[float] = {
         "outbox: all jobs, one stream": lambda n: n.day.peak("jobs") * unit["server us a job"],

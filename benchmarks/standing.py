@@ -1,4 +1,4 @@
-"""The same site on one server, on four shards and on a cluster of three masters, side by side."""
+"""The same site on three topologies: one server, four shards and a cluster of three masters."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence

@@ -32,7 +32,7 @@ def code_of(clean, raw):
         ("<script>", "<script>"),
     ],
 )
-def test_a_name_is_stored_in_one_form(raw, stored):
+def test_a_name_is_stored_in_normalized_form(raw, stored):
     assert clean_name(raw) == stored
 
 

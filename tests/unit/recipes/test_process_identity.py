@@ -31,7 +31,7 @@ def test_a_process_of_another_user_is_considered_alive() -> None:
     place, _, _ = process_identity().split()
     child = os.fork()
     if not child:
-        with contextlib.suppress(PermissionError):  # already another user than process 1's
+        with contextlib.suppress(PermissionError):  # without permission this is another user already
             os.setuid(65534)
         os._exit(is_dead_process(f"{place} 1 1"))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

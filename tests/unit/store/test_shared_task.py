@@ -10,7 +10,10 @@ from socialsite.store.shared_task import SharedTask
 
 
 class Work:
-    """Counts its runs; each run waits until `finish` is set, then raises `error` if there is one."""
+    """A callable that counts its runs.
+
+    Each run waits until `finish` is set, then raises `error` if it is set.
+    """
 
     def __init__(self, error: Exception | None = None) -> None:
         self.runs = 0

@@ -1,4 +1,4 @@
-"""Wrong arguments of a command give one line and exit status 1; only --help prints the usage."""
+"""Wrong arguments of a command give one line and exit status 1, without the usage text of --help."""
 
 import os
 import subprocess
