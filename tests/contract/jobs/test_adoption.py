@@ -1,4 +1,4 @@
-"""Jobs of workers that died, left or forgot them: who adopts them, when, and what a killing job may cost."""
+"""Jobs of dead, deregistered or forgetful workers: reclaiming, its delays, and jobs that kill workers."""
 
 import asyncio
 
@@ -86,21 +86,21 @@ async def test_a_job_that_kills_its_workers_becomes_a_dead_letter_after_five_tri
     tries = 1
     while await quick.reclaim(f"d{tries}"):
         tries += 1
-        await asyncio.sleep(0.05)  # longer than the longest wait
+        await asyncio.sleep(0.05)  # longer than the longest retry delay
     assert tries == 5
     (letter,) = await quick.read_dead_letters(10)
     assert (letter.payload, letter.tries) == (b"poison", 5)
     assert "worker died" in letter.reason
 
 
-async def test_a_job_that_may_have_killed_twice_waits_before_it_may_again(queue: JobQueue) -> None:
+async def test_a_job_that_may_have_killed_two_workers_is_delayed(queue: JobQueue) -> None:
     await queue.add(b"poison")
     await queue.fetch("d0", 1, 1)
     assert await queue.reclaim("d1")
     assert await queue.reclaim("d2") == []
 
 
-async def test_the_adopted_next_to_a_killing_job_keep_their_tries(quick: JobQueue) -> None:
+async def test_jobs_reclaimed_with_a_killing_job_keep_their_number_of_tries(quick: JobQueue) -> None:
     for payload in (b"poison", b"innocent", b"bystander"):
         await quick.add(payload)
     await quick.fetch("d0", 3, 1)
@@ -114,7 +114,7 @@ async def test_the_adopted_next_to_a_killing_job_keep_their_tries(quick: JobQueu
 
 
 async def one_after_another(queue: JobQueue, worker: str) -> list[Job]:
-    """A worker that adopts jobs until the poison kills it."""
+    """Reclaim and finish jobs as one worker until it meets the poison job."""
     adopted: list[Job] = []
     while jobs := await queue.reclaim(worker):
         adopted += jobs

@@ -1,4 +1,4 @@
-"""Which jobs of which worker the script that claims takes, in what order, and how far it looks for them."""
+"""The reclaim script: the jobs that it takes, their order, and the number of entries that it reads."""
 
 import random
 
@@ -14,7 +14,7 @@ AT_ONCE = "0"
 
 
 async def taken(queue: JobQueue, worker: str, count: int) -> list[str]:
-    """The ids of so many new jobs, in the worker's hands."""
+    """Add `count` jobs, fetch them as the worker, and return their ids."""
     for number in range(count):
         await queue.add(b"%d" % number)
     return [job.id for job in await queue.fetch(worker, count, 1)]
@@ -25,7 +25,7 @@ async def tried(store: Store, queue: JobQueue, worker: str, id: str, times: int)
 
 
 async def claim(store: Store, queue: JobQueue, owner: str, *held: str, most: int = 100, waits: str = AT_ONCE) -> Reply:
-    """As CAROL, without regard to how long the jobs have lain."""
+    """Run the reclaim script as CAROL for jobs of any idle time."""
     place = [queue.stream_key, queue.heartbeat_key(owner or CAROL)]
     return await run_script(store, RECLAIM, place, CONSUMER_GROUP, CAROL, owner, 0, most, waits, *held)
 
@@ -36,8 +36,8 @@ async def claimed(
     return [row[0].decode() for row in await claim(store, queue, owner, *held, most=most, waits=waits)]
 
 
-async def test_a_worker_that_beats_again_keeps_what_it_has(store: Store, queue: JobQueue) -> None:
-    """Between the look for dead workers and the claim one may have come back."""
+async def test_a_worker_with_a_new_heartbeat_keeps_its_jobs(store: Store, queue: JobQueue) -> None:
+    """A worker may send a heartbeat between the search for dead workers and the claim."""
     ids = await taken(queue, ALICE, 2)
     await queue.send_heartbeat(ALICE)
     assert await claim(store, queue, ALICE) == []
@@ -45,21 +45,21 @@ async def test_a_worker_that_beats_again_keeps_what_it_has(store: Store, queue: 
     assert await claim(store, queue, ALICE) == [[id.encode(), 2, b"%d" % n] for n, id in enumerate(ids)]
 
 
-async def test_of_one_owner_only_its_own_and_of_anybody_all(store: Store, queue: JobQueue) -> None:
+async def test_a_claim_takes_the_jobs_of_one_owner_or_of_all_owners(store: Store, queue: JobQueue) -> None:
     of_alice, of_bob = await taken(queue, ALICE, 2), await taken(queue, BOB, 2)
     await queue.send_heartbeat(BOB)
     assert await claimed(store, queue, ALICE) == of_alice
-    assert await claimed(store, queue, "") == of_bob + of_alice  # the least tried first
+    assert await claimed(store, queue, "") == of_bob + of_alice  # the jobs with the fewest tries first
 
 
 @pytest.mark.parametrize("position", range(3))
-async def test_what_is_held_is_left_alone_wherever_it_is_named(store: Store, queue: JobQueue, position: int) -> None:
+async def test_excluded_ids_are_left_alone_in_any_position(store: Store, queue: JobQueue, position: int) -> None:
     ids = await taken(queue, CAROL, 4)
-    held = [id for id in ids if id != ids[position]]
-    assert await claimed(store, queue, CAROL, *held) == [ids[position]]
+    excluded_ids = [id for id in ids if id != ids[position]]
+    assert await claimed(store, queue, CAROL, *excluded_ids) == [ids[position]]
 
 
-async def test_each_number_of_tries_has_its_own_wait(store: Store, queue: JobQueue) -> None:
+async def test_each_number_of_tries_has_its_own_delay(store: Store, queue: JobQueue) -> None:
     ids = await taken(queue, ALICE, 4)
     for times, id in enumerate(ids, start=1):
         await tried(store, queue, ALICE, id, times)
@@ -70,7 +70,7 @@ async def test_each_number_of_tries_has_its_own_wait(store: Store, queue: JobQue
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_the_least_tried_come_first_and_of_those_the_oldest(store: Store, queue: JobQueue, seed: int) -> None:
+async def test_jobs_are_claimed_by_fewest_tries_then_by_age(store: Store, queue: JobQueue, seed: int) -> None:
     chance = random.Random(seed)
     ids = await taken(queue, ALICE, 5 + 5 * seed)
     tries = {id: chance.randint(1, 1 + seed % 4) for id in ids}
@@ -83,12 +83,12 @@ async def test_the_least_tried_come_first_and_of_those_the_oldest(store: Store, 
 
 @pytest.mark.parametrize("held", [0, 110])
 @pytest.mark.parametrize("most", [1, 3])
-async def test_it_looks_at_a_hundred_more_than_it_may_take_and_must_leave(
+async def test_a_claim_reads_a_hundred_entries_beyond_its_limit_and_the_excluded_ids(
     store: Store, queue: JobQueue, held: int, most: int
 ) -> None:
-    """So what it holds hides nothing from it, and the jobs of a dead worker do not stop the server."""
+    """Excluded ids therefore hide no other job, and the read stays bounded for a dead worker's backlog."""
     ids = await taken(queue, CAROL, held + most + 101)
     for id in ids[:-2]:
         await tried(store, queue, CAROL, id, 2)
-    found = await claimed(store, queue, CAROL, *ids[:held], most=most)
-    assert found == [ids[-2], *ids[held : held + most - 1]]
+    claimed_ids = await claimed(store, queue, CAROL, *ids[:held], most=most)
+    assert claimed_ids == [ids[-2], *ids[held : held + most - 1]]

@@ -1,4 +1,4 @@
-"""Jobs that failed too often are dead letters: kept, told of loudly, tried anew or dropped."""
+"""Jobs that failed too often become dead letters: stored, logged, retried or dropped."""
 
 import pytest
 from structlog.testing import capture_logs
@@ -7,7 +7,7 @@ from socialsite.recipes.job_queue import Job, JobQueue
 from tests.support.queues import ALICE, take_one
 
 
-async def test_the_fifth_failure_buries_a_job(queue: JobQueue) -> None:
+async def test_the_fifth_failure_makes_a_job_a_dead_letter(queue: JobQueue) -> None:
     await queue.add(b"poison")
     job: Job | None = await take_one(queue, ALICE)
     waits = []
@@ -20,7 +20,7 @@ async def test_the_fifth_failure_buries_a_job(queue: JobQueue) -> None:
     assert (await queue.read_depth()).is_empty
 
 
-async def test_burying_twice_keeps_one_letter(queue: JobQueue) -> None:
+async def test_a_repeated_move_stores_one_dead_letter(queue: JobQueue) -> None:
     await queue.add(b"poison")
     job = await take_one(queue, ALICE)
     assert await queue.move_to_dead_letters(job, "no")
@@ -28,7 +28,7 @@ async def test_burying_twice_keeps_one_letter(queue: JobQueue) -> None:
     assert len(await queue.read_dead_letters(10)) == 1
 
 
-async def test_a_dead_letter_says_so_loudly(queue: JobQueue) -> None:
+async def test_a_dead_letter_is_logged_as_an_error(queue: JobQueue) -> None:
     await queue.add(b"secret text")
     job = await take_one(queue, ALICE)
     with capture_logs() as lines:
@@ -38,7 +38,7 @@ async def test_a_dead_letter_says_so_loudly(queue: JobQueue) -> None:
     assert "secret" not in str(line)
 
 
-async def test_dead_letters_page_from_the_newest(queue: JobQueue) -> None:
+async def test_dead_letters_are_paged_newest_first(queue: JobQueue) -> None:
     for number in range(5):
         await queue.add(b"%d" % number)
         await queue.move_to_dead_letters(await take_one(queue, ALICE), "no")
@@ -47,7 +47,7 @@ async def test_dead_letters_page_from_the_newest(queue: JobQueue) -> None:
     assert [letter.payload for letter in first + second] == [b"4", b"3", b"2", b"1", b"0"]
 
 
-async def test_a_dead_letter_can_be_tried_anew(queue: JobQueue) -> None:
+async def test_a_dead_letter_can_be_retried(queue: JobQueue) -> None:
     await queue.add(b"cured")
     await queue.move_to_dead_letters(await take_one(queue, ALICE), "no")
     (letter,) = await queue.read_dead_letters(1)
@@ -65,6 +65,6 @@ async def test_a_dead_letter_can_be_dropped(queue: JobQueue) -> None:
     assert not await queue.delete_dead_letter(letter.id)
 
 
-async def test_only_a_letters_id_names_a_letter(queue: JobQueue) -> None:
+async def test_an_unknown_id_names_no_dead_letter(queue: JobQueue) -> None:
     with pytest.raises(ValueError, match="not the id"):
         await queue.retry_dead_letter("*")

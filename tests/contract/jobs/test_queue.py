@@ -1,4 +1,4 @@
-"""The job queue on a real server: nothing is lost between the steps, nothing is done by halves."""
+"""The job queue on a real server: each step is atomic, so no job is lost."""
 
 import asyncio
 
@@ -28,7 +28,7 @@ async def test_a_job_is_taken_by_one_worker(queue: JobQueue) -> None:
     assert await take_payloads(queue, BOB) == []
 
 
-async def test_take_waits_for_the_first_job(queue: JobQueue) -> None:
+async def test_fetch_waits_for_the_first_job(queue: JobQueue) -> None:
     taking = asyncio.create_task(queue.fetch(ALICE, 5, 5_000))
     await asyncio.sleep(0.05)
     await queue.add(b"late")
@@ -81,7 +81,7 @@ async def test_finishing_twice_adds_the_following_jobs_once(queue: JobQueue) -> 
 
 
 async def test_following_jobs_and_the_end_of_a_job_are_one_step(queue: JobQueue, store: Store) -> None:
-    """Whoever looks in between, at any time, sees a chain of exactly one job."""
+    """A concurrent reader always sees a chain of exactly one job."""
     await queue.add(b"pass 0")
     lengths: set[int] = set()
 
@@ -132,7 +132,7 @@ async def test_a_finished_job_is_not_tried_again(queue: JobQueue) -> None:
     assert await queue.renew_claim(ALICE, job) is None
 
 
-async def test_the_depth_tells_waiting_from_pending(queue: JobQueue) -> None:
+async def test_the_depth_distinguishes_waiting_and_pending_jobs(queue: JobQueue) -> None:
     for number in range(5):
         await queue.add(b"%d" % number)
     await queue.fetch(ALICE, 2, 1)
@@ -149,9 +149,9 @@ async def test_an_entry_that_is_no_job_has_an_empty_payload(queue: JobQueue, dep
 
 
 async def test_queues_do_not_share_their_jobs(queue: JobQueue, store: Store) -> None:
-    other = JobQueue(store, "imports")
-    await other.create_group()
-    await other.add(b"import")
+    second_queue = JobQueue(store, "imports")
+    await second_queue.create_group()
+    await second_queue.add(b"import")
     assert await take_payloads(queue) == []
 
 

@@ -1,4 +1,4 @@
-"""What the queue answers, to the letter: ids, ages, pages of what is owed, and whom it takes for gone."""
+"""Return values of the queue: ids, ages, pages of pending jobs, and dead workers."""
 
 import asyncio
 import subprocess
@@ -15,7 +15,7 @@ HOUR_MS = 3_600_000
 
 
 def mark_of_the_dead() -> str:
-    """A process of this machine that has ended."""
+    """Return the identity of a process of this machine that has ended."""
     place, _, process = process_identity().partition(" ")
     with subprocess.Popen(["true"]) as ended:
         ended.wait()
@@ -46,9 +46,9 @@ async def test_the_age_of_the_oldest_job_is_exact_to_the_millisecond(store: Stor
         await run_command(store, "XADD", queue.stream_key, f"{at_ms}-0", "payload", "old")
     for _ in range(3):
         earliest = await store.now_ms() - added_ms
-        told = (await queue.read_depth()).oldest_ms
-        assert earliest - 1 <= told <= await store.now_ms() - added_ms + 1
-        await asyncio.sleep(0.11)  # to another part of the second
+        oldest_ms = (await queue.read_depth()).oldest_ms
+        assert earliest - 1 <= oldest_ms <= await store.now_ms() - added_ms + 1
+        await asyncio.sleep(0.11)  # to another fraction of the second
 
 
 async def test_a_clock_that_went_back_makes_no_job_younger_than_new(store: Store, queue: JobQueue) -> None:

@@ -1,4 +1,4 @@
-"""A server that refuses what the queue asks: it is said, and nothing is made in its place."""
+"""A server that refuses the queue's commands: the queue raises and creates nothing."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from tests.support.redis_server import RedisServer
 
 @contextmanager
 def refusing(url: str, command: str) -> Iterator[redis.Redis]:
-    """The server refuses this command to everybody, as to users with too few rights."""
+    """Refuse this command to all users, as for a user without permission."""
     with redis.Redis.from_url(url) as client:
         client.execute_command("ACL", "SETUSER", "default", f"-{command}")
         try:

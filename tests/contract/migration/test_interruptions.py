@@ -1,4 +1,4 @@
-"""Moving a site: a mover that was killed anywhere is gone on with or undone; some moves are refused."""
+"""Interrupted migrations are resumed or rolled back; some migrations are refused."""
 
 import asyncio
 
@@ -49,7 +49,7 @@ async def test_an_interrupted_migration_can_be_reverted(
 async def test_the_slice_of_a_dead_migrator_is_rolled_back_before_its_writers_time_out(
     town: ActiveSite, old: str, new: str
 ) -> None:
-    """Nobody has to come: the processes of the site thaw it themselves."""
+    """The processes of the site roll the slice back without an operator."""
     async with ongoing_activity(town):
         assert await asyncio.to_thread(run_migration_killed_at, "frozen", old, new) == KILLED_EXIT_STATUS
         await asyncio.sleep(4)
@@ -67,7 +67,7 @@ async def test_two_migrators_never_run_at_the_same_time(town: ActiveSite, old: s
     await place.close()
 
 
-# Refused
+# Refused migrations
 
 
 async def epoch_at(url: str) -> int:

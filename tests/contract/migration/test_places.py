@@ -1,4 +1,4 @@
-"""Moving the data of a site that serves: from where to where, whole or in parts, and what keeps its time."""
+"""Migrating the data of a running site between topologies, completely or by component; keys keep their TTL."""
 
 import pytest
 
@@ -94,7 +94,7 @@ async def test_a_site_moves_from_and_to_other_topologies(old: str, name: str) ->
 async def test_replies_lost_during_a_migration_cause_only_a_pause(
     town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
-    """What a broken connection had sent may still be carried out: the mover makes sure before it copies."""
+    """Commands of a broken connection may still be executed; the migrator waits for them before it copies."""
 
     def on_step(step: MigrationProgress) -> None:
         if step.name == "moved" and step.slice_number in (3, 9):

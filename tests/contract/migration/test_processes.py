@@ -1,4 +1,4 @@
-"""Moving a site: what its other processes notice, those that come later, stand still or wake up."""
+"""Migrations and the site's other processes: running, starting later, paused or resumed."""
 
 import asyncio
 import signal
@@ -56,7 +56,7 @@ async def test_a_replaced_node_forwards_to_the_new_place_of_the_data(
 async def test_a_paused_process_does_not_delay_the_migration_and_cannot_write_to_the_old_store(
     town: ActiveSite, old: str, new: str, old_server: RedisServer
 ) -> None:
-    """Its event loop does nothing while everything moves; its connections and its map are those of before."""
+    """The event loop is idle during the migration; connections and placement map are outdated."""
     key = Key("posts", tag="5", name="post")
     asleep = await open_store(old)
     await asleep.node(key).execute("SET", key, "before")
@@ -72,7 +72,7 @@ async def test_a_paused_process_does_not_delay_the_migration_and_cannot_write_to
 async def test_a_process_paused_during_writes_loses_nothing_when_it_continues(
     old: str, new: str, old_server: RedisServer, new_server: RedisServer, tmp_path: Path
 ) -> None:
-    """SIGSTOP between a look at the map and the write, say: its connection is gone when it wakes."""
+    """SIGSTOP stops the process between the read of the map and the write; its connection is then closed."""
     writer = WriterProcess(old, tmp_path / "acknowledged")
     try:
         await reached(writer, 200)
@@ -83,8 +83,8 @@ async def test_a_process_paused_during_writes_loses_nothing_when_it_continues(
         await reached(writer, before + 200)
     finally:
         writer.stop()
-    kept = new_server.client().mget([f"posts:{{{number}}}:post" for number in writer.acknowledged])
-    assert None not in kept
+    bodies = new_server.client().mget([f"posts:{{{number}}}:post" for number in writer.acknowledged])
+    assert None not in bodies
     assert key_names(old_server) == set()
 
 
@@ -95,7 +95,7 @@ async def reached(writer: WriterProcess, count: int) -> None:
 
 
 async def stand_still(store: Store) -> None:
-    """As if its process had been stopped: the lease is renewed no more."""
+    """Stop the renewal of the lease, as if the process were paused."""
     assert store.topology_follower is not None
     keeping = store.topology_follower._renew_task
     assert keeping is not None
@@ -155,7 +155,7 @@ async def test_the_pubsub_listener_receives_messages_at_the_new_store(town: Acti
 
 
 async def test_a_caller_that_waits_for_a_released_lease_is_refused() -> None:
-    """The map went elsewhere, or the store was closed, while the server of the old lease does not answer."""
+    """The lease is released, while the server of the lease does not answer."""
     async with SilentServer() as silent:
         lease = ProcessLease(f"redis://{silent.place}/0", create_topology)
         waiting = asyncio.create_task(lease.require_held())

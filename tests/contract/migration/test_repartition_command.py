@@ -1,4 +1,4 @@
-"""manage.py repartition: what it says, and what it refuses in one line."""
+"""manage.py repartition: its output and its errors in one line."""
 
 import io
 from collections.abc import AsyncIterator, Iterator
@@ -40,7 +40,7 @@ async def ann(redis_url: str) -> AsyncIterator[Person]:
 
 
 async def run(*words: str, **options: object) -> str:
-    """As an operator gives it; it has an event loop of its own."""
+    """Run the command like an operator, in its own event loop."""
     out = io.StringIO()
     await sync_to_async(call_command)("repartition", *words, stdout=out, stderr=out, **options)
     return out.getvalue()
@@ -55,7 +55,7 @@ async def test_a_dry_run_counts_by_family_and_changes_nothing(
     assert "accounts:account: 1 keys, about 0.0 MB" in said.splitlines()
     assert "posts:post: 1 keys" in said
     assert "nothing was changed" in said.splitlines()[-1]
-    assert redis_server.client().dbsize() <= before + 1  # a probe that ends by itself
+    assert redis_server.client().dbsize() <= before + 1  # a probe that expires
     assert not redis_server.client().exists("map:{placement}:record")
     assert {key for key in target_server.client().keys("*") if not key.startswith(b"map:")} == set()
 

@@ -1,4 +1,4 @@
-"""Follow edges cut into another number of partitions while people follow and unfollow, on a real server."""
+"""Follow edges are repartitioned on a real server while accounts follow and unfollow."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ GRACE_S = 0.2
 
 @dataclass
 class FollowTraffic:
-    """People of one process who follow and unfollow, and one who publishes to them all from another."""
+    """Accounts of one process that follow and unfollow, and an author of another process who publishes."""
 
     services: Services
     author: Person
@@ -61,13 +61,13 @@ class FollowTraffic:
             await asyncio.sleep(0.01)
 
     async def check(self, partitions: int, client) -> None:
-        found = set()
+        follows = set()
         for one in self.people:
             following = await self.services.repositories.follows.following_ids(one.id)
-            found |= {(one.id, other) for other in following if other != self.author.id}
+            follows |= {(one.id, other) for other in following if other != self.author.id}
             counts = await self.services.following.counts(one.id)
             assert counts.following == len(following)
-        assert found == self.follows
+        assert follows == self.follows
         tags = {name.split(b"{")[1].split(b"}")[0] for name in client.keys("follows:{p*}:*")}
         assert client.keys("follows:{q*}:*") == []
         assert max(int(tag[1:]) for tag in tags) < partitions
@@ -79,7 +79,7 @@ class FollowTraffic:
 
 @pytest_asyncio.fixture
 async def crowd(redis_url: str) -> AsyncIterator[FollowTraffic]:
-    # Few posts a pass, so that passes go over many jobs, with cursors of the old layout among them.
+    # Few posts per pass cause many jobs, some with cursors of the old layout.
     config = ServiceConfig(posts_per_pass=3)
     async with open_services(redis_url, config) as web, open_services(redis_url, config) as worker:
         author = await World(worker).person("author")
@@ -131,21 +131,21 @@ async def test_a_fan_out_pass_that_began_before_a_repartition_starts_again(
     follows = crowd.services.repositories.follows
     first = await follows.followers_pass(crowd.author.id, FIRST_PASS, 4)
     await operation.repartition_edges(migration_site(redis_url), FOLLOW_EDGES, 5, grace_s=0)
-    cursor, met = first.next, set(first.ids)
+    cursor, follower_ids = first.next, set(first.ids)
     assert cursor is not None
     for _ in range(12):
         page = await follows.followers_pass(crowd.author.id, cursor, 4)
-        met |= set(page.ids)
+        follower_ids |= set(page.ids)
         if page.next is None:
             break
         cursor = page.next
-    assert met == {one.id for one in crowd.people}
+    assert follower_ids == {one.id for one in crowd.people}
 
 
 async def test_a_writer_with_a_key_of_an_old_partition_writes_to_the_new_partition(
     crowd: FollowTraffic, redis_url: str
 ) -> None:
-    """Writers that waited while the edges turned over looked for their partition before."""
+    """Writers that waited during the switch had computed their partition before it."""
     one, other = crowd.people[:2]
     stop = asyncio.Event()
 
@@ -177,7 +177,7 @@ async def test_a_killed_repartition_can_be_repeated(
 async def test_writes_after_the_switch_of_a_dying_migrator_survive_the_rollback(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer
 ) -> None:
-    """They look for the new partition and wait; without a mover the edges turn back to the old ones."""
+    """Writers wait for the new partitions; without a migrator the edges return to the old partitions."""
     first, *others = crowd.people
     assert await asyncio.to_thread(run_migration_killed_at, "turning", redis_url, "64", "reshape") == KILLED_EXIT_STATUS
     assert all(await asyncio.gather(*(one.follows(first) for one in others)))

@@ -1,4 +1,4 @@
-"""The hub listens where its channels live, also when a cluster gives a slot away or loses a master."""
+"""The listener subscribes at the node of its channels, also after a slot moves or a master dies."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
 
 @dataclass
 class Listener:
-    """A hub and what it heard."""
+    """A pub/sub listener and its received messages."""
 
     heard: list[bytes] = field(default_factory=list)
     gaps: int = 0
@@ -49,21 +49,23 @@ class Listener:
         self.gaps += 1
 
     async def hears(self, store: Store, clock: FixedClock, text: bytes, within_s: float) -> None:
-        """Say it again and again until it is heard: pub/sub forgets what nobody listened to."""
+        """Publish the message repeatedly until it is received, because pub/sub does not store messages."""
         async with asyncio.timeout(within_s):
             while text not in self.heard:
-                with contextlib.suppress(StoreUnavailable):  # while a failover is on
+                with contextlib.suppress(StoreUnavailable):  # during a failover
                     await Presence(store, clock).publish({CHANNEL: text})
                 await asyncio.sleep(0.05)
 
 
 @pytest_asyncio.fixture
 async def listener(store: Store) -> AsyncIterator[Listener]:
-    found = Listener()
+    listener = Listener()
     clock = FixedClock(1_795_000_000_000)
-    hub = PubSubListener(store, clock, on_message=found.on_message, on_lost=lambda: None, on_resynced=found.on_gap)
+    hub = PubSubListener(
+        store, clock, on_message=listener.on_message, on_lost=lambda: None, on_resynced=listener.on_gap
+    )
     await hub.open()
-    yield found
+    yield listener
     await hub.close()
 
 
@@ -89,7 +91,7 @@ async def test_a_channel_is_received_after_its_slot_moved_to_another_master(
 async def test_a_process_that_only_listens_finds_the_new_node_of_its_channel(
     cluster: RedisCluster, listener: Listener
 ) -> None:
-    """Nothing it asks for itself tells it so: who speaks is another process."""
+    """The process sends no commands itself, so no redirection names the new node; another process publishes."""
     clock, speaker = FixedClock(1_795_000_000_000), await open_store(cluster.url)
     try:
         await listener.hears(speaker, clock, b"before", 5)

@@ -1,4 +1,4 @@
-"""Presence and messages between processes: the recipe, on a real server."""
+"""Presence and messages between processes on a real server."""
 
 import asyncio
 
@@ -80,7 +80,7 @@ async def test_adding_a_member_to_a_lost_set_does_not_hide_the_loss(start, prese
 async def test_a_lost_connection_is_reported_after_it_is_back(start, presence, store) -> None:
     process = await start()
     killed = await store.node(processes_key()).execute("CLIENT", "KILL", "TYPE", "pubsub")
-    assert killed >= 1  # a Sentinel listens, too
+    assert killed >= 1  # a Sentinel is subscribed, too
     await eventually(lambda: process.gaps == 1)
     assert process.losses == 1
     await presence.publish({process_channel(process.hub.process_id): b"heard again"})
@@ -113,8 +113,8 @@ async def test_renewing_removes_expired_processes(start, store) -> None:
 
 
 async def registered(store: Store) -> list[bytes]:
-    found: list[bytes] = await store.node(processes_key()).execute("ZRANGE", processes_key(), 0, -1)
-    return found
+    process_ids: list[bytes] = await store.node(processes_key()).execute("ZRANGE", processes_key(), 0, -1)
+    return process_ids
 
 
 async def test_a_member_that_could_not_be_added_is_absent_and_may_be_added_later(clock) -> None:

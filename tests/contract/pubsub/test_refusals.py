@@ -1,4 +1,4 @@
-"""A hub whose server refuses it or is away: it holds nothing it cannot use, and asks only now and then."""
+"""A listener with an unavailable or refusing server keeps no dead subscription and pauses between tries."""
 
 import asyncio
 import logging
@@ -16,8 +16,8 @@ from tests.support.waiting import eventually
 
 async def channels_on(server: RedisServer) -> list[bytes]:
     with server.client() as client:
-        found: list[bytes] = client.execute_command("PUBSUB", "SHARDCHANNELS")
-    return found
+        channels: list[bytes] = client.execute_command("PUBSUB", "SHARDCHANNELS")
+    return channels
 
 
 @pytest.fixture

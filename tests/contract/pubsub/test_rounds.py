@@ -1,4 +1,4 @@
-"""What a hub does and when it does not: at its start, in its rounds, after a loss, and once it is closed."""
+"""Actions of a listener: at its start, at each renewal, after a loss, and after closing."""
 
 import asyncio
 
@@ -22,8 +22,8 @@ from tests.support.waiting import eventually
 
 
 async def listed(store: Store, process: WebProcess) -> set[bytes]:
-    found: list[bytes] = await run_command(store, "SMEMBERS", members_key(process.hub.process_id))
-    return set(found)
+    members: list[bytes] = await run_command(store, "SMEMBERS", members_key(process.hub.process_id))
+    return set(members)
 
 
 async def told(presence: Presence, process: WebProcess, text: bytes) -> None:
@@ -156,7 +156,7 @@ async def test_a_renewal_in_progress_does_not_register_a_closed_listener_again(
 async def test_moved_channels_are_subscribed_only_at_their_new_node(
     start: StartListener, presence: Presence, store: Store
 ) -> None:
-    """As after a move; here one channel fewer is wanted, so the others are listened to anew."""
+    """The topology changes; here one channel fewer is needed, so the others are subscribed again."""
     process = await start(DISABLED_INTERVAL_S)
     before = len(process.hub._subscriptions)
     store.notify_topology_change()

@@ -1,4 +1,4 @@
-"""Buffers on a real server: counts and marks on their way to totals, wherever a flusher dies."""
+"""Buffers on a real server: counts and marks reach their totals, also if a flusher dies at any step."""
 
 import asyncio
 from collections import Counter
@@ -82,7 +82,7 @@ async def test_the_oldest_buffers_of_a_partition_are_flushed_first(
     same = [e for e in (Entity("post", n) for n in range(3000)) if e.tag == "b9"][:10]
     for age, entity in enumerate(reversed(same)):
         await buffers.add({entity: views()}, NOW_MS + age)
-    await buffers.add({same[-1]: views()}, NOW_MS + 100)  # does not make it any younger
+    await buffers.add({same[-1]: views()}, NOW_MS + 100)  # does not reset its age
     flusher = Flusher(store, totals.apply, entities_per_round=3)
     assert await flusher.find_due(NOW_MS + 200, FlushResult()) == same[:-4:-1]
 
@@ -128,7 +128,7 @@ async def test_another_flusher_takes_a_batch_after_its_flusher_died(
     await buffers.add({POST_ENTITY: views(1)}, NOW_MS + 1)
     assert (await flusher.flush(NOW_MS + BATCH_LEASE_MS - 1)).applied == 0
     assert await read_total(totals) == 4
-    assert (await flusher.flush(NOW_MS + BATCH_LEASE_MS)).applied == 2  # the one left behind, then the younger one
+    assert (await flusher.flush(NOW_MS + BATCH_LEASE_MS)).applied == 2  # the abandoned batch, then the newer batch
     assert await read_stored_total(store) == 4
 
 
@@ -219,8 +219,8 @@ async def test_unflushed_changes_of_an_entity_are_its_buffer_then_its_batch(buff
     await buffers.add({each: views(10 + each.id) for each in entities[::2]}, NOW_MS)
     await flusher.take_batches(entities[::2], NOW_MS, FlushResult())
     await buffers.add({each: views(20 + each.id) for each in entities[:3]}, NOW_MS)
-    found = await buffers.read_unflushed(entities)
-    assert [[each.change.counts["views"] for each in some] for some in found] == [
+    unflushed = await buffers.read_unflushed(entities)
+    assert [[each.change.counts["views"] for each in some] for some in unflushed] == [
         [20, 10],
         [21],
         [22, 12],

@@ -1,4 +1,4 @@
-"""Buffers under random interleavings: writers, readers, and flushers that die between any two steps."""
+"""Buffers under random interleavings of writers, readers, and flushers that die between any two steps."""
 
 import asyncio
 from collections import Counter
@@ -29,7 +29,7 @@ numbers = iter(range(1_000, 10_000_000))
 
 
 class Flushers:
-    """Three flushers at once over two entities, and what is true of them."""
+    """Three concurrent flushers of two entities, and the expected totals."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.buffers = store, Buffers(store)
@@ -50,7 +50,7 @@ class Flushers:
         elif what == "apply":
             await self.totals.apply(hand)
         elif what == "forget":
-            applied = await self.totals.apply(hand)  # a flusher forgets only what is applied
+            applied = await self.totals.apply(hand)  # a flusher drops only applied batches
             await self.flusher.finish_batches(applied, FlushResult())
             self.in_hand[who] = []
         elif what == "die":
@@ -65,8 +65,8 @@ class Flushers:
         await self.flusher.flush(self.now_ms + BATCH_LEASE_MS)
         for entity in self.entities:
             assert await read_stored_total(self.store, entity) == self.truth[entity]
-            found = [buffer_key(entity), pending_key(entity.tag), taken_key(entity.tag)]
-            assert [await self.store.node(key).execute("EXISTS", key) for key in found] == [0, 0, 0]
+            buffer_keys = [buffer_key(entity), pending_key(entity.tag), taken_key(entity.tag)]
+            assert [await self.store.node(key).execute("EXISTS", key) for key in buffer_keys] == [0, 0, 0]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -88,7 +88,7 @@ def test_no_count_is_lost_or_doubled_wherever_flushers_die(
 
 
 async def test_readers_never_see_a_count_fall_or_double(redis_urls: StoreUrls) -> None:
-    """On connections of their own, so that commands interleave on the server."""
+    """Each role has its own connection, so that commands interleave on the server."""
     stores = [await open_store(redis_urls) for _ in range(3)]
     writing, flushing, reading = stores
     totals = BufferTotals(reading, {"post": totals_key})

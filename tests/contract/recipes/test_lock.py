@@ -1,4 +1,4 @@
-"""Locks and turns on a real server: one holder, an end in any case, nobody's lock freed by another."""
+"""Locks on a real server: one owner at a time, a TTL in every case, and release only by the owner."""
 
 import asyncio
 
@@ -28,19 +28,19 @@ async def test_a_held_lock_refuses_other_owners_immediately(store: Store, lock: 
 
 async def test_one_of_many_concurrent_callers_acquires_the_lock(redis_urls: StoreUrls) -> None:
     stores = [await open_store(redis_urls) for _ in range(16)]
-    found = await asyncio.gather(*(Lock(each, NAME).acquire() for each in stores), return_exceptions=True)
-    assert sum(isinstance(each, LockNotAcquired) for each in found) == 15
+    results = await asyncio.gather(*(Lock(each, NAME).acquire() for each in stores), return_exceptions=True)
+    assert sum(isinstance(each, LockNotAcquired) for each in results) == 15
     for each in stores:
         await each.close()
 
 
 async def test_a_waiting_caller_acquires_the_released_lock(store: Store, lock: Lock) -> None:
-    held = await lock.acquire()
+    lease = await lock.acquire()
     waiting = asyncio.create_task(Lock(store, NAME).acquire(wait_s=5))
     await asyncio.sleep(0.15)
     assert not waiting.done()
-    await held.release()
-    assert (await asyncio.wait_for(waiting, 4)).fence == held.fence + 1  # sooner than it would give up
+    await lease.release()
+    assert (await asyncio.wait_for(waiting, 4)).fence == lease.fence + 1  # before its deadline
 
 
 async def test_waiting_for_a_lock_has_a_deadline(store: Store, lock: Lock) -> None:
@@ -48,7 +48,7 @@ async def test_waiting_for_a_lock_has_a_deadline(store: Store, lock: Lock) -> No
     async with lock.hold():
         with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire(wait_s=0.3)
-    assert asyncio.get_running_loop().time() - started < 5  # and not for as long as it is held
+    assert asyncio.get_running_loop().time() - started < 5  # and not for the lifetime of the lock
 
 
 async def test_every_lock_has_a_ttl(store: Store, lock: Lock) -> None:
@@ -59,11 +59,11 @@ async def test_every_lock_has_a_ttl(store: Store, lock: Lock) -> None:
 async def test_the_lock_of_another_owner_is_not_released(store: Store) -> None:
     late = await Lock(store, NAME, ttl_ms=30).acquire()
     await asyncio.sleep(0.05)
-    held = await Lock(store, NAME).acquire()
+    lease = await Lock(store, NAME).acquire()
     assert not await late.release()
     assert not await late.renew()
-    assert await held.renew()
-    assert await held.release()
+    assert await lease.renew()
+    assert await lease.release()
 
 
 async def test_fencing_numbers_increase_with_each_owner(store: Store) -> None:
@@ -76,7 +76,7 @@ async def test_fencing_numbers_increase_with_each_owner(store: Store) -> None:
 
 
 async def test_a_block_longer_than_the_ttl_keeps_its_lock(store: Store) -> None:
-    async with Lock(store, NAME, ttl_ms=2_400).hold():  # a machine that stands still for 1.6 s loses none
+    async with Lock(store, NAME, ttl_ms=2_400).hold():  # a machine that is paused for 1.6 s keeps the lock
         await asyncio.sleep(3)
         with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
@@ -91,7 +91,7 @@ async def test_the_first_renewal_after_a_lost_lock_cancels_the_block(store: Stor
     started = asyncio.get_running_loop().time()
     with StallMonitor() as stalls, pytest.raises(LockLost):
         await work()
-    assert asyncio.get_running_loop().time() - started < 2.5 + stalls.total_s  # its life is 3 s
+    assert asyncio.get_running_loop().time() - started < 2.5 + stalls.total_s  # its TTL is 3 s
     assert await store.node(lock_key(NAME)).execute("GET", lock_key(NAME)) == b"somebody else"
 
 
@@ -125,15 +125,15 @@ async def test_a_timeout_inside_the_block_is_raised_unchanged(store: Store, lock
 async def test_a_lease_has_the_time_of_its_expiry(store: Store, lock: Lock) -> None:
     now = asyncio.get_running_loop().time
     before = now()
-    held = await lock.acquire()
-    assert before + 5 <= held.expires_at <= now() + 5
+    lease = await lock.acquire()
+    assert before + 5 <= lease.expires_at <= now() + 5
     before = now()
-    assert await held.renew()
-    assert before + 5 <= held.expires_at <= now() + 5
+    assert await lease.renew()
+    assert before + 5 <= lease.expires_at <= now() + 5
 
 
 async def test_a_waiting_caller_retries_a_few_times_within_its_deadline(store: Store, deployment: Deployment) -> None:
-    await Lock(store, NAME, ttl_ms=60_000).acquire()  # and nobody renews it meanwhile
+    await Lock(store, NAME, ttl_ms=60_000).acquire()  # and no owner renews it meanwhile
     with deployment.holding(lock_key(NAME)) as client:
         before = tries(client)
         with pytest.raises(LockNotAcquired):
@@ -146,5 +146,5 @@ async def test_a_waiting_caller_retries_a_few_times_within_its_deadline(store: S
 
 
 def tries(client: redis.Redis) -> int:
-    """How often anybody tried to take a lock, ever."""
+    """Return the total number of EVALSHA calls, each a try to acquire a lock."""
     return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])

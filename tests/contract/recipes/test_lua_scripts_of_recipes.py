@@ -1,6 +1,6 @@
-"""What scripts answer, as their first lines promise it, and what they do at the edges of their caps.
+"""Return values of the recipes' Lua scripts, as documented in their first lines, and effects at their caps.
 
-Services hear most of these answers only as "done" or "not done"; here they are held to the letter.
+Services reduce most of these values to "done" or "not done"; these tests check the exact values.
 """
 
 import pytest
@@ -32,7 +32,7 @@ ZSET, HASH, SKETCH = (Key("series", tag="things", name=f"{word}:60:60") for word
 COUNTERS = [Key("limits", tag="42", name=f"{rule}:1") for rule in ("post", "follow", "login")]
 
 
-async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store) -> None:
+async def test_a_refund_lowers_positive_counters_and_returns_their_number(store: Store) -> None:
     await run_command(store, "SET", COUNTERS[0], 1)
     await run_command(store, "SET", COUNTERS[1], 5)
     assert await run_script(store, REFUND, COUNTERS) == 2
@@ -52,7 +52,7 @@ async def test_a_refund_lowers_what_is_above_zero_and_says_how_many(store: Store
         (5, 0, 20_000, [0, b"post", 52_000]),
     ],
 )
-async def test_a_limit_of_five_answers_exactly(
+async def test_a_limit_of_five_returns_exact_values(
     store: Store, current: int, previous: int, elapsed: int, answer: list[object]
 ) -> None:
     place = [Key("limits", tag="42", name=f"post:{number}") for number in (2, 1)]
@@ -93,8 +93,8 @@ async def test_a_buffer_adds_counts_and_keeps_the_latest_marks(store: Store) -> 
     assert await run_script(store, ADD, place, 5_000, "post:7", *changes[0], *changes[1]) == 1
     changes = (2, "views", 2, "likes", 1), ("seen", 99, "old", "left", 70, "z")
     assert await run_script(store, ADD, place, 6_000, "post:7", *changes[0], *changes[1]) == 0
-    found = await run_command(store, "HGETALL", place[0])
-    assert dict(zip(found[::2], found[1::2], strict=True)) == {
+    marks = await run_command(store, "HGETALL", place[0])
+    assert dict(zip(marks[::2], marks[1::2], strict=True)) == {
         b"id": b"5000", b"+views": b"3", b"+likes": b"6", b"=seen": b"100 x", b"=left": b"70 z",
     }  # fmt: skip
     assert await run_command(store, "ZRANGE", place[1], 0, -1, "WITHSCORES") == [b"post:7", b"5000"]
@@ -122,7 +122,7 @@ async def test_taking_handles_an_empty_buffer_and_a_lost_batch(store: Store) -> 
     assert nothing == []
     assert await run_command(store, "EXISTS", taken_key(entity.tag)) == 0
     await Buffers(store).add({entity: Change({"views": 1})}, 5_000)
-    await run_command(store, "ZADD", taken_key(entity.tag), 0, entity.name)  # taken long ago, and its batch is gone
+    await run_command(store, "ZADD", taken_key(entity.tag), 0, entity.name)  # taken long ago, and its batch is deleted
     (found,) = await store.gather([take_command(entity, BATCH_LEASE_MS)])
     assert b"+views" in found
     assert await run_command(store, "ZSCORE", taken_key(entity.tag), entity.name) == str(BATCH_LEASE_MS).encode()
@@ -138,8 +138,8 @@ async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -
     assert await run_script(store, APPLY, place, 5, 1, "views", 2) == 0
     assert await run_script(store, APPLY, place, 4, 1, "views", 2) == 0
     assert await run_script(store, APPLY, place, 6, 2, "views", 1, "likes", 3, "seen", 99, "old", "left", 7, "y") == 1
-    found = await run_command(store, "HGETALL", place[0])
-    assert dict(zip(found[::2], found[1::2], strict=True)) == {
+    totals = await run_command(store, "HGETALL", place[0])
+    assert dict(zip(totals[::2], totals[1::2], strict=True)) == {
         b"batch": b"6", b"+views": b"3", b"+likes": b"3", b"=seen": b"100 x", b"=left": b"7 y",
     }  # fmt: skip
     assert await run_script(store, APPLY, place, 7, 0, "seen", 100, "again", "left", 8, "z") == 1
@@ -165,15 +165,15 @@ async def test_a_ranking_is_cut_to_its_cap_above_twice_the_cap(store: Store) -> 
 
 async def test_new_members_of_one_call_fill_the_hash_one_by_one(store: Store) -> None:
     assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 2, "c", 3, "a", 4, "d", 5) == 3
-    found = await run_command(store, "HGETALL", HASH)
-    assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"5", b"b": b"2", b"other": b"8"}
+    counts = await run_command(store, "HGETALL", HASH)
+    assert dict(zip(counts[::2], counts[1::2], strict=True)) == {b"a": b"5", b"b": b"2", b"other": b"8"}
 
 
 async def test_members_beyond_a_full_hash_share_the_member_other(store: Store) -> None:
     assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "a", 1, "b", 1) == 2
     assert await run_script(store, COUNT, [HASH], A_DAY_ON, 2, "c", 5, "d", 1, "a", 1) == 3
-    found = await run_command(store, "HGETALL", HASH)
-    assert dict(zip(found[::2], found[1::2], strict=True)) == {b"a": b"2", b"b": b"1", b"other": b"6"}
+    counts = await run_command(store, "HGETALL", HASH)
+    assert dict(zip(counts[::2], counts[1::2], strict=True)) == {b"a": b"2", b"b": b"1", b"other": b"6"}
 
 
 @pytest.mark.parametrize(("before", "left"), [([], 3), (["a"], 2), (["a", "b"], 1)])
@@ -187,7 +187,7 @@ async def test_members_of_a_hash_with_room_are_counted_by_name(store: Store, bef
     assert await run_command(store, "HGET", HASH, "other") == b"2"
 
 
-async def test_a_dead_letter_becomes_the_job_that_it_was(store: Store) -> None:
+async def test_a_retried_dead_letter_becomes_its_original_job(store: Store) -> None:
     queue = JobQueue(store, "outbox")
     await queue.create_group()
     await queue.add(b"a job")

@@ -1,4 +1,4 @@
-"""Work of which a part is worth having: a node in trouble keeps nobody else's replies back."""
+"""Partial reads: a node in trouble does not delay the replies of other nodes."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Turns of a fleet: once a period, one at a time, until the schedule is closed."""
+"""Periodic tasks of many processes: once per interval, one at a time, until the schedule is closed."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ async def test_a_periodic_task_runs_once_per_interval(redis_urls: StoreUrls) -> 
     node = stores[0].node(claim_key("flush"))
     assert 0 < await node.execute("PTTL", claim_key("flush")) <= 60_000
     await node.execute("PEXPIRE", claim_key("flush"), 1)
-    await asyncio.sleep(0.02)  # the period is over
+    await asyncio.sleep(0.02)  # the interval is over
     await asyncio.gather(*(PeriodicTasks(each, []).run_if_due(turn) for each in stores))
     assert done == 2
     for each in stores:

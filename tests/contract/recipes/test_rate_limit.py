@@ -1,4 +1,4 @@
-"""Rate limits on a real server: exact, all or nothing, never immortal."""
+"""Rate limits on a real server: exact, all or nothing, with a TTL on every key."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ from socialsite.store import Store, StoreUrls
 from tests.support.rate_model import RateModel
 from tests.support.topologies import Deployment
 
-MINUTE = 29_000_000  # any minute of the clock
+MINUTE = 29_000_000  # any full minute of the clock
 START = MINUTE * MINUTE_MS
 ALICE = Identifier.account(42)
 HERE = Identifier.address("192.0.2.1")
@@ -42,7 +42,7 @@ def limits(store: Store) -> RateLimiter:
 
 @pytest_asyncio.fixture
 async def clients(redis_urls: StoreUrls) -> AsyncIterator[list[Store]]:
-    """64 stores, so 64 connections."""
+    """Yield 64 stores, hence 64 connections."""
     stores = [await open_store(redis_urls) for _ in range(64)]
     yield stores
     for store in stores:
@@ -65,7 +65,7 @@ async def test_exactly_the_limit_is_granted(limits: RateLimiter) -> None:
 async def test_a_refusal_names_the_rule_and_the_wait(limits: RateLimiter) -> None:
     await hits(limits, 5, [POST], START)
     verdict = await limits.hit(ALICE, [POST], START)
-    # 5 hits of the minute before weigh 4 at last after 12 s of the next one.
+    # 5 hits of the previous minute weigh 4 after 12 s of the next minute.
     assert (verdict.granted, verdict.rule, verdict.retry_after_s) == (False, "post", 72)
 
 
@@ -85,7 +85,7 @@ async def test_of_two_refusing_rules_the_longer_wait_is_returned(limits: RateLim
     await limits.hit(ALICE, [slow], START + 1000)
     await hits(limits, 4, [fast], START + 1000)
     verdict = await limits.hit(ALICE, [fast, slow], START + 1000)
-    # "slow" has to forget its one hit (119 s); "fast" lets one more in at a quarter of the next minute.
+    # "slow" needs its one hit to expire (119 s); "fast" grants one more after a quarter of the next minute.
     assert (verdict.rule, verdict.retry_after_s) == ("slow", 119)
 
 
@@ -128,9 +128,9 @@ async def test_any_60_seconds_grant_less_than_twice_the_limit(limits: RateLimite
 @pytest.mark.parametrize("elapsed", [0, 1, 29_999, 30_000, 59_999])
 async def test_64_clients_at_once_get_exactly_what_the_formula_grants(clients: list[Store], elapsed: int) -> None:
     rule, model, now_ms = Rule("post", 100), RateModel(100), START + MINUTE_MS + elapsed
-    asked = [(START + MINUTE_MS - 1, 70), (now_ms, 3)]  # now_ms: 64 clients, 3 times each
-    expected = [sum(model.hit(at) for _ in range(64 * times)) for at, times in asked]
-    for (at, times), granted in zip(asked, expected, strict=True):
+    calls = [(START + MINUTE_MS - 1, 70), (now_ms, 3)]  # now_ms: 64 clients, 3 times each
+    expected = [sum(model.hit(at) for _ in range(64 * times)) for at, times in calls]
+    for (at, times), granted in zip(calls, expected, strict=True):
         verdicts = await asyncio.gather(
             *(RateLimiter(store).hit(ALICE, [rule], at) for store in clients for _ in range(times))
         )
@@ -138,7 +138,7 @@ async def test_64_clients_at_once_get_exactly_what_the_formula_grants(clients: l
 
 
 async def test_64_clients_over_the_edge_stay_below_twice_the_limit(clients: list[Store]) -> None:
-    """The clock passes into the next minute while they all hammer."""
+    """The clock enters the next minute during the concurrent hits."""
     rule, ticks, granted = Rule("post", 20), count(), 0
 
     async def hammer(store: Store) -> None:
@@ -222,7 +222,7 @@ async def test_reading_stats_counts_no_hit(limits: RateLimiter) -> None:
     assert (usage.current, usage.previous, usage.used_milli) == (0, 4, 2000)
 
 
-async def test_an_operator_can_reset(limits: RateLimiter) -> None:
+async def test_an_operator_can_reset_the_counters(limits: RateLimiter) -> None:
     await hits(limits, 5, [POST], START)
     assert await limits.clear(ALICE, [POST], START)
     assert not await limits.clear(ALICE, [POST], START)

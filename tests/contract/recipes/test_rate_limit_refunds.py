@@ -1,4 +1,4 @@
-"""Hits that are taken back or forgotten: all of them, under every rule, and nobody else's."""
+"""Refunded and reset hits: all hits under every rule, and no hit of another identifier."""
 
 import pytest
 
@@ -17,9 +17,9 @@ def limits(store: Store) -> RateLimiter:
 
 
 async def counted(limits: RateLimiter, now_ms: int = START) -> list[tuple[int, int]]:
-    """(this minute, the one before) of each rule that counts."""
-    found = await limits.read_stats(ALICE, [POST, FOLLOW], now_ms) + await limits.read_stats(HERE, [ADDRESS], now_ms)
-    return [(usage.current, usage.previous) for usage in found]
+    """Return (this minute, previous minute) of each rule with a counter."""
+    stats = await limits.read_stats(ALICE, [POST, FOLLOW], now_ms) + await limits.read_stats(HERE, [ADDRESS], now_ms)
+    return [(usage.current, usage.previous) for usage in stats]
 
 
 async def test_a_refund_takes_back_a_hit_under_every_rule(limits: RateLimiter) -> None:
@@ -45,7 +45,7 @@ async def test_a_refund_changes_the_minute_of_its_hit(limits: RateLimiter) -> No
 
 
 @pytest.mark.parametrize("later", [0, 1])
-async def test_a_reset_forgets_this_minute_and_the_one_before(limits: RateLimiter, later: int) -> None:
+async def test_a_reset_deletes_this_minute_and_the_previous_minute(limits: RateLimiter, later: int) -> None:
     for _ in range(2):
         await limits.hit_all(BOTH, START)
     now_ms = START + later * MINUTE_MS

@@ -1,4 +1,4 @@
-"""Time series on a real server: inclusive ends, bounded in every way, never immortal."""
+"""Time series on a real server: inclusive ends, bounded size, a TTL on every key."""
 
 import asyncio
 import random
@@ -52,7 +52,7 @@ def series(store: Store) -> TimeSeries:
 
 @pytest_asyncio.fixture
 async def now_ms(store: Store) -> int:
-    """The server's: it would not keep what is long past."""
+    """Return the server's time, because the server stores no events of expired intervals."""
     return await store.now_ms() // 1000 * 1000
 
 
@@ -78,18 +78,20 @@ async def test_both_ends_are_inclusive_and_empty_intervals_are_zero(
     assert points == [Point(hour - 2 * HOUR_MS, 1), Point(hour - HOUR_MS, 0), Point(hour, 4)]
 
 
-async def test_several_series_come_together_in_the_order_asked(store: Store, series: TimeSeries, now_ms: int) -> None:
+async def test_several_series_are_returned_in_the_requested_order(
+    store: Store, series: TimeSeries, now_ms: int
+) -> None:
     await count(store, PAGES, now_ms, 7, "home")
     await count(store, POSTS, now_ms, 2)
-    asked = [(POSTS, ALL_MEMBERS), (PAGES, "home"), (PAGES, "nothing")]
-    assert await series.read_totals(asked, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
+    requests = [(POSTS, ALL_MEMBERS), (PAGES, "home"), (PAGES, "nothing")]
+    assert await series.read_totals(requests, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
 
 
 async def test_the_sum_of_the_last_hours_leaves_out_what_came_before(
     series: TimeSeries, store: Store, now_ms: int
 ) -> None:
     hour = now_ms // HOUR_MS * HOUR_MS
-    now = hour + HOUR_MS // 2  # the span begins in the middle of an hour, and of a day
+    now = hour + HOUR_MS // 2  # the span begins in the middle of an hour and of a day
     for at_ms, amount in ((now - 4 * HOUR_MS - 60_000, 1), (now - 4 * HOUR_MS, 20), (now, 300)):
         await count(store, POSTS, at_ms, amount)
     assert await series.read_totals([(POSTS, ALL_MEMBERS)], now - 4 * HOUR_MS, now, now_ms=now) == [320]
@@ -160,8 +162,8 @@ async def test_distinct_members_count_once_over_hours_and_days(store: Store, ser
         await store.gather(distinct_commands(ACTIVE, people, now_ms - back))
     await store.gather(distinct_commands(ACTIVE, range(5_001, 6_001), now_ms))
     for start in (now_ms - 2 * HOUR_MS, now_ms - 30 * DAY_MS):
-        found = await series.count_distinct(ACTIVE, start, now_ms, now_ms=now_ms)
-        assert found == pytest.approx(6_000, rel=0.03)
+        distinct = await series.count_distinct(ACTIVE, start, now_ms, now_ms=now_ms)
+        assert distinct == pytest.approx(6_000, rel=0.03)
     assert await series.count_distinct(ACTIVE, now_ms + DAY_MS, now_ms, now_ms=now_ms) == 0
 
 

@@ -1,4 +1,4 @@
-"""Where questions to time series end: points, intervals and members, to the last of them."""
+"""Limits of queries of time series: points, intervals and members."""
 
 import tracemalloc
 
@@ -53,13 +53,13 @@ async def test_a_query_of_too_many_points_is_refused_before_it_is_built(store: S
 
 async def test_sums_of_many_series_are_bounded_together(store: Store, series: TimeSeries) -> None:
     now_ms = await store.now_ms() // HOUR_MS * HOUR_MS
-    start_ms = now_ms - 199 * HOUR_MS  # 200 points of an hour each, and not one cut
-    asked = [(POSTS, ALL_MEMBERS)] * (MAX_POINTS // 200)
+    start_ms = now_ms - 199 * HOUR_MS  # 200 points of an hour each, all complete
+    requests = [(POSTS, ALL_MEMBERS)] * (MAX_POINTS // 200)
     await store.gather(count_commands({MetricEvent(POSTS, ALL_MEMBERS, start_ms // 1000): 2}))
     assert len(HOUR.intervals(start_ms, now_ms)) == 200
-    assert await series.read_totals(asked, start_ms, now_ms, now_ms=now_ms) == [2] * len(asked)
+    assert await series.read_totals(requests, start_ms, now_ms, now_ms=now_ms) == [2] * len(requests)
     with pytest.raises(TooManyPoints):
-        await series.read_totals([*asked, (POSTS, ALL_MEMBERS)], start_ms, now_ms, now_ms=now_ms)
+        await series.read_totals([*requests, (POSTS, ALL_MEMBERS)], start_ms, now_ms, now_ms=now_ms)
 
 
 async def test_a_single_interval_is_enough_for_a_distinct_count_and_a_ranking(store: Store, series: TimeSeries) -> None:

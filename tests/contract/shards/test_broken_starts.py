@@ -1,4 +1,4 @@
-"""Client-side shards: a start that fails, or is broken off, leaves no connection to servers that answer."""
+"""Client-side shards: a failed or cancelled start leaves no open connection to any server."""
 
 import pytest
 
@@ -23,27 +23,29 @@ async def test_a_start_that_fails_leaves_no_connection_to_the_shards_that_answer
                 await open_store(urls)
 
 
-async def test_a_shard_that_never_answers_is_left_at_once_when_another_is_away() -> None:
+async def test_the_start_does_not_wait_for_a_silent_shard_if_another_shard_is_unavailable() -> None:
     async with SilentServer() as silent:
         with pytest.raises(StoreUnavailable, match=NOBODY):
             await open_store(f"redis+shards://{silent.place},{NOBODY}?partitioner=hash")
         await silent.wait_until_abandoned()
 
 
-async def test_a_start_that_is_broken_off_anywhere_leaves_no_connection(servers: list[RedisServer]) -> None:
+async def test_a_start_cancelled_at_any_step_leaves_no_connection(servers: list[RedisServer]) -> None:
     async with open_sharded_store(servers):
         pass
     async with assert_no_open_connections(*(server.client for server in servers)):
         await cancel_at_every_step(lambda: open_store(shards_url(servers, "hash")))
 
 
-async def test_so_does_one_that_the_map_leads_to_shards(servers: list[RedisServer], spare: RedisServer) -> None:
-    """Their connections are made while the store is arranged anew, and are not those that it began with."""
+async def test_a_cancelled_start_that_follows_a_migration_to_shards_leaves_no_connection(
+    servers: list[RedisServer], spare: RedisServer
+) -> None:
+    """The connections to the shards are opened after the start has read the placement map."""
     home = Key("timelines", tag="1", name="home")
     store = await open_store(spare.url)
     await store.node(home).execute("RPUSH", home, 1)
     await store.close()
     await run_migration(spare.url, shards_url(servers, "hash"), "timelines")
     async with assert_no_open_connections(*(server.client for server in (spare, *servers))):
-        for _ in range(8):  # what is to be met takes three of a hundred turns
+        for _ in range(8):  # the tested step takes three of a hundred steps
             await cancel_at_every_step(lambda: open_store(spare.url))

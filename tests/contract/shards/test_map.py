@@ -1,4 +1,4 @@
-"""Client-side shards: one map for all, looked at while they run; a lost shard costs its own keys."""
+"""Client-side shards share one map, which they re-read while they run; a lost shard affects only its own keys."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,40 +18,40 @@ from tests.support.redis_server import RedisServer
 from tests.support.sharding import SHARD_MAP_KEY, id_on, open_sharded_store, replace_shard_map
 from tests.support.topologies import SHARDS, shards_url
 
-# The map
+# The shard map
 
 
 @pytest.mark.parametrize("kind", ["hash", "ring", "range", "list"])
-async def test_keys_stand_where_the_partitioner_says(servers: list[RedisServer], kind: str) -> None:
+async def test_keys_are_stored_on_the_shard_of_the_partitioner(servers: list[RedisServer], kind: str) -> None:
     async with open_sharded_store(servers, kind) as store:
         await store.gather([("SET", numbered_key(n), n) for n in range(200)])
         assert await store.gather([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
     partitioner = balanced_partitioner(kind, SHARDS)
     for number, server in enumerate(servers):
         with server.client() as client:
-            held = {int(text.split(b"{")[1].split(b"}")[0]) for text in client.keys("posts:*")}
-        assert held == {n for n in range(200) if partitioner.partition_of(str(n)) == number}
-        assert held
+            tags = {int(text.split(b"{")[1].split(b"}")[0]) for text in client.keys("posts:*")}
+        assert tags == {n for n in range(200) if partitioner.partition_of(str(n)) == number}
+        assert tags
 
 
 @pytest.mark.parametrize("kind", ["hash", "ring", "range", "list"])
-async def test_every_shard_keeps_the_map_and_its_place(servers: list[RedisServer], kind: str) -> None:
+async def test_every_shard_stores_the_map_and_its_number(servers: list[RedisServer], kind: str) -> None:
     async with open_sharded_store(servers, kind):
         pass
-    found = []
+    maps = []
     for number, server in enumerate(servers):
         with server.client() as client:
             fields = client.hgetall(SHARD_MAP_KEY)
-            found.append((fields[b"id"], fields[b"checksum"]))
+            maps.append((fields[b"id"], fields[b"checksum"]))
             assert (fields[b"number"], fields[b"count"]) == (b"%d" % number, b"%d" % SHARDS)
             assert (fields[b"partitioner"], fields[b"state"]) == (kind.encode(), b"formed")
             assert fields[b"epoch"] == b"1"
             bitmaps = client.keys("map:{shards}:partition:*")
             assert len(bitmaps) == (SHARDS if kind in ("range", "list") else 0)
-    assert len(set(found)) == 1
+    assert len(set(maps)) == 1
 
 
-async def test_a_server_answers_for_slots_as_in_the_seed(servers: list[RedisServer]) -> None:
+async def test_a_server_stores_a_bitmap_of_its_slots(servers: list[RedisServer]) -> None:
     async with open_sharded_store(servers, "range"):
         pass
     with servers[0].client() as client:
@@ -62,7 +62,7 @@ async def test_a_server_answers_for_slots_as_in_the_seed(servers: list[RedisServ
         assert sum(client.bitcount(bitmap_key(number)) for number in range(SHARDS)) == SLOT_COUNT
 
 
-async def test_processes_that_start_together_agree(servers: list[RedisServer]) -> None:
+async def test_processes_that_start_concurrently_use_one_map(servers: list[RedisServer]) -> None:
     stores = await asyncio.gather(*(open_store(shards_url(servers, "ring")) for _ in range(8)))
     await stores[0].gather([("SET", numbered_key(n), n) for n in range(50)])
     for store in stores:
@@ -70,7 +70,7 @@ async def test_processes_that_start_together_agree(servers: list[RedisServer]) -
         await store.close()
 
 
-async def test_a_start_that_was_broken_off_goes_on(servers: list[RedisServer]) -> None:
+async def test_the_next_start_finishes_an_interrupted_start(servers: list[RedisServer]) -> None:
     async with open_sharded_store(servers, "list"):
         pass
     for number, server in enumerate(servers):
@@ -83,7 +83,7 @@ async def test_a_start_that_was_broken_off_goes_on(servers: list[RedisServer]) -
         await store.gather([("SET", numbered_key(n), n) for n in range(50)])
 
 
-async def test_the_map_that_stands_decides_where_the_url_says_nothing(servers: list[RedisServer]) -> None:
+async def test_the_stored_map_is_used_if_the_url_names_no_partitioner(servers: list[RedisServer]) -> None:
     async with open_sharded_store(servers, "ring"):
         pass
     store = await open_store(shards_url(servers, "ring").split("?")[0])
@@ -91,8 +91,8 @@ async def test_the_map_that_stands_decides_where_the_url_says_nothing(servers: l
     await store.close()
 
 
-async def test_a_server_may_move_with_its_data(servers: list[RedisServer], spare: RedisServer) -> None:
-    """The map knows numbers, no addresses."""
+async def test_a_shard_can_move_to_another_server_with_its_data(servers: list[RedisServer], spare: RedisServer) -> None:
+    """The map contains numbers of shards and no addresses."""
     async with open_sharded_store(servers, "range") as store:
         await store.gather([("SET", numbered_key(n), n) for n in range(50)])
     with servers[1].client() as source, spare.client() as target:
@@ -102,12 +102,12 @@ async def test_a_server_may_move_with_its_data(servers: list[RedisServer], spare
         assert await store.gather([("GET", numbered_key(n)) for n in range(50)]) == [b"%d" % n for n in range(50)]
 
 
-# While it runs
+# Changes at runtime
 
 
 @pytest_asyncio.fixture
 async def quick(servers: list[RedisServer]) -> AsyncIterator[Shards]:
-    """Shards that look at their map all the time."""
+    """Yield shards that re-read their map every 50 ms."""
     addresses = [Address.parse(server.url) for server in servers]
     made = Shards(addresses, "hash", lease_s=0.05)
     await made.open()
@@ -165,5 +165,5 @@ async def test_a_lost_shard_costs_only_its_own_keys(servers: list[RedisServer]) 
             assert await store.now_ms() > 0
         finally:
             servers[0].start()
-        with pytest.raises(ShardMapChanged, match="it was emptied"):  # it came back without its data
+        with pytest.raises(ShardMapChanged, match="it was emptied"):  # it restarted without its data
             await lost.execute("GET", numbered_key(1))

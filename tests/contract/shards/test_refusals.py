@@ -1,4 +1,4 @@
-"""Client-side shards: a map that is not whole, or not the one of these servers, is refused at the start."""
+"""Client-side shards refuse to start with an incomplete map or the map of other servers."""
 
 import asyncio
 import io
@@ -20,13 +20,13 @@ from tests.support.sharding import SHARD_MAP_KEY, id_on, open_sharded_store, rep
 from tests.support.topologies import SHARDS, shards_url
 
 
-async def test_another_order_is_refused(servers: list[RedisServer]) -> None:
+async def test_another_order_of_shards_is_refused(servers: list[RedisServer]) -> None:
     async with open_sharded_store(servers):
         pass
     assert "put the servers back into their order" in await start_refusal([servers[1], servers[0], *servers[2:]])
 
 
-async def test_another_number_is_refused(servers: list[RedisServer], spare: RedisServer) -> None:
+async def test_another_number_of_shards_is_refused(servers: list[RedisServer], spare: RedisServer) -> None:
     async with open_sharded_store(servers):
         pass
     assert "one of 4 shards and the URL names 3" in await start_refusal(servers[:3])
@@ -107,7 +107,7 @@ async def test_servers_with_keys_of_another_placement_are_refused(servers: list[
     assert "holds data of this site already" in await start_refusal(servers)
 
 
-async def test_keys_of_other_users_of_a_server_disturb_nobody(servers: list[RedisServer]) -> None:
+async def test_keys_of_other_applications_on_a_server_are_ignored(servers: list[RedisServer]) -> None:
     with servers[0].client() as client:
         for n in range(20):
             client.set(f"cache:{n}", n)
@@ -115,13 +115,13 @@ async def test_keys_of_other_users_of_a_server_disturb_nobody(servers: list[Redi
         pass
 
 
-async def test_a_server_that_does_not_answer_is_named(servers: list[RedisServer]) -> None:
+async def test_the_error_names_a_server_that_does_not_answer(servers: list[RedisServer]) -> None:
     urls = shards_url(servers, "hash").replace(str(servers[2].socket), "/nowhere.sock")
     with pytest.raises(StoreUnavailable, match=r"cannot connect to /nowhere\.sock"):
         await open_store(urls)
 
 
-async def test_the_system_check_says_what_is_wrong(servers: list[RedisServer], settings: Any) -> None:
+async def test_the_system_check_reports_the_error(servers: list[RedisServer], settings: Any) -> None:
     async with open_sharded_store(servers):
         pass
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = shards_url(servers[:3], "hash"), {}

@@ -1,9 +1,9 @@
-"""The service layer against a plain dict model, in every order that hypothesis finds.
+"""The service layer compared with a plain dict model in random sequences of steps by Hypothesis.
 
-Sign up, post, answer, delete, follow, ask, accept, unfollow, block, mute, quiet, like, boost, bookmark,
-lists, suspend and reinstate, private accounts; a web process that dies amid a post, a worker amid a job,
-jobs done twice, and the loss of every cache. After a step that takes a right away nobody may see what it
-hid; after each calm every page of every reader is the model's, read by cursors both ways.
+Sign up, post, reply, delete, follow, request, accept, unfollow, block, mute, hide boosts, like, boost, bookmark,
+lists, suspend and reinstate, private accounts; a web process that dies during a post, a worker during a job,
+jobs performed twice, and the loss of every cache. After a step that removes a right, no account may see the hidden
+posts; whenever no job is left, every page of every reader equals the model's, read by cursors in both directions.
 
 `STATE_STEPS=10000` makes the run as long as the figure in docs/reference/reliability.md.
 """
@@ -34,7 +34,7 @@ ENOUGH = 6_000
 
 
 @pytest.mark.parametrize("config", [SMALL_CONFIG, PULLING], ids=["pushed", "pulled"])
-def test_every_order_of_everything_leaves_what_the_model_says(deployment: Deployment, config: ServiceConfig) -> None:
+def test_random_sequences_of_steps_match_the_model(deployment: Deployment, config: ServiceConfig) -> None:
     tally = Counter[str]()
     whole = (ReactionActions, FaultActions)
     machine = type("Machine", whole, {"deployment": deployment, "config": config, "tally": tally})
@@ -50,14 +50,14 @@ def test_every_order_of_everything_leaves_what_the_model_says(deployment: Deploy
         ),
     )
     print(", ".join(f"{count:,} {what}" for what, count in tally.items()))
-    assert tally["passes"]  # fan-outs were under way while all the rest happened
+    assert tally["passes"]  # fan-outs ran during the other steps
     if STEPS >= ENOUGH:
         assert tally["steps"] >= STEPS / 2
         assert tally["jobs adopted"] >= STEPS / 500
 
 
-def test_every_cache_of_the_site_is_among_those_that_are_lost() -> None:
-    """As docs/reference/keys.md has it: a key that is told to be a cache may be lost at any time."""
+def test_the_faults_include_the_loss_of_every_cache() -> None:
+    """A key that docs/reference/keys.md calls a cache may be lost at any time."""
     own = own_caches(1, [1])
     caches = [KeyRow(pattern) for pattern in re.findall(r"^\| `([^`]+)` \|[^|]*\| cache: ", DOCUMENT.read_text(), re.M)]
     assert len(caches) > 6

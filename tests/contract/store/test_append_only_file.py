@@ -1,6 +1,6 @@
-"""Before something is acknowledged each server that had a part in it is asked whether its file has it.
+"""Before an acknowledgement each involved server must confirm that its append-only file is written.
 
-What the look is for is shown by kills amid slow fsyncs (tests/faults/test_slow_disk.py).
+tests/faults/test_slow_disk.py shows the effect with kills during slow fsyncs.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ WRITES = [("SET", Key("posts", tag=str(number), name="counts"), 1) for number in
         (AofState(False, 0, 0, 5, is_fsync_pending=True, has_write_failed=True), False),
     ],
 )
-def test_a_server_is_behind_while_it_cannot_write_what_it_holds(state: AofState, is_behind: bool) -> None:
+def test_a_server_with_failed_or_pending_writes_is_behind(state: AofState, is_behind: bool) -> None:
     assert state.has_unwritten_data is is_behind
 
 
-async def test_who_answers_is_noted_by_whoever_began_it_and_by_nobody_else(store: Store) -> None:
+async def test_nodes_are_tracked_only_by_the_innermost_tracker(store: Store) -> None:
     with track_nodes() as nodes:
         with track_nodes() as inner:
             await asyncio.gather(*(store.gather([write]) for write in WRITES[:25]))
@@ -38,16 +38,16 @@ async def test_who_answers_is_noted_by_whoever_began_it_and_by_nobody_else(store
     assert nodes.keys() == {store.node(write[1]) for write in WRITES[25:]}
 
 
-async def test_each_server_is_looked_at_once(store: Store) -> None:
+async def test_each_server_is_checked_once(store: Store) -> None:
     with track_nodes() as nodes:
         await store.gather(WRITES)
     before = await looks(store)
     await wait_for_aof(nodes)
-    assert await looks(store) == [count + 2 for count in before]  # one of them is our own
+    assert await looks(store) == [count + 2 for count in before]  # one of the calls is by this test
 
 
 async def looks(store: Store) -> list[int]:
-    """How often each server was asked for INFO."""
+    """Return the number of INFO calls of each server."""
     replies = await asyncio.gather(*(node.execute("INFO", "commandstats") for node in store.topology("posts").nodes))
-    told = (parse_info(reply).get("cmdstat_info", "calls=0,") for reply in replies)
-    return [int(each.partition("calls=")[2].partition(",")[0]) for each in told]
+    stats = (parse_info(reply).get("cmdstat_info", "calls=0,") for reply in replies)
+    return [int(each.partition("calls=")[2].partition(",")[0]) for each in stats]

@@ -1,4 +1,4 @@
-"""Connections that are still being opened when a store is closed, or when whoever waits for them goes."""
+"""Connections that are being opened while the store is closed or the caller is cancelled."""
 
 import asyncio
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from tests.support.redis_server import RedisServer
 
 
 class Cutting:
-    """Admits a connection by the word of a guard; the first is cut meanwhile."""
+    """A connection gate that authorizes every connection and cuts the first one."""
 
     def __init__(self, server: RedisServer) -> None:
         self._server = server
@@ -42,7 +42,7 @@ def own_server() -> Iterator[RedisServer]:
     server.stop()
 
 
-async def test_a_closed_node_connects_to_nobody_any_more(own_server: RedisServer) -> None:
+async def test_a_closed_node_opens_no_connection(own_server: RedisServer) -> None:
     node = Node(Address.parse(own_server.url))
     await node.execute("PING")
     async with assert_no_open_connections(own_server.client):
@@ -57,7 +57,7 @@ async def test_a_closed_node_connects_to_nobody_any_more(own_server: RedisServer
                 await asked
 
 
-async def test_closing_ends_at_once_what_waits_for_a_server_that_does_not_answer() -> None:
+async def test_closing_ends_calls_to_a_silent_server_immediately() -> None:
     async with SilentServer() as silent:
         node = Node(Address.parse(f"redis://{silent.place}/0"))
         node.connection_gate = ConnectionGate("site-feed", asyncio.Event().wait)
@@ -72,8 +72,8 @@ async def test_closing_ends_at_once_what_waits_for_a_server_that_does_not_answer
 
 
 @pytest.mark.parametrize("login", [":word@", ""])
-async def test_a_connection_that_nobody_waits_for_any_more_is_closed(login: str) -> None:
-    """While it logs in, or chooses its database."""
+async def test_the_connection_of_a_cancelled_caller_is_closed(login: str) -> None:
+    """The caller is cancelled during the login or the choice of the database."""
     async with SilentServer() as silent:
         node = Node(Address.parse(f"redis://{login}{silent.place}/1"))
         waiting = asyncio.create_task(node.execute("PING"))
@@ -93,7 +93,7 @@ async def test_the_error_of_a_server_that_never_answers_names_the_time_out(monke
         await node.close()
 
 
-async def test_a_connection_lost_before_its_first_use_is_opened_anew(own_server: RedisServer) -> None:
+async def test_a_connection_lost_before_its_first_use_is_opened_again(own_server: RedisServer) -> None:
     node = Node(Address.parse(own_server.url))
     node.connection_gate = guard = Cutting(own_server)
     with pytest.raises(StoreUnavailable, match="lost the connection"):
@@ -103,7 +103,7 @@ async def test_a_connection_lost_before_its_first_use_is_opened_anew(own_server:
     await node.close()
 
 
-async def test_many_writes_that_come_together_leave_no_more_connections_than_there_are_places(
+async def test_concurrent_writes_keep_a_limited_number_of_connections(
     own_server: RedisServer,
 ) -> None:
     node = Node(Address.parse(own_server.url))

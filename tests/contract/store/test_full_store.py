@@ -1,4 +1,4 @@
-"""A server that is full: what an operator does about it works there (docs/guide/troubleshooting.md, Out of memory)."""
+"""Operator actions on a full server (docs/guide/troubleshooting.md, Out of memory)."""
 
 import asyncio
 import io
@@ -26,7 +26,7 @@ def server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def full(server: RedisServer, settings: Any, tmp_path: Path) -> Iterator[None]:
-    """A town on a server that takes nothing any more."""
+    """Prepare a site on a server that refuses all writes."""
     settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = server.url, {}
     settings.ARCHIVE_URL = f"sqlite://{tmp_path / 'archive.sqlite3'}"
 
@@ -57,11 +57,11 @@ def run(*words: str) -> str:
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_what_helps_works_on_a_full_server(full: None, words: tuple[str, ...]) -> None:
+def test_commands_that_free_memory_work_on_a_full_server(full: None, words: tuple[str, ...]) -> None:
     assert "Traceback" not in run(*words)
 
 
-def test_a_full_server_is_backed_up(full: None, tmp_path: Path) -> None:
+def test_a_full_server_can_be_backed_up(full: None, tmp_path: Path) -> None:
     assert "Wrote" in run("backup", str(tmp_path / "full.backup"))
 
 
@@ -76,7 +76,7 @@ async def _archive_all() -> int:
     [("create_account", "dora", "--password", PASSWORD), ("archive_posts", "--undo")],
     ids=" ".join,
 )  # fmt: skip
-def test_what_cannot_be_done_says_why_in_one_line(full: None, words: tuple[str, ...]) -> None:
+def test_refused_commands_print_the_reason_in_one_line(full: None, words: tuple[str, ...]) -> None:
     assert asyncio.run(_archive_all()) == 3, "bodies leave a full server"
     with pytest.raises(CommandError, match="maxmemory") as refused:
         run(*words)

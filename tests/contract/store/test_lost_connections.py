@@ -1,6 +1,6 @@
-"""A server that was killed and is back before anybody looked has forgotten what it held: nothing to look for.
+"""A server that restarted before its durability check may have lost the earlier writes.
 
-So what was asked of it before is not acknowledged, and a job of it is performed again.
+Those writes are not acknowledged, and their job is performed again.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def restart(server: RedisServer) -> None:
     server.start()
 
 
-async def test_what_a_server_answered_before_its_restart_is_not_acknowledged(store: Store, server: RedisServer) -> None:
+async def test_writes_before_a_restart_of_the_server_are_not_acknowledged(store: Store, server: RedisServer) -> None:
     with track_nodes() as nodes:
         await store.gather([("SET", WORK, 1)])
     await asyncio.to_thread(restart, server)
@@ -53,7 +53,7 @@ async def test_what_a_server_answered_before_its_restart_is_not_acknowledged(sto
     await wait_for_aof(nodes)
 
 
-async def test_a_job_whose_work_and_queue_are_lost_together_amid_it_is_performed_again(
+async def test_a_job_is_performed_again_after_a_restart_of_the_server_of_its_work_and_queue(
     store: Store, server: RedisServer
 ) -> None:
     queue = await open_queue(store)
@@ -71,8 +71,8 @@ async def test_a_job_whose_work_and_queue_are_lost_together_amid_it_is_performed
     assert len(tries) == 2
 
 
-async def test_who_only_refused_has_nothing_to_look_for(store: Store) -> None:
-    """As one whose file cannot grow: where the site does without it, so does whoever asked."""
+async def test_a_server_that_refused_all_writes_is_not_checked(store: Store) -> None:
+    """An example is a server whose append-only file cannot grow; the callers continue without its write."""
     node = store.node(WORK)
     await node.execute("CONFIG", "SET", "min-replicas-to-write", 1)
     with track_nodes() as nodes, contextlib.suppress(StoreUnavailable):
@@ -80,13 +80,13 @@ async def test_who_only_refused_has_nothing_to_look_for(store: Store) -> None:
     assert not nodes
 
 
-async def test_behind_a_proxy_one_that_was_away_before_is_not_missed_and_one_that_goes_amid_is() -> None:
+async def test_behind_a_proxy_only_a_server_lost_during_the_writes_fails_the_check() -> None:
     with plain_servers(2) as servers, running_twemproxy(servers) as proxy:
         store = await open_store(proxy.url)
         writes = [("SET", Key("posts", tag=str(n), name="counts"), n) for n in range(20)]
         await store.gather(writes)
         servers[0].kill()
-        await asyncio.sleep(0.1)  # the end of the connection is heard
+        await asyncio.sleep(0.1)  # the proxy notices the closed connection
         with track_nodes() as nodes:
             answers = await asyncio.gather(*(store.gather([each]) for each in writes), return_exceptions=True)
         assert {type(each) for each in answers} == {list, StoreUnavailable}
@@ -103,7 +103,7 @@ async def test_behind_a_proxy_one_that_was_away_before_is_not_missed_and_one_tha
 
 
 async def until_written(store: Store, writes: Sequence[Command]) -> None:
-    """The proxy takes a moment to try a server again."""
+    """Repeat the writes until the proxy uses the restarted server again."""
     while True:
         with contextlib.suppress(StoreUnavailable):
             await store.gather(writes)

@@ -1,4 +1,4 @@
-"""Reads: awaited alone, several in one round trip, sent before they are awaited; on every topology."""
+"""Reads on every topology: awaited alone, several in one round trip, sent before they are awaited."""
 
 import asyncio
 
@@ -79,7 +79,7 @@ async def test_the_error_of_a_read_that_was_sent_now_is_raised_where_it_is_await
         await pending
 
 
-async def test_a_reply_that_nobody_awaits_does_not_disturb_the_next(store: Store) -> None:
+async def test_a_reply_that_is_not_awaited_does_not_affect_the_next_reply(store: Store) -> None:
     store.send_now(read_value(1))
     assert await store.send_now(read_value(2)) is None
 

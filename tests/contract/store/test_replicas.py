@@ -1,4 +1,4 @@
-"""Read replicas: used while they are fresh, not noticed while they are not, trusted with nobody's rights."""
+"""Read replicas are used while they are fresh, and never for reads that need current data."""
 
 import asyncio
 import os
@@ -36,16 +36,16 @@ async def store(servers: ReplicatedServer) -> AsyncIterator[Store]:
     await opened.close()
 
 
-async def test_what_may_lag_is_read_from_the_replica_and_nothing_else(servers: ReplicatedServer, store: Store) -> None:
+async def test_only_reads_that_may_lag_use_the_replica(servers: ReplicatedServer, store: Store) -> None:
     await store.gather([("SET", KEY, "one")])
     await until_used(servers, store)
-    found = [await places_of_reads(servers, store, 20) for _ in range(5)]
-    assert (20, 20) in found  # every time, unless the machine stands still: then the replica is not fresh
-    assert all(replica <= 20 for _, replica in found)
+    read_counts = [await places_of_reads(servers, store, 20) for _ in range(5)]
+    assert (20, 20) in read_counts  # every time, unless the machine is paused: then the replica is not fresh
+    assert all(replica <= 20 for _, replica in read_counts)
 
 
 async def places_of_reads(servers: ReplicatedServer, store: Store, times: int) -> tuple[int, int]:
-    """How many reads the master answered, and how many the replica."""
+    """Return the number of reads that the master answered, and the number that the replica answered."""
     before = count_reads(servers.master.client()), count_reads(servers.replica.client())
     for _ in range(times):
         assert await store.read(LAGGING, EXACT) == [b"one", b"one"]
@@ -53,9 +53,7 @@ async def places_of_reads(servers: ReplicatedServer, store: Store, times: int) -
     return after[0] - before[0], after[1] - before[1]
 
 
-async def test_a_replica_that_lags_while_its_link_is_up_is_left_within_a_second(
-    servers: ReplicatedServer, store: Store
-) -> None:
+async def test_a_lagging_replica_is_not_used_after_a_second(servers: ReplicatedServer, store: Store) -> None:
     await store.gather([("SET", KEY, "old")])
     await until_used(servers, store)
     servers.wire.pause()
@@ -75,7 +73,7 @@ async def test_a_replica_that_lags_while_its_link_is_up_is_left_within_a_second(
 
 
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
-async def test_a_replica_that_is_away_costs_nobody_an_error(
+async def test_an_unavailable_replica_causes_no_error(
     servers: ReplicatedServer, store: Store, number: signal.Signals
 ) -> None:
     await store.gather([("SET", KEY, "one")])
@@ -87,9 +85,9 @@ async def test_a_replica_that_is_away_costs_nobody_an_error(
     longest = 0.0
     with StallMonitor() as stalls:
         for _ in range(60):
-            asked = time.monotonic()
+            asked_at = time.monotonic()
             assert await store.read(LAGGING) == [b"one"]
-            longest = max(longest, time.monotonic() - asked)
+            longest = max(longest, time.monotonic() - asked_at)
             await asyncio.sleep(0.02)
     assert longest < MAX_REPLICA_LAG_S + stalls.total_s
     if number == signal.SIGSTOP:
@@ -97,7 +95,7 @@ async def test_a_replica_that_is_away_costs_nobody_an_error(
         await until_used(servers, store)
 
 
-async def test_a_replica_that_was_promoted_is_left(servers: ReplicatedServer, store: Store) -> None:
+async def test_a_promoted_replica_is_not_used(servers: ReplicatedServer, store: Store) -> None:
     await store.gather([("SET", KEY, "one")])
     await until_used(servers, store)
     with servers.replica.client() as client:
@@ -107,7 +105,7 @@ async def test_a_replica_that_was_promoted_is_left(servers: ReplicatedServer, st
     assert await store.read(LAGGING) == [b"one"]
 
 
-async def test_a_site_starts_while_its_replica_is_away(servers: ReplicatedServer) -> None:
+async def test_a_site_starts_while_its_replica_is_unavailable(servers: ReplicatedServer) -> None:
     servers.replica.kill()
     store = await open_store(servers.url)
     await store.gather([("SET", KEY, "one")])
@@ -116,13 +114,13 @@ async def test_a_site_starts_while_its_replica_is_away(servers: ReplicatedServer
 
 
 async def test_a_server_that_is_no_replica_is_refused(redis_server: RedisServer, redis_url: str) -> None:
-    other = RedisServer().start()
+    unrelated_server = RedisServer().start()
     try:
         with pytest.raises(StoreError, match="is not a replica: make it one of") as refused:
-            await open_store(f"{redis_url}&replica={other.socket}")
+            await open_store(f"{redis_url}&replica={unrelated_server.socket}")
         assert "\n" not in str(refused.value)
     finally:
-        other.stop()
+        unrelated_server.stop()
 
 
 async def test_a_replica_of_another_master_is_refused(servers: ReplicatedServer, redis_url: str) -> None:
@@ -141,13 +139,13 @@ async def test_a_replica_of_another_master_is_refused(servers: ReplicatedServer,
         ("redis+cluster://a:1?replicas=yes", "replicas=1 reads from replicas"),
     ],
 )
-async def test_a_bad_url_of_a_replica_is_refused_in_one_sentence(url: str, reason: str) -> None:
+async def test_an_invalid_url_of_a_replica_is_refused_with_a_short_error(url: str, reason: str) -> None:
     with pytest.raises(InvalidStoreUrl, match=reason) as refused:
         await open_store(url)
     assert "\n" not in str(refused.value)
 
 
-async def test_a_clusters_replicas_are_read_from_but_not_while_slots_move() -> None:
+async def test_replicas_of_a_cluster_are_used_except_while_slots_move() -> None:
     cluster = RedisCluster(masters=2, replicas=1)
     try:
         cluster.start()
@@ -181,7 +179,7 @@ async def many(store: Store, keys: list[Key]) -> list[int]:
 
 
 async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> None:
-    """Read until every replica answers."""
+    """Repeat the reads until every replica has answered."""
     until = time.monotonic() + 20
     before = [count_reads(replica.client()) for replica in cluster.replicas]
     while any(count_reads(r.client()) == b for r, b in zip(cluster.replicas, before, strict=True)):
@@ -191,7 +189,7 @@ async def until_many(store: Store, keys: list[Key], cluster: RedisCluster) -> No
 
 
 async def until_used(servers: ReplicatedServer, store: Store) -> None:
-    """Read until the replica answers; a moment after the start, or after it was away."""
+    """Repeat the read until the replica answers, which takes a moment after a start or an outage."""
     until = time.monotonic() + 10
     before = count_reads(servers.replica.client())
     while count_reads(servers.replica.client()) == before:

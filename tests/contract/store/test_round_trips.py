@@ -1,4 +1,4 @@
-"""Round trips are counted many at once; none is lost where a command is over within a second."""
+"""Round trips are counted in batches; none is lost in a process of less than a second."""
 
 from prometheus_client import REGISTRY
 
@@ -8,12 +8,12 @@ from socialsite.store import StoreUrls
 
 
 def counted() -> float:
-    """Answers of all nodes that the histogram knows of."""
+    """Return the number of round trips of all nodes in the histogram."""
     samples = (sample for family in REGISTRY.collect() for sample in family.samples)
     return sum(sample.value for sample in samples if sample.name == "socialsite_redis_round_trip_seconds_count")
 
 
-async def test_what_was_counted_last_is_there_when_the_services_close(redis_urls: StoreUrls) -> None:
+async def test_closing_the_services_records_the_last_round_trips(redis_urls: StoreUrls) -> None:
     metrics.flush_round_trips()
     before = counted()
     async with open_services(redis_urls) as services:

@@ -1,4 +1,4 @@
-"""Which of the installed servers is started: one that is new enough and reads the data there are."""
+"""The choice of a server binary: new enough, and able to read the existing data."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ import pytest
 from socialsite.store.embedded.binaries import ServerBinary, ServerVersion, find_server_binary
 
 
-def test_the_environments_own_server_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_of_the_virtual_environment_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "env" / "bin"
     own.mkdir(parents=True)
     fake_server(own, "Redis server v=8.0.0 sha=0")
@@ -17,7 +17,7 @@ def test_the_environments_own_server_is_passed_over(tmp_path: Path, monkeypatch:
     assert find_server_binary(search_path=str(own)).path.parent != own
 
 
-def test_a_server_older_than_7_is_passed_over(tmp_path: Path) -> None:
+def test_a_server_older_than_7_is_skipped(tmp_path: Path) -> None:
     fake_server(tmp_path, "Redis server v=6.2.14 sha=0")
     assert find_server_binary(search_path=str(tmp_path)).path.parent != tmp_path
 
@@ -26,8 +26,8 @@ def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
     older, newer = tmp_path / "older", tmp_path / "newer"
     fake_server(older, "Redis server v=7.0.15 sha=0")
     fake_server(newer, "Redis server v=7.2.4 sha=0")
-    found = find_server_binary(ServerVersion("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
-    assert found == ServerBinary(newer / "redis-server", ServerVersion("redis", (7, 2, 4)))
+    binary = find_server_binary(ServerVersion("redis", (7, 2, 0)), f"{older}{os.pathsep}{newer}")
+    assert binary == ServerBinary(newer / "redis-server", ServerVersion("redis", (7, 2, 4)))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_first_server_that_reads_the_data_is_chosen(tmp_path: Path) -> None:
         (("redis", (8, 0, 0)), ("valkey", (9, 1, 2)), False),
     ],
 )
-def test_data_only_go_up(
+def test_data_are_opened_only_by_equal_or_newer_versions(
     now: tuple[str, tuple[int, int, int]], earlier: tuple[str, tuple[int, int, int]], reads: bool
 ) -> None:
     assert ServerVersion(*now).can_read(ServerVersion(*earlier)) is reads

@@ -1,4 +1,4 @@
-"""The store under its repositories: shared pipelined connections, errors by kind, scripts, groups."""
+"""The store: shared pipelined connections, kinds of errors, scripts and groups."""
 
 import asyncio
 import os
@@ -32,14 +32,14 @@ ECHO = Script("echo", "return {KEYS[1], ARGV[1]}")
 
 
 def server_of(store: Store, key: Key) -> Node:
-    """The server that holds a key; behind a proxy any of them, asked directly."""
+    """Return the server of the key; behind a proxy return any server, accessed directly."""
     node = store.node(key)
     return node if node in store.nodes else store.nodes[0]
 
 
 @pytest.fixture
 def own_server() -> Iterator[RedisServer]:
-    """A server that the test may stop."""
+    """Yield a server that the test may stop."""
     server = RedisServer(aof=True).start()
     yield server
     server.stop()
@@ -62,7 +62,7 @@ async def test_many_tasks_share_one_connection_and_get_their_own_replies(store: 
     assert len([line for line in clients.splitlines() if b"name=sentinel" not in line]) <= 2
 
 
-async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:
+async def test_a_cancelled_caller_does_not_affect_other_callers(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     await node.execute("SET", numbered_key(1), "a")
     doomed = [asyncio.create_task(node.execute("GET", numbered_key(1))) for _ in range(50)]
@@ -74,7 +74,7 @@ async def test_a_cancelled_caller_disturbs_nobody(store: Store) -> None:
     assert {reply for reply in replies if isinstance(reply, bytes)} <= {b"a"}
 
 
-async def test_an_error_reply_raises_and_the_commands_after_it_were_done(store: Store) -> None:
+async def test_an_error_reply_raises_after_the_following_commands_were_executed(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     with pytest.raises(CommandRefused, match="WRONGTYPE"):
         await node.pipeline(
@@ -83,7 +83,7 @@ async def test_an_error_reply_raises_and_the_commands_after_it_were_done(store: 
     assert await node.execute("GET", numbered_key(2)) == b"c"
 
 
-async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
+async def test_errors_are_returned_in_the_list_of_replies(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     await node.execute("SET", numbered_key(1), "a")
     payload = b"*3\r\n$6\r\nLPUSHX\r\n$14\r\nposts:{1}:post\r\n$1\r\n7\r\n*1\r\n$4\r\nPING\r\n"
@@ -92,7 +92,7 @@ async def test_errors_stand_in_the_list_of_a_pass(store: Store) -> None:
     assert pong == b"PONG"
 
 
-async def test_many_commands_at_once_have_a_connection_of_their_own(store: Store) -> None:
+async def test_a_large_batch_of_commands_uses_its_own_connection(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     await node.execute("GET", numbered_key(1))
     before = await node.read_client_ids()
@@ -105,7 +105,7 @@ async def test_many_commands_at_once_have_a_connection_of_their_own(store: Store
     await node.drain()
 
 
-async def test_scripts_survive_a_server_that_forgot_them(store: Store) -> None:
+async def test_scripts_are_loaded_again_after_a_script_flush(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     for _ in range(2):
         assert await node.run(ECHO, [numbered_key(1)], ["x"]) == [numbered_key(1).encode(), b"x"]
@@ -123,7 +123,7 @@ async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
     assert await node.execute("GET", numbered_key(1)) == b"1"
 
 
-async def test_a_full_server_is_told_apart(store: Store) -> None:
+async def test_the_error_of_a_full_server_is_store_full(store: Store) -> None:
     node = server_of(store, numbered_key(1))
     await node.execute("CONFIG", "SET", "maxmemory", 1)
     try:
@@ -133,7 +133,9 @@ async def test_a_full_server_is_told_apart(store: Store) -> None:
         await node.execute("CONFIG", "SET", "maxmemory", 0)
 
 
-async def test_a_killed_server_fails_what_is_in_flight_and_is_found_again(own_server: RedisServer, node: Node) -> None:
+async def test_a_killed_server_fails_pending_commands_and_is_used_again_after_a_restart(
+    own_server: RedisServer, node: Node
+) -> None:
     await node.execute("SET", numbered_key(1), "a")
     waiting = asyncio.create_task(node.execute("BLPOP", Key("posts", tag="9", name="list"), 0))
     await asyncio.sleep(0.1)
@@ -146,7 +148,7 @@ async def test_a_killed_server_fails_what_is_in_flight_and_is_found_again(own_se
     assert await node.execute("PING") == b"PONG"
 
 
-async def test_a_silent_server_costs_at_most_the_deadline(own_server: RedisServer, node: Node) -> None:
+async def test_calls_to_a_silent_server_end_with_their_deadline(own_server: RedisServer, node: Node) -> None:
     await node.execute("PING")
     os.kill(own_server.pid, signal.SIGSTOP)
     try:
@@ -161,12 +163,12 @@ async def test_a_silent_server_costs_at_most_the_deadline(own_server: RedisServe
     assert await node.execute("PING") == b"PONG"
 
 
-async def test_a_blocking_command_holds_up_nobody(store: Store) -> None:
+async def test_a_blocking_command_does_not_delay_other_commands(store: Store) -> None:
     empty = Key("jobs", tag="outbox", name="list")
     node = server_of(store, empty)
     await node.execute("PING")
     waiting = asyncio.create_task(node.blocking("BLPOP", empty, 30, timeout_s=30))
-    async with asyncio.timeout(10):  # it is answered although somebody waits there
+    async with asyncio.timeout(10):  # INFO is answered during the blocking command
         while b"blocked_clients:0" in await node.execute("INFO", "clients"):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert not waiting.done()
@@ -174,7 +176,7 @@ async def test_a_blocking_command_holds_up_nobody(store: Store) -> None:
     assert await waiting == [empty.encode(), b"word"]
 
 
-async def test_time_is_the_servers(store: Store) -> None:
+async def test_the_time_is_that_of_the_server(store: Store) -> None:
     assert abs(await store.now_ms() - time.time() * 1000) < 5_000
 
 
@@ -200,15 +202,15 @@ async def test_equal_urls_share_their_nodes(redis_url: str) -> None:
     await store.close()
 
 
-async def test_a_closed_store_leaves_no_task_behind(redis_url: str) -> None:
+async def test_a_closed_store_leaves_no_task(redis_url: str) -> None:
     before = asyncio.all_tasks()
     store = await open_store(redis_url)
-    await asyncio.sleep(0.6)  # longer than a lease is left alone
+    await asyncio.sleep(0.6)  # longer than the interval of lease renewals
     await store.close()
     assert asyncio.all_tasks() == before
 
 
-async def test_a_command_without_a_key_has_no_place(redis_url: str, own_server: RedisServer) -> None:
+async def test_a_command_without_a_key_has_no_node(redis_url: str, own_server: RedisServer) -> None:
     store = await open_store(StoreUrls(redis_url, {"timelines": own_server.url}))
     with pytest.raises(LookupError):
         await store.gather([("PING",)])
@@ -216,13 +218,13 @@ async def test_a_command_without_a_key_has_no_place(redis_url: str, own_server: 
 
 
 @pytest.mark.parametrize("url", ["", "localhost", "memcached://x", "redis+shards", "redis://h:notaport"])
-async def test_a_url_that_names_nothing_is_refused_in_one_sentence(url: str) -> None:
+async def test_an_invalid_url_is_refused_with_a_short_error(url: str) -> None:
     with pytest.raises(InvalidStoreUrl) as refused:
         await open_store(url)
     assert "\n" not in str(refused.value)
 
 
-def test_a_component_nobody_knows_is_refused() -> None:
+def test_an_unknown_component_is_refused() -> None:
     with pytest.raises(InvalidStoreUrl, match="there is no component"):
         StoreUrls("redis://localhost", {"tweets": "redis://localhost"})
 
@@ -233,7 +235,7 @@ def test_a_key_of_another_component_is_not_looked_up() -> None:
         store.component("timelines")[numbered_key(1)]
 
 
-def test_keys_know_their_parts_and_texts_outside_the_grammar_are_refused() -> None:
+def test_keys_are_parsed_and_invalid_keys_are_refused() -> None:
     made = Key("follows", tag="p7", name="followers:9")
     assert made == "follows:{p7}:followers:9"
     parsed = Key.parse(made)

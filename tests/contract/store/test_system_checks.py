@@ -1,4 +1,4 @@
-"""`manage.py check --tag redis` on real servers; plain `check` connects to none."""
+"""`manage.py check --tag redis` on real servers; plain `check` connects to no server."""
 
 from io import StringIO
 from typing import Any
@@ -12,31 +12,31 @@ from tests.support.ports import free_port
 
 
 def check(*arguments: str) -> str:
-    """What the command printed; raises SystemCheckError on a warning."""
+    """Return the output of the command; raise SystemCheckError on a warning."""
     out = StringIO()
     call_command("check", *arguments, fail_level="WARNING", stdout=out, stderr=out)
     return out.getvalue()
 
 
-def test_plain_check_stays_offline(settings: Any) -> None:
+def test_a_plain_check_opens_no_connection(settings: Any) -> None:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}"
     assert "no issues" in check()
 
 
-def test_the_redis_tag_connects_and_names_who_does_not_answer(settings: Any) -> None:
+def test_the_redis_tag_connects_and_names_unreachable_servers(settings: Any) -> None:
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}"
     with pytest.raises(SystemCheckError, match=r"socialsite\.E002"):
         check("--tag", "redis")
 
 
-def test_a_server_in_memory_only_is_a_warning(settings: Any, redis_url: str) -> None:
+def test_a_server_without_persistence_is_a_warning(settings: Any, redis_url: str) -> None:
     settings.REDIS_URL = redis_url
     with pytest.raises(SystemCheckError, match=r"socialsite\.W001") as found:
         check("--tag", "redis")
     assert "E00" not in str(found.value)
 
 
-def test_an_evicting_server_is_an_error_and_a_durable_one_is_fine(settings: Any, redis_url: str) -> None:
+def test_an_evicting_server_is_an_error_and_a_durable_server_passes(settings: Any, redis_url: str) -> None:
     settings.REDIS_URL = redis_url
     with redis.Redis.from_url(redis_url) as client:
         client.config_set("appendonly", "yes")

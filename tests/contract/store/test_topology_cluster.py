@@ -1,4 +1,4 @@
-"""Redis Cluster below the repositories: slots that move, masters that die, and nothing of it above."""
+"""Redis Cluster below the repositories: moving slots and dying masters stay invisible to callers."""
 
 import asyncio
 import signal
@@ -35,25 +35,25 @@ async def store(cluster: RedisCluster) -> AsyncIterator[Store]:
     await opened.close()
 
 
-async def test_thousands_of_redirections_cost_one_look_at_the_map(store: Store, cluster: RedisCluster) -> None:
-    """As after a failover or a reshard, when a page or a pass meets the old master."""
+async def test_thousands_of_redirections_cause_one_read_of_the_slot_map(store: Store, cluster: RedisCluster) -> None:
+    """This happens after a failover or a reshard, if a page or a pass uses the old master."""
     wrong, before = store.nodes[0], looks_at_the_map(cluster)
     await wrong.pipeline([("SET", numbered_key(n), n) for n in range(3_000)])
     assert await wrong.pipeline([("GET", numbered_key(n)) for n in range(3_000)]) == [b"%d" % n for n in range(3_000)]
     assert before > 0
-    assert looks_at_the_map(cluster) - before <= 2  # one for each pipeline
+    assert looks_at_the_map(cluster) - before <= 2  # one read per pipeline
 
 
 def looks_at_the_map(cluster: RedisCluster) -> int:
-    """How many there were on all masters, ever."""
-    told = [master.client().info("commandstats") for master in cluster.masters]
-    return sum(each["cmdstat_cluster|slots"]["calls"] for each in told if "cmdstat_cluster|slots" in each)
+    """Return the total number of CLUSTER SLOTS calls on all masters."""
+    stats = [master.client().info("commandstats") for master in cluster.masters]
+    return sum(each["cmdstat_cluster|slots"]["calls"] for each in stats if "cmdstat_cluster|slots" in each)
 
 
 @pytest.mark.parametrize(
     ("tag", "slot"), [("book:1", 759), ("book:2", 12948), ("book:3", 8885), ("book:4", 4690), ("book", 1337)]
 )
-async def test_slots_are_those_of_the_server(store: Store, tag: str, slot: int) -> None:
+async def test_slots_equal_those_of_the_server(store: Store, tag: str, slot: int) -> None:
     assert slot_of(tag) == slot
     assert await store.nodes[0].execute("CLUSTER", "KEYSLOT", tag) == slot
     placed = Key("posts", tag="123", name="post")
@@ -66,7 +66,7 @@ async def test_a_gather_over_many_slots_keeps_its_order(store: Store) -> None:
     assert await store.gather([("GET", numbered_key(n)) for n in range(200)]) == [b"%d" % n for n in range(200)]
 
 
-async def test_a_slot_that_moves_is_followed_at_every_step(store: Store, cluster: RedisCluster) -> None:
+async def test_a_moving_slot_is_followed_at_every_step(store: Store, cluster: RedisCluster) -> None:
     tag = "4242"
     keys = [Key("posts", tag=tag, name=f"part:{n}") for n in range(30)]
     await store.gather([("SET", one, n) for n, one in enumerate(keys)])
@@ -86,7 +86,7 @@ async def test_a_slot_that_moves_is_followed_at_every_step(store: Store, cluster
 
 
 class HurryingClock(FixedClock):
-    """Goes on by so much with every look."""
+    """A clock that advances by `step_ms` with every read."""
 
     def __init__(self, now_ms: int, step_ms: int) -> None:
         super().__init__(now_ms)
@@ -98,10 +98,8 @@ class HurryingClock(FixedClock):
 
 
 @pytest.mark.parametrize("step_ms", [0, LATE_MS + 1])
-async def test_homes_that_moved_are_reached_by_the_pass_that_looked_for_them_elsewhere(
-    store: Store, step_ms: int
-) -> None:
-    """All are pushed to on one node; where the reply comes late, those that it has forgets it alone."""
+async def test_a_pass_reaches_moved_home_timelines_by_an_outdated_map(store: Store, step_ms: int) -> None:
+    """All pushes are sent to one node; with a late reply only that node's home timelines are invalidated."""
     now_ms = 1_900_000_000_000
     old, new = id_at(now_ms - 500), id_at(now_ms)
     homes_of = {owner: home_timeline(owner) for owner in range(1, 31)}
@@ -109,9 +107,9 @@ async def test_homes_that_moved_are_reached_by_the_pass_that_looked_for_them_els
     kind = TimelineCacheSpec(home_timeline, HOME_TIMELINE_KEY_PATTERN, 10, 30 * DAY_MS, read_ahead=15)
     one = SingleNodeTopology(store.nodes[0])
     await CachedTimelines(Store(one), HurryingClock(now_ms, step_ms), kind).push([*homes_of], new)
-    found = await store.gather([("LRANGE", home, 0, -1) for home in homes_of.values()])
+    timelines = await store.gather([("LRANGE", home, 0, -1) for home in homes_of.values()])
     everywhere = [b"%d" % new, b"%d" % old, b"-0"]
-    for home, elements in zip(homes_of.values(), found, strict=True):
+    for home, elements in zip(homes_of.values(), timelines, strict=True):
         is_there = store.node(home) is store.nodes[0]
         assert elements == ([] if is_there and step_ms else everywhere)
     assert 0 < sum(store.node(home) is store.nodes[0] for home in homes_of.values()) < len(homes_of)
@@ -131,7 +129,7 @@ async def test_a_site_works_on_a_cluster_and_scripts_declare_all_their_keys(clus
             assert await reader.home_ids() == ids_of(posts[::-1])
 
 
-async def test_a_dead_master_takes_only_its_slots_and_a_failover_is_found() -> None:
+async def test_a_dead_master_affects_only_its_slots_until_the_failover() -> None:
     cluster = RedisCluster(masters=3, replicas=1)
     try:
         cluster.start()
@@ -155,7 +153,7 @@ async def test_a_dead_master_takes_only_its_slots_and_a_failover_is_found() -> N
 
 
 async def ask_all(store: Store) -> tuple[set[int], set[int]]:
-    """Which of the sixty keys are answered, and which are refused, each asked by itself."""
+    """Return which of the sixty keys are answered and which are refused, each read separately."""
     answered, refused = set(), set()
     for number in range(60):
         try:
@@ -177,8 +175,8 @@ async def test_a_cluster_without_all_its_slots_is_refused_at_start() -> None:
         cluster.stop()
 
 
-async def test_a_closed_cluster_connects_to_nobody_any_more(cluster: RedisCluster) -> None:
-    """Whoever waits when it is closed meets a master that is lost, and looks for another."""
+async def test_a_closed_cluster_opens_no_connection(cluster: RedisCluster) -> None:
+    """A caller that waits during the close loses its master and searches for another."""
     empty = Key("jobs", tag="outbox", name="list")
     async with assert_no_open_connections(*(master.client for master in cluster.masters)):
         store = await open_store(cluster.url)
@@ -190,6 +188,6 @@ async def test_a_closed_cluster_connects_to_nobody_any_more(cluster: RedisCluste
         await asyncio.sleep(3 * MIN_REFRESH_INTERVAL_S)
 
 
-async def test_a_start_that_is_broken_off_anywhere_leaves_no_connection(cluster: RedisCluster) -> None:
+async def test_a_start_cancelled_at_any_step_leaves_no_connection(cluster: RedisCluster) -> None:
     async with assert_no_open_connections(*(master.client for master in cluster.masters)):
         await cancel_at_every_step(lambda: open_store(cluster.url))

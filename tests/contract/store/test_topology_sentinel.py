@@ -1,4 +1,4 @@
-"""Sentinel: the master is found, followed when another takes over, and an old one is never written to."""
+"""Sentinel: the store finds the master, follows a failover, and never writes to an old master."""
 
 import asyncio
 import contextlib
@@ -38,7 +38,7 @@ async def store(site: SentinelDeployment) -> AsyncIterator[Store]:
 
 
 class Writer:
-    """Writes one key after another, as services do, and remembers what was acknowledged."""
+    """Write one key after another, as services do, and record the acknowledged writes."""
 
     def __init__(self, node: Node, replicas: int = 0) -> None:
         self._node = node
@@ -63,7 +63,7 @@ class Writer:
             await asyncio.sleep(0.005)
 
     async def until_it_goes_on(self) -> None:
-        """Until more is acknowledged than now."""
+        """Wait until more writes are acknowledged."""
         before, end = len(self.acknowledged), time.monotonic() + FAILOVER_WITHIN_S
         while len(self.acknowledged) <= before + 10:
             assert time.monotonic() < end, self.errors[-3:]
@@ -78,7 +78,7 @@ class Writer:
         return [number for number, reply in zip(self.acknowledged, replies, strict=True) if reply is None]
 
 
-async def test_the_master_that_sentinel_names_is_used(store: Store, site: SentinelDeployment) -> None:
+async def test_the_master_named_by_sentinel_is_used(store: Store, site: SentinelDeployment) -> None:
     (node,) = store.nodes
     await node.execute("SET", numbered_key(1), "a")
     assert store.node(numbered_key(1)) is node
@@ -98,9 +98,7 @@ async def test_a_planned_failover_is_followed(store: Store, site: SentinelDeploy
         assert client.get(numbered_key(writer.acknowledged[-1])) == b"%d" % writer.acknowledged[-1]
 
 
-async def test_a_killed_master_loses_nothing_that_its_replica_had_confirmed(
-    store: Store, site: SentinelDeployment
-) -> None:
+async def test_a_killed_master_loses_no_write_confirmed_by_its_replica(store: Store, site: SentinelDeployment) -> None:
     (node,) = store.nodes
     confirmed, others = Writer(node, replicas=1), Writer(node)
     await confirmed.until_it_goes_on()
@@ -113,8 +111,8 @@ async def test_a_killed_master_loses_nothing_that_its_replica_had_confirmed(
     assert not [error for error in others.errors if isinstance(error, CommandRefused)]
 
 
-async def test_a_master_that_was_cut_off_is_never_written_to_again(store: Store, site: SentinelDeployment) -> None:
-    """It stands still, another takes over, it comes back and believes for a moment to be the master."""
+async def test_an_isolated_master_is_never_written_to_again(store: Store, site: SentinelDeployment) -> None:
+    """It is paused, a replica is promoted, and it resumes with the role of a master for a moment."""
     (node,) = store.nodes
     old = site.master
     writer = Writer(node)
@@ -132,7 +130,9 @@ async def test_a_master_that_was_cut_off_is_never_written_to_again(store: Store,
     assert await writer.lost() == []
 
 
-async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(store: Store, site: SentinelDeployment) -> None:
+async def test_a_listener_reports_the_gap_and_receives_messages_of_the_new_master(
+    store: Store, site: SentinelDeployment
+) -> None:
     (node,) = store.nodes
     channel = Key("live", tag="l1", name="events")
     listening = Subscription(node, [channel])
@@ -143,7 +143,7 @@ async def test_a_listener_is_told_of_the_gap_and_hears_the_new_master(store: Sto
     async with asyncio.timeout(FAILOVER_WITHIN_S):
         assert await listening.receive() is CONNECTION_LOST
         heard: bytes | None = None
-        while heard != b"after":  # a promotion ends connections once more, which is another gap
+        while heard != b"after":  # a promotion closes connections again, which is another gap
             with contextlib.suppress(StoreUnavailable):
                 if heard is CONNECTION_LOST:
                     await listening.open()
@@ -157,7 +157,7 @@ async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(
     store: Store, site: SentinelDeployment
 ) -> None:
     (node,) = store.nodes
-    writer = Writer(node)  # while there is traffic, somebody looks whether the master is still the master
+    writer = Writer(node)  # during traffic the node checks whether the master is still the master
     empty = Key("jobs", tag="outbox", name="list")
     waiting = asyncio.create_task(node.blocking("BLPOP", empty, 60, timeout_s=60))
     await asyncio.sleep(0.2)
@@ -167,26 +167,26 @@ async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(
     await writer.stop()
 
 
-async def test_a_name_that_no_sentinel_knows_is_said_at_the_start(site: SentinelDeployment) -> None:
+async def test_an_unknown_master_name_is_an_error_at_the_start(site: SentinelDeployment) -> None:
     with pytest.raises(StoreUnavailable, match="names a master 'other': start them, or correct the URL"):
         await open_store(site.url.replace(MASTER_NAME, "other"))
 
 
-async def test_a_start_that_is_broken_off_leaves_no_connection_to_the_master(
+async def test_a_cancelled_start_leaves_no_connection_to_the_master(
     site: SentinelDeployment,
 ) -> None:
     master = site.master
     async with assert_no_open_connections(master.client):
         site.freeze(master)
         starting = asyncio.create_task(open_store(site.url))
-        await asyncio.sleep(0.3)  # less than Sentinel lets a master stand still
+        await asyncio.sleep(0.3)  # shorter than Sentinel's down-after time
         starting.cancel()
         await asyncio.wait([starting])
         site.unfreeze(master)
         await cancel_at_every_step(lambda: open_store(site.url))
 
 
-async def test_sentinels_that_do_not_answer_are_passed_over(site: SentinelDeployment) -> None:
+async def test_sentinels_that_do_not_answer_are_skipped(site: SentinelDeployment) -> None:
     store = await open_store(site.url.replace("://", "://127.0.0.1:1,"))
     assert await store.now_ms() > 0
     await store.close()
@@ -194,8 +194,8 @@ async def test_sentinels_that_do_not_answer_are_passed_over(site: SentinelDeploy
         await open_store(f"redis+sentinel://127.0.0.1:1/{MASTER_NAME}")
 
 
-async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site: SentinelDeployment) -> None:
-    """There is a look once a second, and three that stand still take longer to be passed over."""
+async def test_paused_sentinels_receive_one_query_at_a_time(site: SentinelDeployment) -> None:
+    """A check starts every second, and skipping three paused sentinels takes longer."""
     async with SilentServer() as one, SilentServer() as other, SilentServer() as third:
         places = ",".join(each.place for each in (one, other, third))
         store = await open_store(site.url.replace("://", f"://{places},"))
@@ -203,7 +203,7 @@ async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site:
         until = asyncio.get_running_loop().time() + 2.5
         while asyncio.get_running_loop().time() < until:
             await node.execute("PING")
-            assert len(looks()) <= 2  # the lease has a node of its own
+            assert len(looks()) <= 2  # the lease has its own node
             await asyncio.sleep(0.02)
         await store.close()
         assert not looks()
@@ -212,11 +212,11 @@ async def test_sentinels_that_stand_still_are_asked_one_question_at_a_time(site:
 
 
 def looks() -> list[asyncio.Task[object]]:
-    """Whether the master is still the master."""
+    """Return the running checks of the master's role."""
     return [task for task in asyncio.all_tasks() if "SentinelNode._look" in repr(task.get_coro())]
 
 
-async def test_sentinels_are_asked_with_a_login_of_their_own(site: SentinelDeployment) -> None:
+async def test_sentinels_have_their_own_login(site: SentinelDeployment) -> None:
     for port in site.ports:
         with redis.Redis(port=port) as sentinel:
             sentinel.execute_command("ACL", "SETUSER", "feed", "on", ">word", "+sentinel|master")

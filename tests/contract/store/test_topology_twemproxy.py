@@ -1,4 +1,4 @@
-"""Twemproxy: the list of what it carries against the real program, refusals before sending, lost servers."""
+"""Twemproxy: the list of supported commands against the real program, early refusals, lost servers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -39,7 +39,7 @@ def proxy(servers: list[RedisServer]) -> Iterator[TwemproxyServer]:
 
 @pytest.fixture
 def url(proxy: TwemproxyServer) -> str:
-    """The proxy before empty servers that know no script."""
+    """Return the URL of the proxy in front of empty servers without loaded scripts."""
     for server in proxy.servers:
         with server.client() as client:
             client.flushall()
@@ -56,41 +56,41 @@ async def store(url: str) -> AsyncIterator[Store]:
 
 @pytest_asyncio.fixture
 async def plainly(url: str) -> AsyncIterator[Node]:
-    """The proxy without our list before it."""
+    """Yield a node that sends to the proxy without the check of supported commands."""
     node = Node(Address.parse(f"unix://{url.split('://')[1].split('?')[0]}"), reply_timeout_s=1)
     yield node
     await node.close()
 
 
 async def is_answered(node: Node, command: tuple[Any, ...]) -> bool:
-    """Whether the proxy carries a command: it hangs up on others."""
+    """Return whether the proxy supports a command; it closes the connection on others."""
     try:
         await node.execute(*command)
     except StoreUnavailable:
         return False
-    except CommandRefused:  # a server's own words
+    except CommandRefused:  # an error reply of a server
         return True
     return True
 
 
-# The list
+# The list of supported commands
 
 
-def test_every_command_on_the_list_has_a_form_here() -> None:
+def test_every_supported_command_has_an_example() -> None:
     assert {form[0] for form in FORMS} == set(SUPPORTED_COMMANDS)
     for form in FORMS:
         require_supported(form)
 
 
-async def test_the_proxy_carries_what_is_on_the_list(plainly: Node) -> None:
+async def test_the_proxy_answers_the_supported_commands(plainly: Node) -> None:
     for form in FORMS:
-        if form[0] != "EVALSHA":  # our own node would send the source first
+        if form[0] != "EVALSHA":  # the node would send the script's source first
             assert await is_answered(plainly, form), form
     digest = await plainly.send_encoded(b"*4\r\n$7\r\nEVALSHA\r\n$2\r\nab\r\n$1\r\n1\r\n$6\r\n{1}:aa\r\n", 1)
     assert "NOSCRIPT" in str(digest[0])
 
 
-async def test_what_is_refused_here_would_cost_the_connection(plainly: Node) -> None:
+async def test_the_proxy_closes_the_connection_on_refused_commands(plainly: Node) -> None:
     for form in REFUSED:
         with pytest.raises(UnsupportedByTwemproxy):
             require_supported(form)
@@ -115,22 +115,24 @@ async def test_a_refused_command_was_not_sent_and_names_its_component(store: Sto
         await node.pipeline_with_wait([("SET", numbered_key(1), "b")], 1)
     with pytest.raises(UnsupportedByTwemproxy, match="PING"):
         await node.send_encoded(b"*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n*1\r\n$4\r\nPING\r\n", 2)
-    assert await waiting == [b"a"] * 50  # the connection was never in danger
+    assert await waiting == [b"a"] * 50  # the connection stayed open
     assert await node.execute("GET", numbered_key(1)) == b"a"
 
 
 # Placement
 
 
-async def test_keys_of_a_tag_stand_on_one_server(store: Store, proxy: TwemproxyServer) -> None:
+async def test_keys_of_one_tag_are_stored_on_one_server(store: Store, proxy: TwemproxyServer) -> None:
     keys = [Key("posts", tag=str(n), name=f"part:{m}") for n in range(40) for m in (1, 2)]
     await store.gather([("SET", each, "x") for each in keys])
-    held = []
+    tags_by_server = []
     for server in proxy.servers:
         with server.client() as client:
-            held.append({name.split(b"}")[0] for name in client.keys("posts:*")})
-    assert all(held)  # fnv1a_64, the usual choice, leaves whole servers empty: docs/reference/decisions/partitioning.md
-    assert sum(map(len, held)) == 40 == len(set().union(*held))
+            tags_by_server.append({name.split(b"}")[0] for name in client.keys("posts:*")})
+    assert all(
+        tags_by_server
+    )  # fnv1a_64, the usual hash, leaves some servers empty: docs/reference/decisions/partitioning.md
+    assert sum(map(len, tags_by_server)) == 40 == len(set().union(*tags_by_server))
 
 
 async def test_follow_partitions_spread_over_the_servers(store: Store, proxy: TwemproxyServer) -> None:
@@ -140,7 +142,7 @@ async def test_follow_partitions_spread_over_the_servers(store: Store, proxy: Tw
             assert 1 <= len(client.keys("follows:*")) <= 8
 
 
-async def test_operators_reach_the_servers(store: Store) -> None:
+async def test_operator_commands_reach_the_servers_directly(store: Store) -> None:
     assert len(store.nodes) == SHARDS
     for node in store.nodes:
         assert b"redis_version" in await node.execute("INFO", "server")
@@ -153,16 +155,16 @@ async def test_a_proxy_without_hash_tag_is_refused(servers: list[RedisServer]) -
         await open_store(proxy.url)
 
 
-async def test_servers_that_the_url_leaves_out_or_repeats_are_found(servers: list[RedisServer]) -> None:
+async def test_missing_and_repeated_servers_of_the_url_are_refused(servers: list[RedisServer]) -> None:
     with running_twemproxy(servers[:SHARDS]) as proxy:
         with pytest.raises(TwemproxyMisconfigured, match="`nodes` does not name"):
             await open_store(proxy.url.rsplit(",", 1)[0])
-        other = str(servers[0].socket).replace("/tmp/", "/tmp/../tmp/")
+        same_socket = str(servers[0].socket).replace("/tmp/", "/tmp/../tmp/")
         with pytest.raises(TwemproxyMisconfigured, match="twice"):
-            await open_store(f"{proxy.url},{other}")
+            await open_store(f"{proxy.url},{same_socket}")
 
 
-async def test_nobody_there_is_said_at_the_start(proxy: TwemproxyServer) -> None:
+async def test_an_unreachable_proxy_is_an_error_at_the_start(proxy: TwemproxyServer) -> None:
     with pytest.raises(StoreUnavailable, match="cannot connect"):
         await open_store(proxy.url.replace(str(proxy.socket), "/nowhere.sock"))
 
@@ -170,13 +172,13 @@ async def test_nobody_there_is_said_at_the_start(proxy: TwemproxyServer) -> None
 # Scripts
 
 
-async def test_a_script_runs_where_its_key_is_although_no_server_knows_it(store: Store) -> None:
+async def test_an_unknown_script_is_loaded_on_the_server_of_its_key(store: Store) -> None:
     for _ in range(2):
         commands = [ECHO.command([numbered_key(n)], [n]) for n in range(40)]
         assert await store.gather(commands) == [[numbered_key(n).encode(), b"%d" % n] for n in range(40)]
 
 
-async def test_a_script_and_what_follows_it_keep_their_order(store: Store) -> None:
+async def test_a_script_and_the_following_commands_keep_their_order(store: Store) -> None:
     count = Script("count", "return redis.call('INCR', KEYS[1])")
     commands = [
         ("SET", numbered_key(1), 5),
@@ -211,14 +213,14 @@ async def test_a_lost_server_costs_only_its_own_keys(servers: list[RedisServer])
                     await answer
             else:
                 assert await answer == b"%d" % n
-        assert await store.now_ms() > 0  # the other server tells the time
+        assert await store.now_ms() > 0  # the other server returns the time
         own[0].start()
         await asyncio.sleep(0.1)
         assert await store.node(numbered_key(min(lost))).execute("SET", numbered_key(min(lost)), "again") == b"OK"
         await store.close()
 
 
-async def test_a_site_behind_it_has_its_jobs_elsewhere(url: str, servers: list[RedisServer]) -> None:
+async def test_a_site_behind_the_proxy_stores_its_jobs_on_another_server(url: str, servers: list[RedisServer]) -> None:
     plain = servers[SHARDS]
     with plain.client() as client:
         client.flushall()
@@ -232,7 +234,7 @@ async def test_a_site_behind_it_has_its_jobs_elsewhere(url: str, servers: list[R
         assert await bob.home_ids() == [post.id]
 
 
-async def test_a_site_wholly_behind_it_says_what_to_set(url: str) -> None:
+async def test_the_error_of_a_site_completely_behind_the_proxy_names_the_setting(url: str) -> None:
     async with open_services(url) as services:
         alice = await World(services).person("alice")
         with pytest.raises(StoreError, match="set REDIS_JOBS_URL to a server of its own"):

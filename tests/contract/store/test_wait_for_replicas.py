@@ -1,4 +1,4 @@
-"""REQUIRE_REPLICAS=1: a post is acknowledged once a replica has it, else "unconfirmed", safe to repeat."""
+"""With REQUIRE_REPLICAS=1 a post is acknowledged after a replica has it; otherwise the error allows a retry."""
 
 import asyncio
 import contextlib
@@ -124,7 +124,7 @@ async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(services: Se
     assert await alice.home_ids() == []
 
 
-async def test_a_push_that_no_replica_confirms_stands_and_may_be_repeated(
+async def test_a_push_without_confirmation_of_a_replica_can_be_repeated(
     services: Services, cluster: RedisCluster
 ) -> None:
     world = World(services)
@@ -156,8 +156,8 @@ def server_with_a_replica() -> Iterator[tuple[RedisServer, RedisServer]]:
         master.stop()
 
 
-async def test_a_move_relies_on_nothing_that_replicas_do_not_hold(services: Services, cluster: RedisCluster) -> None:
-    """Neither on the map nor on the data that arrived."""
+async def test_a_migration_relies_only_on_replicated_data(services: Services, cluster: RedisCluster) -> None:
+    """This includes the placement map and the copied data."""
     alice = await World(services).person("alice")
     posts = [await alice.publishes(f"post {number}") for number in range(20)]
     site = replace(migration_site(cluster.url), require_replicas=1)

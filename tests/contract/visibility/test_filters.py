@@ -1,4 +1,4 @@
-"""Keyword filters where they stand: numbers, edits, what a late edit must not do, the cap."""
+"""Stored keyword filters: numbers, edits, late edits and the cap."""
 
 import pytest
 
@@ -18,7 +18,7 @@ async def edit(services: Services, account_id: AccountId, number: int, phrase: s
     )
 
 
-async def test_filters_are_numbered_in_the_order_they_were_made(services: Services) -> None:
+async def test_filters_are_numbered_in_order_of_creation(services: Services) -> None:
     made = [await services.filters.add(account_id=ALICE, phrase=word) for word in ("tea", "rain", "cake")]
     assert [each.id for each in made] == [1, 2, 3]
     assert await services.filters.all(ALICE) == made
@@ -36,7 +36,7 @@ async def test_an_edit_changes_one_filter_in_its_place(services: Services) -> No
     assert await services.filters.all(ALICE) == [changed, KeywordFilter(2, "rain")]
 
 
-async def test_a_late_edit_brings_no_deleted_filter_back(services: Services) -> None:
+async def test_a_late_edit_does_not_restore_a_deleted_filter(services: Services) -> None:
     made = await services.filters.add(account_id=ALICE, phrase="tea")
     assert await services.filters.delete(account_id=ALICE, number=made.id)
     assert not await services.filters.delete(account_id=ALICE, number=made.id)
@@ -45,7 +45,7 @@ async def test_a_late_edit_brings_no_deleted_filter_back(services: Services) -> 
     assert await services.filters.all(ALICE) == []
 
 
-async def test_nobody_edits_the_filter_of_another(services: Services) -> None:
+async def test_an_account_cannot_edit_the_filter_of_another_account(services: Services) -> None:
     made = await services.filters.add(account_id=ALICE, phrase="tea")
     with pytest.raises(FilterNotFound):
         await edit(services, BOB, made.id, "coffee")
@@ -53,7 +53,7 @@ async def test_nobody_edits_the_filter_of_another(services: Services) -> None:
     assert await services.filters.all(ALICE) == [made]
 
 
-async def test_one_more_than_the_cap_is_refused(services: Services) -> None:
+async def test_a_filter_above_the_cap_is_refused(services: Services) -> None:
     filters = FilterService(filters=Filters(services.store), cap=2)
     for word in ("tea", "rain"):
         await filters.add(account_id=ALICE, phrase=word)
@@ -63,7 +63,7 @@ async def test_one_more_than_the_cap_is_refused(services: Services) -> None:
 
 
 @pytest.mark.parametrize("phrase", ["", " \n", "\u200d", "x" * (PHRASE_LENGTH_CAP + 1), "a\0b"])
-async def test_what_is_no_phrase_is_refused_also_at_an_edit(services: Services, phrase: str) -> None:
+async def test_an_invalid_phrase_is_refused_at_creation_and_edit(services: Services, phrase: str) -> None:
     with pytest.raises(FilterInvalid):
         await services.filters.add(account_id=ALICE, phrase=phrase)
     made = await services.filters.add(account_id=ALICE, phrase="x" * PHRASE_LENGTH_CAP)

@@ -1,6 +1,6 @@
-"""What keeps somebody away, on every path: true from the answer on, and taken back as easily.
+"""Every right on every page: effective from the reply on, and reversible.
 
-Who Alice, Bob and Carol are, and where they meet, says tests/support/meeting.py.
+tests/support/meeting.py describes Alice, Bob and Carol and the places that show their posts.
 """
 
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ Act = Callable[[VisibilityScenario], Awaitable[object]]
 
 @dataclass(frozen=True)
 class Action:
-    """What keeps Bob away, and how it is taken back; `hides`: where Alice does not meet him any more."""
+    """An action that hides Bob's post from Alice, its reversal, and the places that it affects (`hides`)."""
 
     do: Act
     undo: Act | None
@@ -30,7 +30,7 @@ class Action:
 
 
 async def follow_again(scene: VisibilityScenario) -> None:
-    """A block ends follows for good; taking it back is no wish to follow."""
+    """Follow Bob again, because an unblock does not restore follows."""
     assert not await on_home(scene)
     await scene.alice.follows(scene.bob)
 
@@ -84,7 +84,7 @@ async def mute_booster(scene: VisibilityScenario) -> None:
 EVERYWHERE = frozenset(PROBES)
 AMONG_STRANGERS = frozenset({"tag", "public", "search"})
 SOUGHT = frozenset({"profile", "post"})
-OF_READER = EVERYWHERE - {"feed"}  # what one reader decides is nothing to others
+OF_READER = EVERYWHERE - {"feed"}  # a decision of one reader does not affect other readers
 ACTIONS: dict[str, Action] = {
     "block": Action(lambda s: s.alice.blocks(s.bob), unblock, OF_READER),
     "be blocked": Action(lambda s: s.bob.blocks(s.alice), unblocked, OF_READER),
@@ -132,7 +132,7 @@ async def test_an_act_hides_the_post_at_once_and_its_undo_shows_it_again(
 
 
 @pytest.mark.parametrize("action", ["block", "be blocked", "mute", "suspend", "lock, to others", "unfollow"])
-async def test_it_holds_for_what_is_published_and_delivered_later(scene: VisibilityScenario, action: str) -> None:
+async def test_the_act_hides_posts_published_and_delivered_later(scene: VisibilityScenario, action: str) -> None:
     act = ACTIONS[action]
     await act.do(scene)
     later = await scene.bob.publishes("later tea") if action != "suspend" else None
@@ -143,8 +143,8 @@ async def test_it_holds_for_what_is_published_and_delivered_later(scene: Visibil
     assert later is None or later.id in await scene.alice.home_ids()
 
 
-async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: VisibilityScenario) -> None:
-    """Unlike a block a mute leaves their own profile; what others boosted of theirs is no part of it."""
+async def test_a_muted_author_is_shown_only_on_their_own_profile(scene: VisibilityScenario) -> None:
+    """A mute, unlike a block, keeps the author's own profile visible; boosts on other profiles are hidden."""
 
     async def boosted_on(person: Person) -> bool:
         page = await scene.services.reading.profile(person.id, viewer_id=scene.alice.id)
@@ -160,7 +160,7 @@ async def test_somebody_muted_is_met_on_no_profile_but_their_own(scene: Visibili
     assert [await boosted_on(person) for person in everybody] == [True, True, True]
 
 
-async def test_a_lost_home_is_rebuilt_without_those_kept_away(scene: VisibilityScenario) -> None:
+async def test_a_lost_home_timeline_is_rebuilt_without_hidden_authors(scene: VisibilityScenario) -> None:
     await scene.alice.mutes(scene.bob)
     await scene.services.repositories.homes.invalidate(scene.alice.id)
     assert not await on_home(scene)

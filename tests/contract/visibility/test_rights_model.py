@@ -1,7 +1,7 @@
-"""After random acts every timeline of every viewer shows what an independent oracle allows.
+"""After random acts every timeline of every viewer equals an independent oracle.
 
-tests/support/rights_model.py is the oracle. test_boosts_model covers boosts on pages. A live message for many
-viewers must show what each viewer's own page shows, boosts included.
+The oracle is tests/support/rights_model.py; test_boosts_model covers boosts on pages. A live message for many
+viewers must contain the entries of each viewer's own page, boosts included.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ async def compare_pages(
     expected = [
         post.id for post in site.posts if belongs(site, post, viewer, kind, of) and site.is_visible(post, viewer, kind)
     ]
-    found, before = [], None
+    post_ids, before = [], None
     while True:
         page = await site.page(viewer, kind, of, before, limit)
-        found += [entry.post.id for entry in page.entries if entry.original is None]
+        post_ids += [entry.post.id for entry in page.entries if entry.original is None]
         before = page.next_before
         if before is None:
             break
-    assert found == sorted(expected, reverse=True), f"{kind} of {of} for {viewer}"
+    assert post_ids == sorted(expected, reverse=True), f"{kind} of {of} for {viewer}"
 
 
 def belongs(site: RightsSite, post: Post, viewer: AccountId | None, kind: str, of: AccountId | None) -> bool:
@@ -62,11 +62,11 @@ def belongs(site: RightsSite, post: Post, viewer: AccountId | None, kind: str, o
         case "tag":
             return "#tea" in post.text
         case _:
-            return True  # everybody is on everybody's list
+            return True  # every list contains all accounts
 
 
 async def compare_sockets(site: RightsSite) -> None:
-    """All readers at once see of each post and boost what each of them sees on a page."""
+    """Compare the entries read for all viewers together with those read for each viewer alone."""
     pipeline, reading = site.services.pipeline, site.services.reading
     seats = [ViewerContext(None, ViewContext.PUBLIC), ViewerContext(None, ViewContext.PROFILE)]
     for person in site.people:

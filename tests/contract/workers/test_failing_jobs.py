@@ -1,4 +1,4 @@
-"""Jobs that fail, hang or are none: tried again, buried in the end, and no burden to the others."""
+"""Jobs that fail, hang or are invalid are retried, become dead letters, and do not delay other jobs."""
 
 import asyncio
 import time
@@ -57,7 +57,7 @@ async def test_an_undecodable_job_becomes_a_dead_letter_without_another_try(queu
     ]
 
 
-async def test_a_handler_that_answers_nonsense_is_a_failure(queue: JobQueue) -> None:
+async def test_an_invalid_result_of_a_handler_is_a_failure(queue: JobQueue) -> None:
     async def confused(_: bytes) -> Sequence[bytes]:
         return [None]  # type: ignore[list-item]
 
@@ -77,8 +77,8 @@ async def test_a_job_that_never_ends_is_cancelled_and_becomes_a_dead_letter(queu
     assert letter.reason == "TimeoutError: not done within 0.05 s"
 
 
-async def test_poison_delays_others_by_less_than_a_second(queue: JobQueue) -> None:
-    """Half of all jobs always fail; the worker waits as long for their tries as it would at work."""
+async def test_failing_jobs_delay_other_jobs_by_less_than_a_second(queue: JobQueue) -> None:
+    """Half of all jobs always fail, with the retry delays of production."""
     added: dict[bytes, float] = {}
     delays, done = [], asyncio.Event()
 

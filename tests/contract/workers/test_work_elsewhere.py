@@ -1,6 +1,6 @@
-"""A job whose work lies on another server than the queue is done once that server's file has the work.
+"""A job that writes to another server than its queue's is finished after that server's file has the writes.
 
-Amid a slow fsync, with kill -9: tests/faults/test_slow_disk.py.
+tests/faults/test_slow_disk.py tests this with kill -9 during a slow fsync.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ async def test_a_job_is_performed_again_if_a_server_lost_its_writes(
 
 
 async def test_the_queues_own_server_is_not_checked_for_durability(queue: JobQueue) -> None:
-    """What it forgets, it forgets together with the job's end."""
+    """If this server loses the job's writes, it also loses the end of the job."""
 
     async def work(_: bytes) -> Sequence[bytes]:
         await queue.read_depth()

@@ -1,4 +1,4 @@
-"""The worker on a real server: everything gets done, whatever a single job does."""
+"""The worker on a real server performs every job, also after failures of single jobs."""
 
 import asyncio
 import time
@@ -14,12 +14,12 @@ from tests.support.topologies import Deployment
 from tests.support.working import RecordingHandler, run_until_empty
 
 
-async def test_an_empty_queue_is_done_at_once(queue: JobQueue) -> None:
+async def test_a_worker_of_an_empty_queue_ends_immediately(queue: JobQueue) -> None:
     with StallMonitor() as stalls:
         start = time.monotonic()
         assert await run_until_empty(queue, RecordingHandler())
         took_s = time.monotonic() - start
-    assert took_s < FETCH_WAIT_MS / 1000 + stalls.total_s  # it waits for nobody's job
+    assert took_s < FETCH_WAIT_MS / 1000 + stalls.total_s  # it waits for no job
 
 
 async def test_every_job_is_performed_once(queue: JobQueue) -> None:
@@ -89,7 +89,7 @@ async def test_a_stopped_worker_finishes_its_jobs_and_fetches_no_new_ones(queue:
     assert (depth.waiting, depth.pending) == (1, 0)
 
 
-async def test_a_stopped_worker_leaves_its_retries_to_others_at_once(queues: list[JobQueue]) -> None:
+async def test_a_stopped_worker_releases_its_retries_immediately(queues: list[JobQueue]) -> None:
     failed, ledger = asyncio.Event(), RecordingHandler()
 
     async def fail(_: bytes) -> Sequence[bytes]:
@@ -102,7 +102,7 @@ async def test_a_stopped_worker_leaves_its_retries_to_others_at_once(queues: lis
     await queues[1].add(b"one")
     await failed.wait()
     worker.stop()
-    await asyncio.wait_for(running, 10)  # far from the minute after which it would try again
+    await asyncio.wait_for(running, 10)  # much shorter than the retry delay of a minute
     assert await run_until_empty(queues[1], ledger)
     assert ledger.performed == [b"one"]
 
@@ -139,7 +139,7 @@ async def test_a_drain_waits_for_the_jobs_of_other_workers(queues: list[JobQueue
 
 
 async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQueue]) -> None:
-    """Two live workers steal each other's jobs all the time (nobody is believed to be alive)."""
+    """Two live workers constantly reclaim each other's jobs, because heartbeats expire immediately."""
     rash = RetryPolicy(
         heartbeat_ttl_ms=1,
         reclaim_interval_ms=1,
@@ -161,11 +161,11 @@ async def test_every_job_performed_twice_has_the_same_effect(queues: list[JobQue
     await asyncio.wait_for(asyncio.gather(*(worker.run_until_empty() for worker in workers)), 20)
     assert set(done) == {b"chain%d %d" % (chain, step) for chain in range(20) for step in range(6)}
     assert (await queues[2].read_depth()).dead == 0
-    assert sum(done.values()) > len(done)  # some were performed twice, and no chain became two
+    assert sum(done.values()) > len(done)  # some jobs were performed twice, and no chain was duplicated
     assert sum(worker.performed_jobs for worker in workers) >= len(done)
 
 
-async def test_a_worker_that_is_stopped_while_its_store_is_away_ends() -> None:
+async def test_a_worker_stopped_while_its_store_is_unavailable_ends() -> None:
     server = RedisServer().start()
     store = await open_store(server.url)
     ledger = RecordingHandler()
@@ -176,7 +176,7 @@ async def test_a_worker_that_is_stopped_while_its_store_is_away_ends() -> None:
         await queue.add(b"one")
         await ledger.wait_for(b"one")
         server.kill()
-        await asyncio.sleep(1)  # it has met the loss, several times
+        await asyncio.sleep(1)  # it has noticed the loss several times
         worker.stop()
         await asyncio.wait_for(running, 10)
     finally:

@@ -1,4 +1,4 @@
-"""How much a worker takes, holds and waits: no more than it can perform, no less than it promised."""
+"""Limits of a worker: fetched jobs, jobs in memory, retry delays and heartbeats."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ NEVER_MS = 600_000
 
 
 class Gate:
-    """A handler that ends while `open` is set and waits for that otherwise."""
+    """A handler that waits until `open` is set."""
 
     def __init__(self) -> None:
         self.begun: list[bytes] = []
@@ -36,7 +36,7 @@ class Gate:
 
 
 class Failing:
-    """A handler that never succeeds. It notes when it was tried."""
+    """A handler that never succeeds and records the time of each try."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
@@ -57,13 +57,13 @@ async def running(queue: JobQueue, handle: JobHandler, concurrency: int = 8) -> 
 
 
 async def add_at_once(queue: JobQueue, count: int) -> None:
-    """So that whoever waits for jobs sees all of them in its next look."""
+    """Add the jobs in one transaction, so that a waiting worker fetches all of them together."""
     commands = [queue.add_command(b"%d" % number) for number in range(count)]
     await queue._store.node(queue.stream_key).transaction(commands)
 
 
 async def taken(queue: JobQueue, count: int) -> int:
-    """How many jobs are in somebody's hands, a while after they were `count`."""
+    """Return the number of pending jobs 200 ms after it reached `count`."""
     async with asyncio.timeout(5):
         while (await queue.read_depth()).pending < count:  # noqa: ASYNC110 - a server's condition
             await asyncio.sleep(0.01)
@@ -135,7 +135,7 @@ async def test_a_job_that_another_worker_finished_is_not_tried_again(queue: JobQ
     assert len(failing.tried_s) == 1
 
 
-async def test_a_job_that_waits_for_its_store_is_tried_less_and_less_often(queue: JobQueue) -> None:
+async def test_retries_of_a_job_with_an_unavailable_store_become_rarer(queue: JobQueue) -> None:
     failing = Failing(StoreUnavailable("away"))
     await queue.add(b"one")
     async with running(queue, failing):
@@ -160,7 +160,7 @@ async def test_a_worker_sends_heartbeats_from_before_its_first_job_until_after_i
     await queue.add(b"one")
     with StallMonitor() as stalls:
         assert await asyncio.wait_for(worker.run_until_empty(), 20)
-    assert beats == [1] * 26 or stalls.total_s > 1  # it beats every 0.6 s
+    assert beats == [1] * 26 or stalls.total_s > 1  # it sends a heartbeat every 0.6 s
 
 
 async def test_an_idle_worker_reclaims_at_the_configured_interval(redis_url: str) -> None:
