@@ -32,7 +32,7 @@ from timelines.posts.post import Post, encode_post
 from timelines.posts.stored_values import PostState
 
 MAX_ARCHIVE_COST = 8
-"""The page of 100 archived posts may cost this many times the page from the store; 1.5 to 3 was measured."""
+"""The maximum ratio of the time of a page of 100 archived posts to that from the store; 1.5 to 3 was measured."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -67,7 +67,7 @@ HALF_DONE: dict[str, Damage] = {
     "session_unindexed": _session_without_a_place,
     "list_half_deleted": lambda town: town.execute("HSET", keys.account_list(town.list.id), "deleted", 1),
 }
-"""What a crash may leave: swept, and no reason for an alarm."""
+"""Leftovers of a crash, which are deleted and do not count as damage."""
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

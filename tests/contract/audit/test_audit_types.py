@@ -22,7 +22,7 @@ HOLDS: dict[str, Callable[[SampleSite], Key]] = {
     "account ids": lambda town: account_keys.account_ids(),
     "list ids": lambda town: keys.list_id_counter(),
 }
-"""Sources that all the others still tell of."""
+"""Sources that can be rebuilt from the other keys."""
 TYPES = {"handle": "string", "account ids": "string", "list ids": "string"}  # the other keys are sorted sets
 
 

@@ -58,7 +58,7 @@ def edges_of(store: Store, partitions: int) -> PairEdges[int, int]:
 
 
 def of_partition(number: int, partitions: int, count: int, start: int = 2) -> list[int]:
-    """Return the first ids from `start` whose edges with Alice are in partition `number`."""
+    """Return the first `count` ids from `start` on with their edge to Alice in partition `number`."""
     ids = [id for id in range(start, start + 500) if partition_of_pair(id, ALICE, partitions) == number]
     return ids[:count]
 
@@ -180,7 +180,7 @@ async def test_a_later_partition_is_read_again_if_a_follower_leaves(store: Store
 
 
 class TurningPairs(KeyDataShardedConnection):
-    """A real connection whose partition layout changes `turns` times before it accepts a write."""
+    """A real connection that reports `turns` changes of the partition layout before it accepts a write."""
 
     def __init__(self, store: Store, turns: int) -> None:
         super().__init__(store, "follows", 4)

@@ -112,7 +112,7 @@ async def test_an_import_adds_all_its_edges_on_both_sides(store: Store, follows:
     assert len(outgoing) == size
 
 
-async def test_a_repeated_import_adds_what_was_missing(store: Store, follows: Follows) -> None:
+async def test_a_repeated_import_adds_missing_edges(store: Store, follows: Follows) -> None:
     await follows.add_many(star(100))
     assert await follows.add_many(Follow(each.follower_id, ALICE, 9) for each in star(150)) == 50
     outgoing, incoming = await edges_of(store)

@@ -11,7 +11,7 @@ from timelines.reading.fan_out_on_read import FAN_OUT_ON_READ_CAP, FanOutOnReadA
 
 KEY = keys.blocks(1)
 ROWS = [(500, 7), (400, 30), (400, 4), (400, 200), (300, 9), (200, 5)]
-"""(score, id); of 400 there are several: the text of an id decides, the highest first."""
+"""(score, id). Several ids have the score 400: they are ordered by their text, descending."""
 NEWEST_FIRST = [7, 4, 30, 200, 9, 5]
 
 

@@ -18,7 +18,7 @@ NOW_MS = 1_790_000_000_000
 
 
 class Stopped(Exception):
-    """An exception that stands for the operator's Ctrl-C."""
+    """The operator presses Ctrl-C."""
 
 
 def written(path: Path, lines: Iterable[str]) -> Path:

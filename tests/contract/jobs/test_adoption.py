@@ -45,7 +45,7 @@ async def test_live_workers_share_the_jobs_of_a_dead_worker(queue: JobQueue) -> 
     assert len(ids) == len(set(ids)) == 20
 
 
-async def test_a_dead_worker_is_forgotten_once_it_has_nothing_left(queue: JobQueue, deployment: Deployment) -> None:
+async def test_a_dead_worker_without_jobs_is_deregistered(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"one")
     await queue.fetch(ALICE, 1, 1)
     await queue.reclaim(BOB)
@@ -114,7 +114,7 @@ async def test_jobs_reclaimed_with_a_killing_job_keep_their_number_of_tries(quic
 
 
 async def one_after_another(queue: JobQueue, worker: str) -> list[Job]:
-    """Reclaim and finish jobs as one worker until it meets the poison job."""
+    """Reclaim and finish jobs as one worker until the poison job ends it."""
     adopted: list[Job] = []
     while jobs := await queue.reclaim(worker):
         adopted += jobs

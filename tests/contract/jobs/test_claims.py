@@ -10,7 +10,7 @@ from tests.support.queues import ALICE, BOB, CAROL
 from tests.support.scripting import run_command, run_script
 
 AT_ONCE = "0"
-"""Waits, in ms: a job that may have killed once is taken without waiting."""
+"""Delays in ms by number of tries; a job that may have killed one worker is claimed without delay."""
 
 
 async def taken(queue: JobQueue, worker: str, count: int) -> list[str]:

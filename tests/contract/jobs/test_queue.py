@@ -11,18 +11,18 @@ from tests.support.queues import ALICE, BOB, take_one, take_payloads
 from tests.support.topologies import Deployment
 
 
-async def test_jobs_are_taken_in_their_order(queue: JobQueue) -> None:
+async def test_jobs_are_fetched_in_their_order(queue: JobQueue) -> None:
     for payload in (b"one", b"two", b"three"):
         await queue.add(payload)
     assert await take_payloads(queue) == [b"one", b"two", b"three"]
 
 
-async def test_a_job_added_in_a_pipeline_is_taken(queue: JobQueue, store: Store) -> None:
+async def test_a_job_added_in_a_pipeline_is_fetched(queue: JobQueue, store: Store) -> None:
     await store.gather([queue.add_command(b"\x00\xff")])
     assert await take_payloads(queue) == [b"\x00\xff"]
 
 
-async def test_a_job_is_taken_by_one_worker(queue: JobQueue) -> None:
+async def test_a_job_is_fetched_by_one_worker(queue: JobQueue) -> None:
     await queue.add(b"one")
     assert await take_payloads(queue, ALICE) == [b"one"]
     assert await take_payloads(queue, BOB) == []
@@ -42,13 +42,13 @@ async def test_preparing_twice_changes_nothing(queue: JobQueue) -> None:
     assert await take_payloads(queue) == [b"one"]
 
 
-async def test_jobs_older_than_the_group_are_taken(store: Store) -> None:
+async def test_jobs_older_than_the_group_are_fetched(store: Store) -> None:
     queue = JobQueue(store)
     await queue.add(b"early")
     assert await take_payloads(queue) == [b"early"]
 
 
-async def test_the_group_comes_back_after_the_server_was_emptied(queue: JobQueue, deployment: Deployment) -> None:
+async def test_the_group_is_created_again_after_the_server_was_emptied(queue: JobQueue, deployment: Deployment) -> None:
     await queue.add(b"lost")
     job = await take_one(queue, ALICE)
     deployment.empty()
@@ -58,7 +58,7 @@ async def test_the_group_comes_back_after_the_server_was_emptied(queue: JobQueue
     assert await take_payloads(queue) == [b"new"]
 
 
-async def test_a_finished_job_leaves_nothing(queue: JobQueue) -> None:
+async def test_a_finished_job_leaves_no_entry(queue: JobQueue) -> None:
     await queue.add(b"one")
     assert await queue.finish(await take_one(queue, ALICE))
     depth = await queue.read_depth()

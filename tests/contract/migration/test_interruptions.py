@@ -78,7 +78,7 @@ async def epoch_at(url: str) -> int:
         await place.close()
 
 
-async def test_a_target_that_holds_data_already_is_refused(
+async def test_a_target_with_existing_data_is_refused(
     town: ActiveSite, old: str, new: str, new_server: RedisServer
 ) -> None:
     new_server.client().set("posts:{1}:post", "somebody's")

@@ -15,7 +15,7 @@ from timelines.posts.post import Post
 
 STEPS = 150
 Told = tuple[str, str, PostId | None]
-"""Kind, by whom, about which post."""
+"""Kind, actor, post."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Model:
     suspended: set[str] = field(default_factory=set)
     told: dict[str, list[Told]] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
-    """How many of `told` are read."""
+    """The number of read entries of `told`."""
 
     def tell(self, reader: str, told: Told) -> None:
         if reader != told[1] and told not in self.told.setdefault(reader, []):
@@ -50,12 +50,12 @@ class Model:
         return kind != "follow" or (actor, reader) in self.follows
 
     def seen(self, reader: str) -> list[Told]:
-        told = self.told.get(reader, [])
-        return [told[at] for at in reversed(range(len(told))) if self.sees(reader, at)]
+        notifications = self.told.get(reader, [])
+        return [notifications[at] for at in reversed(range(len(notifications))) if self.sees(reader, at)]
 
     def unread(self, reader: str) -> int:
-        told = self.told.get(reader, [])
-        return sum(self.sees(reader, at) for at in range(self.read.get(reader, 0), len(told)))
+        notifications = self.told.get(reader, [])
+        return sum(self.sees(reader, at) for at in range(self.read.get(reader, 0), len(notifications)))
 
 
 class Play:
@@ -83,10 +83,10 @@ class Play:
         await self.world.deliver_all()
 
     async def publish(self, actor: Person) -> None:
-        other = self.other(actor)
-        post = await actor.publishes(f"hello @{other.handle}")
+        target = self.other(actor)
+        post = await actor.publishes(f"hello @{target.handle}")
         self.posts.append((actor, post))
-        self.model.tell(other.handle, ("mention", actor.handle, post.id))
+        self.model.tell(target.handle, ("mention", actor.handle, post.id))
 
     async def answer(self, actor: Person) -> None:
         author, parent = self.some_post()
@@ -123,15 +123,15 @@ class Play:
             self.model.boosts.discard((actor.handle, post.id))
 
     async def follow(self, actor: Person) -> None:
-        other = self.other(actor)
-        if await self.does(lambda: actor.follows(other)):
-            self.model.follows.add((actor.handle, other.handle))
-            self.model.tell(other.handle, ("follow", actor.handle, None))
+        target = self.other(actor)
+        if await self.does(lambda: actor.follows(target)):
+            self.model.follows.add((actor.handle, target.handle))
+            self.model.tell(target.handle, ("follow", actor.handle, None))
 
     async def unfollow(self, actor: Person) -> None:
-        other = self.other(actor)
-        await self.does(lambda: actor.unfollows(other))
-        self.model.follows.discard((actor.handle, other.handle))
+        target = self.other(actor)
+        await self.does(lambda: actor.unfollows(target))
+        self.model.follows.discard((actor.handle, target.handle))
 
     async def delete(self, actor: Person) -> None:
         author, post = self.some_post()
@@ -140,29 +140,29 @@ class Play:
             self.model.gone.add(post.id)
 
     async def mute(self, actor: Person) -> None:
-        other = self.other(actor)
-        pair = actor.handle, other.handle
-        await (actor.unmutes(other) if pair in self.model.mutes else actor.mutes(other))
+        target = self.other(actor)
+        pair = actor.handle, target.handle
+        await (actor.unmutes(target) if pair in self.model.mutes else actor.mutes(target))
         self.model.mutes ^= {pair}
 
     async def block(self, actor: Person) -> None:
-        other = self.other(actor)
-        pair = actor.handle, other.handle
+        target = self.other(actor)
+        pair = actor.handle, target.handle
         if pair in self.model.blocks:
-            await actor.unblocks(other)
+            await actor.unblocks(target)
             self.model.blocks -= {pair}
-        elif await self.does(lambda: actor.blocks(other)):
+        elif await self.does(lambda: actor.blocks(target)):
             self.model.blocks |= {pair}
-            self.model.follows -= {pair, (other.handle, actor.handle)}
+            self.model.follows -= {pair, (target.handle, actor.handle)}
 
     async def suspend(self, actor: Person) -> None:
-        other = self.other(actor)
-        if other.handle in self.model.suspended:
-            await self.services.accounts.reinstate(account_id=other.id)
-            self.model.suspended -= {other.handle}
+        target = self.other(actor)
+        if target.handle in self.model.suspended:
+            await self.services.accounts.reinstate(account_id=target.id)
+            self.model.suspended -= {target.handle}
         else:
-            await self.services.accounts.suspend(account_id=other.id)
-            self.model.suspended |= {other.handle}
+            await self.services.accounts.suspend(account_id=target.id)
+            self.model.suspended |= {target.handle}
 
     async def reads(self, actor: Person) -> None:
         page = await self.services.notifications.page(actor.id)

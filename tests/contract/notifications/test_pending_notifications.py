@@ -16,7 +16,7 @@ KINDS = "follow", "request", "like"
 
 
 class Died(BaseException):
-    """An exception that stands for the death of the process; no code of the site catches it."""
+    """The process dies here; no code of the site catches this exception."""
 
 
 class Dying:

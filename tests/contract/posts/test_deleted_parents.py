@@ -1,4 +1,4 @@
-"""A reply whose parent is deleted meanwhile: the thread includes the tombstone."""
+"""Replies to a post that is deleted meanwhile: the thread includes the tombstone."""
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId

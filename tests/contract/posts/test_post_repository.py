@@ -29,7 +29,7 @@ MINE, OTHERS = IdempotencyRecord(FIRST, "abc"), IdempotencyRecord(SECOND, "d:ef"
 
 
 class Returning(SQLiteArchive):
-    """An archive whose posts are restored to the store during a read."""
+    """An archive that restores `returning` to the store during a read."""
 
     def __init__(self, path: Path, store: Store) -> None:
         super().__init__(path)

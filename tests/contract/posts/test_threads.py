@@ -16,7 +16,7 @@ from timelines.posts.post import Post
 from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ThreadEntry
 
 Shown = tuple[PostId, int, bool]
-"""Id, depth, and whether it can be read."""
+"""Id, depth, and whether the post is visible."""
 
 
 def shown(entries: Iterable[ThreadEntry]) -> list[Shown]:

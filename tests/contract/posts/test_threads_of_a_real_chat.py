@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 LINKS = 50_264
 LONG = RowRules(max_graphemes=2_000, latest_ms=NOW_MS)
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""What four rows hold; three of them answer something, and three answers were made to them."""
+"""Four rows contain such a character; three of these rows are replies, and three rows reply to them."""
 
 
 class Talk:

@@ -8,7 +8,7 @@ from timelines.reactions.bookmarks import Bookmark, Bookmarks
 
 ALICE = AccountId(1)
 OLDEST_FIRST = [Bookmark(at, PostId(id)) for at, id in ((100, 9), (200, 3), (200, 5), (200, 7), (300, 1))]
-"""Ids of one digit: the order of ties is that of their text."""
+"""Ids of one digit, because ties are ordered by the text of the id."""
 
 
 @pytest.fixture

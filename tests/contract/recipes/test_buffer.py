@@ -113,7 +113,7 @@ async def test_a_flush_reports_errors_of_pending_sets_and_buffers(
     assert (flushed.applied, type(flushed.error)) == (0, WrongType)
 
 
-async def test_two_flushers_at_once_share_the_work(store: Store, buffers: Buffers, totals: BufferTotals) -> None:
+async def test_two_concurrent_flushers_share_the_work(store: Store, buffers: Buffers, totals: BufferTotals) -> None:
     await buffers.add({Entity("post", n): views(n + 1) for n in range(200)}, NOW_MS)
     flushed = await asyncio.gather(*(Flusher(store, totals.apply).flush(NOW_MS) for _ in range(4)))
     assert sum(each.applied for each in flushed) == 200

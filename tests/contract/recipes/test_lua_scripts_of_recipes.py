@@ -27,7 +27,7 @@ from socialsite.store import Key, Store
 from tests.support.scripting import run_command, run_script
 
 A_DAY_ON = 4_000_000_000
-"""Unix seconds far away: when these keys would expire."""
+"""The expiry of these keys in Unix seconds, in the far future."""
 ZSET, HASH, SKETCH = (Key("series", tag="things", name=f"{word}:60:60") for word in ("ranked", "t", "distinct"))
 COUNTERS = [Key("limits", tag="42", name=f"{rule}:1") for rule in ("post", "follow", "login")]
 
@@ -132,7 +132,7 @@ async def test_taking_handles_an_empty_buffer_and_a_lost_batch(store: Store) -> 
     assert again == found
 
 
-async def test_a_batch_is_applied_once_and_no_older_one_after_it(store: Store) -> None:
+async def test_a_batch_is_applied_once_and_older_batches_are_ignored(store: Store) -> None:
     place = [Key("accounts", tag="7", name="totals")]
     assert await run_script(store, APPLY, place, 5, 1, "views", 2, "seen", 100, "x") == 1
     assert await run_script(store, APPLY, place, 5, 1, "views", 2) == 0

@@ -203,7 +203,7 @@ async def test_account_and_address_count_together(limits: RateLimiter) -> None:
     assert (verdict.granted, verdict.rule) == (False, "address")
 
 
-async def test_a_hit_that_only_one_of_two_identifiers_granted_is_taken_back(limits: RateLimiter) -> None:
+async def test_a_hit_granted_to_only_one_of_two_identifiers_is_refunded(limits: RateLimiter) -> None:
     for _ in range(9):
         await limits.hit_all(BOTH, START)
     assert await counted(limits, ALICE, POST) == 3

@@ -87,9 +87,7 @@ async def test_several_series_are_returned_in_the_requested_order(
     assert await series.read_totals(requests, now_ms - DAY_MS, now_ms, now_ms=now_ms) == [2, 7, 0]
 
 
-async def test_the_sum_of_the_last_hours_leaves_out_what_came_before(
-    series: TimeSeries, store: Store, now_ms: int
-) -> None:
+async def test_the_sum_of_the_last_hours_excludes_earlier_hours(series: TimeSeries, store: Store, now_ms: int) -> None:
     hour = now_ms // HOUR_MS * HOUR_MS
     now = hour + HOUR_MS // 2  # the span begins in the middle of an hour and of a day
     for at_ms, amount in ((now - 4 * HOUR_MS - 60_000, 1), (now - 4 * HOUR_MS, 20), (now, 300)):
@@ -174,7 +172,9 @@ async def test_a_hyperloglog_stays_small(store: Store, now_ms: int) -> None:
     assert await store.node(key).execute("STRLEN", key) <= 12_400
 
 
-async def test_the_most_active_members_of_a_span_come_first(store: Store, series: TimeSeries, now_ms: int) -> None:
+async def test_the_most_active_members_of_a_span_are_listed_first(
+    store: Store, series: TimeSeries, now_ms: int
+) -> None:
     await store.gather(rank_commands(POSTERS, {1: 5, 2: 3}, now_ms))
     await store.gather(rank_commands(POSTERS, {2: 4, 3: 1}, now_ms - 60_000))
     await store.gather(rank_commands(POSTERS, {3: 100}, now_ms - 10 * 60_000))

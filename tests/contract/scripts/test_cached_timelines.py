@@ -13,7 +13,7 @@ from timelines.cached_timelines.repository import BEGIN, FINISH
 
 HOME = keys.home_timeline(AccountId(42))
 PART = 16
-"""How many of the entries to be dropped the trim reads at once."""
+"""The number of entries that the trim reads per batch."""
 
 
 async def hold(store: Store, *elements: object) -> None:

@@ -16,7 +16,7 @@ HOUR_MS = 3_600_000
 POST = keys.post(PostId(4096))
 
 
-async def test_trends_count_an_account_once_and_are_cut_to_their_caps(store: Store) -> None:
+async def test_trends_count_an_account_once_and_are_trimmed_to_their_caps(store: Store) -> None:
     uses, hour = Key("series", tag="trends", name="uses"), Key("series", tag="trends", name="ranked:3600:0")
 
     async def note(account_id: int, at_ms: int, *tags: str, cap: int = 2) -> int:

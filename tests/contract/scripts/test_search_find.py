@@ -59,7 +59,7 @@ async def needed(store: Store, *terms: Term) -> int:
 
 
 def under_all(terms: Sequence[Term]) -> list[int]:
-    """Return the expected ids; a list says nothing about ids below its floor, and the lowest floor leads."""
+    """Return the expected ids; a list excludes no ids below its floor, and the lowest floor leads."""
     leader = min(terms, key=lambda term: (term.floor, len(term.ids)))
     return [id for id in reversed(leader.ids) if all(id <= term.floor or id in set(term.ids) for term in terms)]
 

@@ -13,7 +13,7 @@ PLACE = [keys.search_term(3, "00ff"), keys.search_rare_terms(3, 0)]
 WORD, RARE = PLACE
 CAP, FEW = 8, 3
 WIDE = [0, *sorted({(1 << bits) + low for bits in range(0, 53, 4) for low in (0, 1, 255, 257)})]
-"""A floor and ids that differ in every one of their bytes."""
+"""A floor and ids that differ in each of their bytes."""
 
 
 def packed(ids: Iterable[int]) -> bytes:

@@ -27,10 +27,10 @@ from tests.support.topologies import Deployment
 
 PULLING = replace(SMALL_CONFIG, pull_threshold=1, pull_grace_ms=3_000)
 STEPS_EACH, STEPS_REACHED = 60, 40
-"""Of one history at most, and on average at least."""
+"""The maximum number of steps of one history, and the minimum of the average."""
 STEPS = int(os.environ.get("STATE_STEPS", "900"))
 ENOUGH = 6_000
-"""A run of so many steps has met everything, or shows nothing."""
+"""A run of this many steps must contain every kind of event."""
 
 
 @pytest.mark.parametrize("config", [SMALL_CONFIG, PULLING], ids=["pushed", "pulled"])

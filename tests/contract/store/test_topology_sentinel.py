@@ -17,7 +17,7 @@ from tests.support.nodes import numbered_key
 from tests.support.sentinel import MASTER_NAME, SentinelDeployment
 
 FAILOVER_WITHIN_S = 30.0
-"""It takes two seconds; Sentinels that nobody lets run begin their election again."""
+"""A failover takes two seconds; Sentinels without processor time repeat their election."""
 
 
 @pytest.fixture

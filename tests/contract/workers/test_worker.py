@@ -42,7 +42,7 @@ async def test_following_jobs_are_performed_too(queue: JobQueue) -> None:
     assert performed == [b"%d" % number for number in range(20, -1, -1)]
 
 
-async def test_several_jobs_are_performed_at_once_but_not_too_many(queue: JobQueue) -> None:
+async def test_jobs_are_performed_concurrently_up_to_the_limit(queue: JobQueue) -> None:
     now, most = 0, 0
 
     async def slow(_: bytes) -> Sequence[bytes]:

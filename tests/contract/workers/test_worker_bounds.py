@@ -71,7 +71,7 @@ async def taken(queue: JobQueue, count: int) -> int:
     return (await queue.read_depth()).pending
 
 
-async def test_a_worker_has_a_name_and_counts_what_it_performed(queue: JobQueue) -> None:
+async def test_a_worker_has_a_name_and_counts_its_performed_jobs(queue: JobQueue) -> None:
     assert Worker(queue, RecordingHandler(), "abc").name == "abc"
     worker = Worker(queue, RecordingHandler())
     assert re.fullmatch(r"[0-9a-f]{16}", worker.name)
