@@ -136,10 +136,10 @@ class AccountRepository:
 
         def understand(replies: Sequence[Reply]) -> dict[AccountId, Author]:
             authors = map(decode_author, ids, *zip(*replies, strict=True))  # a loop of C alone
-            found = dict(zip(ids, authors, strict=True))
-            if None in found.values():
-                found = {id: author for id, author in found.items() if author is not None}
-            return cast("dict[AccountId, Author]", found)
+            authors_by_id = dict(zip(ids, authors, strict=True))
+            if None in authors_by_id.values():
+                authors_by_id = {id: author for id, author in authors_by_id.items() if author is not None}
+            return cast("dict[AccountId, Author]", authors_by_id)
 
         wire = b"".join(map(encode_author_command, ids))
         return Read(EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids))), understand)

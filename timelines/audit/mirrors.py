@@ -119,15 +119,15 @@ class MirrorChecks:
         if not member.isdigit() or (side.name == "follow" and int(member) == owner):
             repair = self._changing(side, owner, member, ("ZREM", key, member))
             return Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
-        other = int(member)
-        right, mirror = side.own(owner, other), side.other(other, owner)
+        other_id = int(member)
+        right, mirror = side.own(owner, other_id), side.other(other_id, owner)
         if right == key:
             return None
         misplaced_mirror = Key(mirror.component, tag=key.tag, name=mirror.rpartition("}:")[2])
         repair = self._changing(
             side, owner, member,
-            ("ZADD", right, "NX", score, other), ("ZADD", mirror, "NX", score, owner),
-            ("ZREM", key, other), ("ZREM", misplaced_mirror, owner),
+            ("ZADD", right, "NX", score, other_id), ("ZADD", mirror, "NX", score, owner),
+            ("ZREM", key, other_id), ("ZREM", misplaced_mirror, owner),
         )  # fmt: skip
         return Discrepancy(f"{side.name}_misplaced", key, detail_of(member), repair)
 

@@ -93,8 +93,8 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
 
 def _entry_title(text: str) -> str:
     line = text.partition("\n")[0]
-    shown: str = TITLE_PATTERN.match(line)[0]
-    return shown if shown == line else f"{shown.rstrip()}…"
+    title: str = TITLE_PATTERN.match(line)[0]
+    return title if title == line else f"{title.rstrip()}…"
 
 
 def _utc_datetime(ms: int) -> datetime:

@@ -94,12 +94,12 @@ def relation_json(relation: Relationship) -> Json:
 
 def post_json(entry: HydratedPost) -> Json:
     """Return a post as JSON. A boost has its own id, author, URL and time; all else is from its original."""
-    shown = entry.shown
+    displayed = entry.shown
     return {
-        **(_viewer_independent_json(entry.post, entry.author) if shown is entry else _boost_json(entry)),
+        **(_viewer_independent_json(entry.post, entry.author) if displayed is entry else _boost_json(entry)),
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
-        "audience": NAME_BY_AUDIENCE[shown.post.audience],
+        "audience": NAME_BY_AUDIENCE[displayed.post.audience],
         **({} if entry.filter_phrase is None else {"filtered": entry.filter_phrase}),
     }
 
@@ -161,14 +161,18 @@ def post_html(text: str) -> str:
 def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     """Return the HTML of one entry. `language` None: the active language."""
     language = language or get_language() or ""
-    shown = entry.original
-    if shown is None:
+    displayed = entry.original
+    if displayed is None:
         before, url, after = _entry_html_around_actions(entry.post, entry.author, None, None, language)
-        shown = entry
+        displayed = entry
     else:
-        before, url, after = _entry_html_around_actions(shown.post, shown.author, entry.post, entry.author, language)
-    actions = actions_html(shown, url, language)
-    own = _own_actions_html(shown.post.id, language) if shown.viewer is not None and shown.viewer.own else ""
+        before, url, after = _entry_html_around_actions(
+            displayed.post, displayed.author, entry.post, entry.author, language
+        )
+    actions = actions_html(displayed, url, language)
+    own = (
+        _own_actions_html(displayed.post.id, language) if displayed.viewer is not None and displayed.viewer.own else ""
+    )
     html = f"{before}{actions}{own}{after}"
     return (
         html

@@ -24,34 +24,34 @@ class PostCache:
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """Read the post or the state at each id. For a cached post only its first byte is read."""
-        known = list(map(self._known.get, post_ids))
-        all_known = None not in known  # on most pages
-        wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_encode_command, post_ids, known))
+        cached_posts = list(map(self._known.get, post_ids))
+        all_known = None not in cached_posts  # on most pages
+        wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_encode_command, post_ids, cached_posts))
 
         def commands() -> list[Command]:
             return [
                 get_post_command(id) if post is None else first_byte_command(id)
-                for id, post in zip(post_ids, known, strict=True)
+                for id, post in zip(post_ids, cached_posts, strict=True)
             ]
 
         def understand(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
             if POST_FIRST_BYTES.issuperset(replies):  # all are cached and exist
-                return cast("dict[PostId, StoredPost]", dict(zip(post_ids, known, strict=True)))
-            return self._told(zip(post_ids, known, replies, strict=True))
+                return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
+            return self._told(zip(post_ids, cached_posts, replies, strict=True))
 
-        return Read(EncodedPipeline(wire, len(known), commands), understand)
+        return Read(EncodedPipeline(wire, len(cached_posts), commands), understand)
 
     def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
-        found: dict[PostId, StoredPost] = {}
+        posts: dict[PostId, StoredPost] = {}
         for post_id, post, reply in answers:
             if post is None:
-                found[post_id] = decode_stored(reply)
+                posts[post_id] = decode_stored(reply)
             else:
-                found[post_id] = (
+                posts[post_id] = (
                     post if reply in POST_FIRST_BYTES else STATE_BY_FIRST_BYTE.get(reply, PostState.ARCHIVED)
                 )
-        self._note({post_id: post for post_id, post in found.items() if type(post) is Post})
-        return found
+        self._note({post_id: post for post_id, post in posts.items() if type(post) is Post})
+        return posts
 
     def _note(self, posts: dict[PostId, Post]) -> None:
         if len(self._known) > POST_CACHE_SIZE:

@@ -49,19 +49,19 @@ class ReplyRepository:
     async def find_parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:
         """Return the parent of each post, also of deleted posts. None: not a reply. Unknown parents are left out."""
         values = await self._component.gather([PostRepository.get_post_command(post_id) for post_id in post_ids])
-        known: dict[PostId, PostId | None] = {}
+        parents: dict[PostId, PostId | None] = {}
         old: list[PostId] = []
         for post_id, value in zip(post_ids, values, strict=True):
             parent = stored_parent(value)
             if isinstance(parent, Post):
-                known[post_id] = parent.in_reply_to
+                parents[post_id] = parent.in_reply_to
             elif parent is not None:
-                known[post_id] = parent
+                parents[post_id] = parent
             elif value is not None and value.isdigit():
                 old.append(post_id)
         for post in (await self._posts.load_archived(old)).values() if old else ():
-            known[post.id] = post.in_reply_to
-        return known
+            parents[post.id] = post.in_reply_to
+        return parents
 
     async def add_reply(self, parent_id: PostId, post_id: PostId) -> None:
         """Add a reply. If the parent was deleted meanwhile, keep the parent in its own parent's `gone` set."""

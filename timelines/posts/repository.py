@@ -98,14 +98,14 @@ class PostRepository:
 
     async def find_state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)
-        found = decode_stored(await self._posts[key].execute("GET", key))
-        if found is PostState.ARCHIVED:
-            return (await self.load_archived([post_id])).get(post_id, found)
-        return found
+        stored = decode_stored(await self._posts[key].execute("GET", key))
+        if stored is PostState.ARCHIVED:
+            return (await self.load_archived([post_id])).get(post_id, stored)
+        return stored
 
     async def find(self, post_id: PostId) -> Post | None:
-        found = await self.find_state(post_id)
-        return found if isinstance(found, Post) else None
+        state = await self.find_state(post_id)
+        return state if isinstance(state, Post) else None
 
     async def find_many(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
         """Return the posts that exist, in one round trip per node."""
@@ -117,10 +117,12 @@ class PostRepository:
 
         Ids that never had a post are not among them.
         """
-        asked = list(post_ids)
-        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in asked])
-        found = zip(asked, replies, strict=True)
-        return {id: tombstone_original(reply) for id, reply in found if decode_stored(reply) is PostState.DELETED}
+        ids = list(post_ids)
+        replies = await self._posts.gather([self.get_post_command(post_id) for post_id in ids])
+        replies_by_id = zip(ids, replies, strict=True)
+        return {
+            id: tombstone_original(reply) for id, reply in replies_by_id if decode_stored(reply) is PostState.DELETED
+        }
 
     async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
         """Return the posts among the stored values; archived posts are read from the archive in one read."""

@@ -52,10 +52,10 @@ def decode_stored(reply: Reply) -> StoredPost:
 
 def stored_parent(reply: Reply) -> Post | PostId | None:
     """Return the post if the value is one; the parent of a deleted reply; None if the parent is unknown."""
-    found = decode_stored(reply)
-    if isinstance(found, Post):
-        return found
-    parts: list[bytes] = reply.split(b":") if found is PostState.DELETED else []
+    stored = decode_stored(reply)
+    if isinstance(stored, Post):
+        return stored
+    parts: list[bytes] = reply.split(b":") if stored is PostState.DELETED else []
     return PostId(int(parts[2])) if len(parts) == 3 else None
 
 

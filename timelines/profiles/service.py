@@ -175,5 +175,5 @@ class ProfileService:
             self.accounts.read_authors(account_ids),
             self.blocks_and_mutes_repository.blocked_either_way(viewer_id, account_ids),
         )
-        known = (authors[id] for id in account_ids if id in authors and id not in blocked_ids)
-        return tuple(author for author in known if author.is_visible)
+        visible_authors = (authors[id] for id in account_ids if id in authors and id not in blocked_ids)
+        return tuple(author for author in visible_authors if author.is_visible)

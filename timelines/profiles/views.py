@@ -100,8 +100,10 @@ async def _load_visible_account(request: SiteRequest, handle: str) -> tuple[Acco
 async def _accounts_response(
     request: SiteRequest, account: Account, page: FollowPage, kind: str, title: str
 ) -> HttpResponseBase:
-    found = await request.services[AccountService].find_many(page.account_ids)
-    shown = await accounts_with_follow_state(request, [found[id] for id in page.account_ids if id in found])
+    accounts_by_id = await request.services[AccountService].find_many(page.account_ids)
+    shown = await accounts_with_follow_state(
+        request, [accounts_by_id[id] for id in page.account_ids if id in accounts_by_id]
+    )
     next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
     heading = {"title": title, "kind": kind, "page_title": f"{title} · @{account.handle}"}
     return accounts_response(request, shown, next_url, account=profile_context(account), **heading)

@@ -142,16 +142,16 @@ class PublishingService:
         """Return the parent. None if it was deleted after the first request with this idempotency key."""
         if in_reply_to is None:
             return None
-        found = await self.posts.find(in_reply_to)
-        if found is not None and found.boost_of is not None:
-            found = await self.posts.find(found.boost_of)
-        if found is not None and not await self.can_see(author_id, found.id):
-            found = None  # as if it were not there: who blocks the writer, or lets only followers see
-        if found is None and (
+        post = await self.posts.find(in_reply_to)
+        if post is not None and post.boost_of is not None:
+            post = await self.posts.find(post.boost_of)
+        if post is not None and not await self.can_see(author_id, post.id):
+            post = None  # as if it were not there: who blocks the writer, or lets only followers see
+        if post is None and (
             key is None or not await self.posts.has_idempotency_key(author_id, idempotency_key_digest(key))
         ):
             raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
-        return found
+        return post
 
     def _validate_text(self, text: str) -> str:
         try:
@@ -171,9 +171,9 @@ class PublishingService:
                 raise IdempotencyConflict
             if agreement == offered:
                 return Reservation(offered.post_id)
-            found = await self.post_writer.resolve_reservation(agreement.post_id, now_ms)
-            if found is not None:
-                return found
+            reservation = await self.post_writer.resolve_reservation(agreement.post_id, now_ms)
+            if reservation is not None:
+                return reservation
             agreement = await self.posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
 

@@ -56,9 +56,9 @@ class AutocompleteService:
             return []
         ids = await self.names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
         authors, followed, reader = await self._load_accounts(viewer_id, ids)
-        shown = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
+        candidates = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
-            shown, key=lambda each: (each.handle != start, each.id not in followed, *_rank_handle(each, start))
+            candidates, key=lambda each: (each.handle != start, each.id not in followed, *_rank_handle(each, start))
         )
         return ranked[:limit]
 
@@ -74,14 +74,16 @@ class AutocompleteService:
         bare = fold_accents(prefix)
         if not bare:  # only combining marks
             return []
-        found = await self.names.find_tags(prefix, CANDIDATES_PER_PARTITION)
-        sizes = await self.hashtag_timelines.sizes(found)
-        used = [tag for tag in found if sizes[tag]]
+        tags = await self.names.find_tags(prefix, CANDIDATES_PER_PARTITION)
+        sizes = await self.hashtag_timelines.sizes(tags)
+        used = [tag for tag in tags if sizes[tag]]
         ranked = sorted(used, key=lambda tag: (tag != prefix, fold_accents(tag) != bare, -sizes[tag], tag))
-        shown = await self._find_public_hashtags(ranked[:limit], FIRST_DEPTH)
-        if len(shown) < limit and (rest := [tag for tag in ranked[:CANDIDATES_PER_PARTITION] if tag not in shown]):
-            shown |= await self._find_public_hashtags(rest, SECOND_DEPTH)
-        return [tag for tag in ranked if tag in shown][:limit]
+        public_tags = await self._find_public_hashtags(ranked[:limit], FIRST_DEPTH)
+        if len(public_tags) < limit and (
+            rest := [tag for tag in ranked[:CANDIDATES_PER_PARTITION] if tag not in public_tags]
+        ):
+            public_tags |= await self._find_public_hashtags(rest, SECOND_DEPTH)
+        return [tag for tag in ranked if tag in public_tags][:limit]
 
     async def _find_public_hashtags(self, tags: Sequence[str], depth: int) -> set[str]:
         """Return the hashtags with a public post among their newest `depth` posts. Takes three round trips."""
@@ -104,12 +106,12 @@ class AutocompleteService:
         """Return the accounts, the ids that the viewer follows, and the viewer's relations to the accounts."""
         authors = self.authors.read_authors(ids)
         if viewer_id is None:
-            (found,) = await self.store.read(authors)
-            return found, (), None
+            (authors_by_id,) = await self.store.read(authors)
+            return authors_by_id, (), None
         followed = self.follows.followed_among(viewer_id, ids)
         state = read_viewer_relations(viewer_id, [], ids, self.clock.now_ms())
-        found, following, reader = await self.store.read(authors, followed, state)
-        return found, following, reader
+        authors_by_id, following, reader = await self.store.read(authors, followed, state)
+        return authors_by_id, following, reader
 
 
 def _is_blocked(author: Author, reader: ViewerRelations | None) -> bool:

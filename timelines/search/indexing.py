@@ -66,11 +66,11 @@ class SearchIndexer:
         paid = 0
         while ids := await self.pending.find_oldest(POSTS_PER_BATCH):
             async with wait_for_aof_at_exit():
-                found = await self.posts.find_many(ids)
-                await self.add_posts(found.values())
-                await self._remove_deleted(found)
+                posts = await self.posts.find_many(ids)
+                await self.add_posts(posts.values())
+                await self._remove_deleted(posts)
             await self.pending.remove(ids)
-            paid += len(found)
+            paid += len(posts)
         return paid
 
     async def _remove_deleted(self, found: Mapping[PostId, Post]) -> None:

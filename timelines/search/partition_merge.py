@@ -29,13 +29,13 @@ class PartitionMerge:
     async def next_ids(self, wanted: int) -> list[PostId]:
         """Return about `wanted` next ids, possibly none yet. One round trip per node."""
         most = max(MIN_IDS, -(-2 * wanted // SEARCH_PARTITIONS))
-        asked = [
+        reads = [
             (number, high)
             for number, high in self._highest_by_partition.items()
             if number not in self._ids_by_partition
         ]
-        rounds = await self._index.find(self._search_terms, asked, most)
-        for (number, _), answer in zip(asked, rounds, strict=True):
+        rounds = await self._index.find(self._search_terms, reads, most)
+        for (number, _), answer in zip(reads, rounds, strict=True):
             if answer.ids:
                 self._ids_by_partition[number] = answer.ids
             if answer.lowest_decided_id > self._search_terms.lowest_id:

@@ -84,11 +84,11 @@ class SearchQuery:
 
     def matches(self, text: str) -> bool:
         """Whether a text matches. The caller checks the author and the days."""
-        found = analyze(text)
+        tokens = analyze(text)
         return (
-            all(join_sequence(phrase) in found.sequence for phrase in self.phrases)
-            and found.tags.issuperset(map(fold_accents, self.hashtags))
-            and found.mentions.issuperset(self.mentions)
+            all(join_sequence(phrase) in tokens.sequence for phrase in self.phrases)
+            and tokens.tags.issuperset(map(fold_accents, self.hashtags))
+            and tokens.mentions.issuperset(self.mentions)
         )
 
 

@@ -79,13 +79,13 @@ class ThreadService:
         chain = [start]
         while chain[-1] != until:
             guessed = self._guessed(chain[-1], most + 1 - len(chain))
-            known = await self.replies.find_parents(guessed)
+            parents = await self.replies.find_parents(guessed)
             for post_id in guessed:
                 if post_id != chain[-1] or post_id == until:
                     break
-                if post_id not in known:
+                if post_id not in parents:
                     return chain, ChainEnd.UNKNOWN
-                parent = known[post_id]
+                parent = parents[post_id]
                 if parent is None or parent in chain:
                     return chain, ChainEnd.THREAD_START
                 self._note(post_id, parent)
@@ -116,8 +116,8 @@ class ThreadService:
         entries: list[ThreadEntry] = []
         hidden: list[ReplyNode] = []  # ancestors of the next reply, shown only if something below them is visible
         for _ in range(MAX_ROUNDS):
-            wanted = limit + 1 - len(entries)
-            nodes = await self._next(walk, wanted)
+            size = limit + 1 - len(entries)
+            nodes = await self._next(walk, size)
             seen = await self._visible([node.id for node in nodes], viewer_id)
             for node in nodes:
                 hidden = [each for each in hidden if each.depth < node.depth]
@@ -127,7 +127,7 @@ class ThreadService:
                 entries += [ThreadEntry(each.id, each.depth, None) for each in hidden]
                 entries.append(_make_entry(node, seen[node.id]))
                 hidden.clear()
-            if len(nodes) < wanted or len(entries) > limit:
+            if len(nodes) < size or len(entries) > limit:
                 break
         else:
             entries += [ThreadEntry(each.id, each.depth, None) for each in hidden]
@@ -155,8 +155,8 @@ class ThreadService:
         return walk.take_nodes(wanted)
 
     async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
-        found = await self.pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.THREAD))
-        return {entry.post.id: entry for entry in found}
+        entries_read = await self.pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.THREAD))
+        return {entry.post.id: entry for entry in entries_read}
 
 
 def _make_entry(node: ReplyNode, entry: HydratedPost) -> ThreadEntry:

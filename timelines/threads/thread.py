@@ -71,27 +71,27 @@ class ThreadWalk:
 
     def unread_ranges(self, wanted: int) -> list[ReplyRange]:
         """Return the ranges to read before the next `wanted` replies are known; empty if they are known."""
-        found: list[ReplyRange] = []
+        ranges: list[ReplyRange] = []
         nodes = 0
         for row in self._rows:
-            if nodes >= wanted or len(found) >= MAX_RANGES:
+            if nodes >= wanted or len(ranges) >= MAX_RANGES:
                 break
             if isinstance(row, ReplyNode):
                 nodes += 1
             else:
-                found.append(row._replace(limit=wanted - nodes))
-        return found
+                ranges.append(row._replace(limit=wanted - nodes))
+        return ranges
 
     def insert_children(self, read: Sequence[ReplyRange], answers: Sequence[Sequence[PostId]]) -> None:
         """Replace the ranges that `unread_ranges` returned by their replies."""
-        found = {(row.parent, row.after_id): (row, ids) for row, ids in zip(read, answers, strict=True)}
+        answers_by_range = {(row.parent, row.after_id): (row, ids) for row, ids in zip(read, answers, strict=True)}
         rows: list[ReplyNode | ReplyRange] = []
         for row in self._rows:
-            known = found.get((row.parent, row.after_id)) if isinstance(row, ReplyRange) else None
-            if known is None:
+            answer = answers_by_range.get((row.parent, row.after_id)) if isinstance(row, ReplyRange) else None
+            if answer is None:
                 rows.append(row)
             else:
-                rows += _children(*known)
+                rows += _children(*answer)
         self._rows = rows
 
     def take_nodes(self, wanted: int) -> list[ReplyNode]:

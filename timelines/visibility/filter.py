@@ -36,16 +36,16 @@ decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
     """Return the filter that matches a text; if several match, one that hides."""
     looked_at: str | None = None
-    found: KeywordFilter | None = None
+    match: KeywordFilter | None = None
     for each in filters:
-        if each.is_expired(now_ms) or (found is not None and each.action == "warn"):
+        if each.is_expired(now_ms) or (match is not None and each.action == "warn"):
             continue
         looked_at = looked_at if looked_at is not None else normalize_spelling(text)
         if _compile_phrase(each.phrase, each.whole_word).search(looked_at):
-            found = each
+            match = each
             if each.action == "hide":
                 break
-    return found
+    return match
 
 
 @lru_cache(maxsize=4_096)

@@ -32,10 +32,10 @@ class Command(SiteCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what would be rebuilt")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked = [bool(options["handles"]), options["all"], options["tags"], options["search"]].count(True)
-        if asked == 0:
+        chosen_count = [bool(options["handles"]), options["all"], options["tags"], options["search"]].count(True)
+        if chosen_count == 0:
             raise CommandError("Name the accounts, or say --all, --tags or --search.")
-        if asked > 1:
+        if chosen_count > 1:
             raise CommandError("Either accounts by name, or --all, --tags or --search: one of them at a time.")
         try:
             line = asyncio.run(self._run(options))
