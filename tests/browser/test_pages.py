@@ -118,7 +118,7 @@ ANONYMOUS = {
     "public": goes("/public/"),
     "profile": goes("/@{friend}/"),
     "followers": goes("/@{friend}/followers/"),
-    "post": lambda scene: scene.reader.goes(scene.post["url"]),
+    "post": lambda scene: scene.reader.go_to(scene.post["url"]),
     "sign up": goes("/accounts/signup/"),
     "sign up, errors": fills("/accounts/signup/", handle="No!", password1="1", password2="2"),
     "log in": goes("/accounts/login/"),

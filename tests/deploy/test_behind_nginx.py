@@ -112,6 +112,7 @@ async def test_nginx_forwards_a_websocket(front):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_rolling_restart_behind_nginx_fails_no_request_and_every_socket_resumes(redis_url, tmp_path):
     program("nginx", "nginx-light")
     plain, port = free_ports(2)

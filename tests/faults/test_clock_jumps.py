@@ -38,6 +38,7 @@ APART_MS = 250
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.skipif(LIBRARY is None, reason="libfaketime is missing (Debian package faketime)"),
 ]
 

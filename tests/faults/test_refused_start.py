@@ -31,7 +31,7 @@ from tests.support.site import ROOT
 from tests.support.topologies import plain_servers, shards_url
 from tests.support.visitor import HttpVisitor
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 WORKER = ("manage.py", "syndicate", "--once", "--verbosity", "0")
 ENDS_WITHIN_S = 90.0

@@ -24,6 +24,7 @@ FSYNC_S = 1.5
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.skipif(not shutil.which("strace"), reason="strace is missing (Debian package strace)"),
 ]
 

@@ -12,16 +12,16 @@ ROOT = Path(__file__).resolve().parents[2]
 REPRESENTATIVE = {
     "contract": (
         "accounts/test_accounts",
-        "hub/test_presence",
+        "pubsub/test_presence",
         "lists/test_lists",
-        "test_follows",
-        "test_live",
-        "test_publishing",
-        "test_reactions",
-        "test_search",
+        "graph/test_follows",
+        "live/test_live",
+        "posts/test_publishing",
+        "reactions/test_reactions",
+        "search/test_search",
         "workers/test_worker",
     ),
-    "web": ("test_headers", "test_posts", "test_site", "test_timelines"),
+    "web": ("requests/test_headers", "timelines/test_posts", "requests/test_site", "timelines/test_timelines"),
 }
 """Tests that together run through every layer: the web tests have middleware and views in this process."""
 FAULTY = """

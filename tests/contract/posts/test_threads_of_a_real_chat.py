@@ -14,7 +14,7 @@ from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
 from timelines.posts.post import Post
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 LINKS = 50_264
 LONG = RowRules(max_graphemes=2_000, latest_ms=NOW_MS)
