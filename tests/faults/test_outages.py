@@ -35,10 +35,13 @@ def test_a_killed_master_loses_no_write_that_a_replica_confirmed() -> None:
     require_kept(outages.a_master_is_killed(random.randrange(MASTERS), confirmed=True))
 
 
+@pytest.mark.nightly
 def test_a_lagging_replica_that_takes_over_has_all_acknowledged_writes() -> None:
     require_kept(outages.a_lagging_replica_takes_over(random.randrange(MASTERS), confirmed=True))
 
 
+@pytest.mark.nightly
+@pytest.mark.nightly
 def test_moving_slots_lose_no_write() -> None:
     if shutil.which("redis-cli") is None:
         pytest.skip("redis-cli is not installed (Debian package redis-tools)")
