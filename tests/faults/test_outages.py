@@ -41,7 +41,6 @@ def test_a_lagging_replica_that_takes_over_has_all_acknowledged_writes() -> None
 
 
 @pytest.mark.nightly
-@pytest.mark.nightly
 def test_moving_slots_lose_no_write() -> None:
     if shutil.which("redis-cli") is None:
         pytest.skip("redis-cli is not installed (Debian package redis-tools)")

@@ -50,8 +50,8 @@ def test_random_sequences_of_steps_match_the_model(deployment: Deployment, confi
         ),
     )
     print(", ".join(f"{count:,} {what}" for what, count in tally.items()))
-    assert tally["passes"]  # fan-outs ran during the other steps
     if STEPS >= ENOUGH:
+        assert tally["passes"]  # fan-outs ran during the other steps
         assert tally["steps"] >= STEPS / 2
         assert tally["jobs adopted"] >= STEPS / 500
 

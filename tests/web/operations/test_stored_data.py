@@ -24,11 +24,14 @@ from timelines.audit import Audit
 
 DATA = Path(__file__).parents[2] / "data"
 EXPECTED: dict[str, Any] = json.loads((DATA / "stored_by_93ae5cb.json").read_text())
+SECRET_KEY_OF_THE_STORED_SITE = "only-for-the-checks-on-this-machine-and-nothing-else-1234567890"
+"""Its sessions are valid under this key only."""
 
 
 @pytest_asyncio.fixture
-async def site(redis_url: str, tmp_path: Path) -> AsyncIterator[Services]:
+async def site(redis_url: str, tmp_path: Path, settings: Any) -> AsyncIterator[Services]:
     """The stored site, restored by today's code, with an archive of old posts."""
+    settings.SECRET_KEY = SECRET_KEY_OF_THE_STORED_SITE
     config = ServiceConfig(archive_url=f"sqlite://{tmp_path}/archive")
     async with open_services(redis_url, config) as services:
         file = BackupReader(DATA / "stored_by_93ae5cb.backup")
