@@ -28,7 +28,7 @@ from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCur
 from timelines.graph.zset_page import TIES_AFTER, read_account_page
 
 LAYOUT_VERSION_FACTOR = 1 << 16
-"""A stored cursor has the number `layout version * factor + partition` (docs/moving.md)."""
+"""A stored cursor has the number `layout version * factor + partition` (docs/reference/migration.md)."""
 CACHED_OWNERS = 5_000
 """Owners whose encoded keys are cached. With 16 partitions: about 12 MB for ZMSCORE and 5 MB for ZCARD."""
 
