@@ -14,6 +14,7 @@ from typing import Self
 import redis
 
 from tests.support.ports import free_port
+from tests.support.replicas import is_replicated
 from tests.support.waiting import wait_until
 
 SLOTS = 16_384
@@ -109,6 +110,9 @@ class RedisCluster:
                 master_id = client.execute_command("CLUSTER MYID")
             wait_until(partial(is_replica_of, replica, master_id), "a replica to know its master")
         wait_until(self.is_healthy, "the cluster to be whole")
+        for master in self.masters if self.replicas else []:
+            with master.client() as client:
+                wait_until(partial(is_replicated, client), "the replicas to have the data")
         return self
 
     def _is_fully_meshed(self) -> bool:

@@ -2,13 +2,45 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
 
 import redis
 
+from socialsite.store import NotDurable
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import wait_until
+from timelines.errors import PostUnconfirmed
+
+CONFIRMATION_TIMEOUT_S = 60.0
+T = TypeVar("T")
+
+
+def follow(replica: redis.Redis, master: redis.Redis, port: int) -> None:
+    """Make the server of one client a replica of another, reached at `port`, and wait until it is replicated."""
+    replica.replicaof("127.0.0.1", str(port))
+    wait_until(lambda: is_replicated(master), "the replica to have the data")
+
+
+def is_replicated(master: redis.Redis) -> bool:
+    """Return whether a server has replicas, and all are online and have acknowledged its last write.
+
+    A replica that says that its link is up may still be offline for its master: then WAIT does not count it.
+    """
+    facts = master.info("replication")
+    replicas = [facts[f"slave{number}"] for number in range(facts["connected_slaves"])]
+    return bool(replicas) and all(
+        each["state"] == "online" and each["offset"] == facts["master_repl_offset"] for each in replicas
+    )
+
+
+async def until_confirmed(act: Callable[[], Awaitable[T]]) -> T:
+    """Repeat an idempotent request until replicas confirm it: on a busy machine they may need more than a second."""
+    async with asyncio.timeout(CONFIRMATION_TIMEOUT_S):
+        while True:
+            with contextlib.suppress(NotDurable, PostUnconfirmed):
+                return await act()
 
 
 class PausableRelay:
@@ -71,9 +103,8 @@ class ReplicatedServer:
         self.master.start()
         self.replica.start()
         await self.wire.start()
-        with self.replica.client() as client:
-            client.replicaof("127.0.0.1", str(self.wire.port))
-        await asyncio.to_thread(wait_until, self.is_synced, "the replica to have the data")
+        with self.replica.client() as replica, self.master.client() as master:
+            await asyncio.to_thread(follow, replica, master, self.wire.port)
 
     def is_synced(self) -> bool:
         with self.replica.client() as client:

@@ -12,6 +12,7 @@ import redis
 
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
+from tests.support.replicas import follow
 from tests.support.waiting import wait_until
 
 MASTER_NAME = "site"
@@ -49,9 +50,9 @@ class SentinelDeployment:
     def start(self) -> None:
         for server in self.servers:
             server.start()
-        with self.servers[1].client() as client:
-            client.replicaof("127.0.0.1", str(self.server_ports[0]))
-        wait_until(self.is_synced, "the replica to have the data")
+        master, replica = (server.client() for server in self.servers)
+        with master, replica:
+            follow(replica, master, self.server_ports[0])
         self._processes = [self._sentinel(port) for port in self.ports]
         wait_until(self._is_fully_meshed, "the Sentinels to meet")
 

@@ -18,7 +18,7 @@ from tests.support.cluster import RedisCluster
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import SLICES, migration_site
-from tests.support.waiting import wait_until
+from tests.support.replicas import follow, until_confirmed
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostUnconfirmed
@@ -52,9 +52,9 @@ def lagging_replica(cluster: RedisCluster) -> Iterator[None]:
 async def test_a_confirmed_post_is_on_the_replica(services: Services, cluster: RedisCluster) -> None:
     world = World(services)
     author, reader = await world.people("author", "reader")
-    await reader.follows(author)
+    await until_confirmed(lambda: reader.follows(author))
     assert await reader.home_ids() == []
-    post = await author.publishes("hello")
+    post = await until_confirmed(lambda: author.publishes("hello", key="k"))
     await world.deliver_all()
     assert await reader.home_ids() == [post.id]
     with cluster.replicas[0].client() as replica:
@@ -70,8 +70,8 @@ async def test_without_the_replica_nothing_is_acknowledged_and_a_retry_publishes
     alice = await world.person("alice")
     with lagging_replica(cluster), pytest.raises(PostUnconfirmed):
         await alice.publishes("hello", key="k")
-    post = await alice.publishes("hello", key="k")
-    again = await alice.publishes("hello", key="k")
+    post = await until_confirmed(lambda: alice.publishes("hello", key="k"))
+    again = await until_confirmed(lambda: alice.publishes("hello", key="k"))
     assert post.id == again.id
     await world.deliver_all()
     assert await alice.home_ids() == await alice.profile_ids() == [post.id]
@@ -82,13 +82,13 @@ async def test_a_repeated_request_is_not_answered_before_the_post_of_the_first_i
 ) -> None:
     world = World(services)
     alice = await world.person("alice")
-    post = await alice.publishes("hello", key="k")
+    post = await until_confirmed(lambda: alice.publishes("hello", key="k"))
     with lagging_replica(cluster):
         with pytest.raises(PostUnconfirmed):
             await alice.publishes("something else", key="another")
         with pytest.raises(PostUnconfirmed):
             await alice.publishes("hello", key="k")
-    assert (await alice.publishes("hello", key="k")).id == post.id
+    assert (await until_confirmed(lambda: alice.publishes("hello", key="k"))).id == post.id
 
 
 async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its_repetition(
@@ -96,12 +96,12 @@ async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its
 ) -> None:
     world = World(services)
     alice = await world.person("alice")
-    post = await alice.publishes("hello")
+    post = await until_confirmed(lambda: alice.publishes("hello", key="k"))
     with lagging_replica(cluster):
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await alice.deletes(post)
-    await alice.deletes(post)
+    await until_confirmed(lambda: alice.deletes(post))
     with cluster.replicas[0].client() as replica:
         replica.execute_command("READONLY")
         assert replica.get(f"posts:{{{post.id}}}:post") == f"deleted:{alice.id}"
@@ -110,17 +110,17 @@ async def test_a_deletion_is_not_acknowledged_before_a_replica_has_it_nor_is_its
 async def test_a_follow_is_not_acknowledged_before_a_replica_has_it(services: Services, cluster: RedisCluster) -> None:
     world = World(services)
     alice, bob = await world.people("alice", "bob")
-    post = await bob.publishes("hello")
+    post = await until_confirmed(lambda: bob.publishes("hello", key="k"))
     assert await alice.home_ids() == []
     with lagging_replica(cluster):
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await alice.follows(bob)
-    await alice.follows(bob)
+    await until_confirmed(lambda: alice.follows(bob))
     assert await alice.home_ids() == [post.id]
     with lagging_replica(cluster), pytest.raises(StoreUnavailable):
         await alice.unfollows(bob)
-    await alice.unfollows(bob)
+    await until_confirmed(lambda: alice.unfollows(bob))
     assert await alice.home_ids() == []
 
 
@@ -129,14 +129,14 @@ async def test_a_push_without_confirmation_of_a_replica_can_be_repeated(
 ) -> None:
     world = World(services)
     author, reader = await world.people("author", "reader")
-    await reader.follows(author)
+    await until_confirmed(lambda: reader.follows(author))
     assert await reader.home_ids() == []
-    post = await author.publishes("hello")
+    post = await until_confirmed(lambda: author.publishes("hello", key="k"))
     homes = services.repositories.homes
     with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="confirmed in time"):
         await homes.push([reader.id], post.id)
     assert await services.store.gather([("LRANGE", keys.home_timeline(reader.id), 0, 0)]) == [[b"%d" % post.id]]
-    await homes.push([reader.id], post.id)
+    await until_confirmed(lambda: homes.push([reader.id], post.id))
     await world.deliver_all()
     assert await reader.home_ids() == [post.id]
 
@@ -147,9 +147,8 @@ def server_with_a_replica() -> Iterator[tuple[RedisServer, RedisServer]]:
     options = [("--port", str(port), "--repl-diskless-sync-delay", "0") for port in ports]
     master, replica = (RedisServer(options=each).start() for each in options)
     try:
-        with replica.client() as client:
-            client.replicaof("127.0.0.1", str(ports[0]))
-        wait_until(lambda: replica.client().info("replication")["master_link_status"] == "up", "a replica")
+        with replica.client() as at_replica, master.client() as at_master:
+            follow(at_replica, at_master, ports[0])
         yield master, replica
     finally:
         replica.stop()
@@ -159,12 +158,15 @@ def server_with_a_replica() -> Iterator[tuple[RedisServer, RedisServer]]:
 async def test_a_migration_relies_only_on_replicated_data(services: Services, cluster: RedisCluster) -> None:
     """This includes the placement map and the copied data."""
     alice = await World(services).person("alice")
-    posts = [await alice.publishes(f"post {number}") for number in range(20)]
+    posts = [
+        await until_confirmed(lambda number=number: alice.publishes(f"post {number}", key=f"k{number}"))
+        for number in range(20)
+    ]
     site = replace(migration_site(cluster.url), require_replicas=1)
     with server_with_a_replica() as (master, replica):
         with lagging_replica(cluster), pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
             await operation.migrate(site, master.url, slices=SLICES)
-        await operation.resume_migration(site)
+        await until_confirmed(lambda: operation.resume_migration(site))
         with master.client() as held, replica.client() as holding:
             stands = set(held.scan_iter("[^m]*"))
             assert len(stands) > 20
