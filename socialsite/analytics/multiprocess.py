@@ -52,7 +52,11 @@ def setup() -> None:
     os.environ[PROMETHEUS_DIR_VARIABLE] = directory
     from prometheus_client import values
 
-    multi_process_value: Any = values.MultiProcessValue  # untyped
+    from socialsite.analytics.metric_file import MetricFile
+
+    module: Any = values  # untyped
+    module.MmapedDict = MetricFile
+    multi_process_value = module.MultiProcessValue
     values.ValueClass = multi_process_value(lambda: PROCESS_IDENTITY)
 
 
@@ -72,22 +76,26 @@ def merge_dead_processes(directory: Path) -> None:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 continue
-            _merge_process(directory, mark.stem)
+            try:
+                _merge_process(directory, mark.stem)
+            except OSError as error:  # without space on the disk; the next call repeats it
+                log.warning("The metrics of ended processes stay in their own files: %s", error)
+                return
             mark.unlink()
 
 
 def _merge_process(directory: Path, identity: str) -> None:
-    from prometheus_client import mmap_dict
+    from socialsite.analytics.metric_file import MetricFile
 
-    mapped: Any = mmap_dict.MmapedDict  # untyped
     for kind in SUMMED_METRIC_TYPES:
         file = directory / f"{kind}_{identity}.db"
         if not file.exists():
             continue
-        past = mapped(str(directory / f"{kind}_past.db"))
-        for key, value, _, _ in mapped.read_all_values_from_file(str(file)):
-            if value:
-                past.write_value(key, past.read_value(key)[0] + value, 0.0)
+        past = MetricFile(str(directory / f"{kind}_past.db"), must_share=True)
+        values = {key: value for key, value, _, _ in MetricFile.read_all_values_from_file(str(file)) if value}
+        sums = {key: past.read_value(key)[0] + value for key, value in values.items()}  # new keys: before any change
+        for key, value in sums.items():
+            past.write_value(key, value, 0.0)
         past.close()
         file.unlink()
     for file in directory.glob(f"gauge_*_{identity}.db"):

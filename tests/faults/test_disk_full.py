@@ -1,4 +1,4 @@
-"""The disk under Redis fills while people post.
+"""The disk under Redis, or under the metrics, fills while people use the site.
 
 everysec: 503 until the disk has room. always: Redis exits, and has all acknowledged posts after its next start.
 """
@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,12 +23,14 @@ from tests.support.outages import count_jobs
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer, pause_until_aof_written
 from tests.support.serving import running_production_site
+from tests.support.site import running_site
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 from tests.support.world import World
 from timelines.audit import Audit
 
 DISK_MB = 6
+QUICKSTART_DISK_MB = 48
 MB = 1024 * 1024
 FILLING = "x" * 450
 AS_ROOT = [] if os.getuid() == 0 else ["sudo", "-n"]
@@ -51,10 +54,10 @@ class SmallDisk:
         self._ballast.unlink(missing_ok=True)
 
 
-@pytest.fixture
-def disk() -> Iterator[SmallDisk]:
+@contextlib.contextmanager
+def mounted_disk(megabytes: int) -> Iterator[SmallDisk]:
     with tempfile.TemporaryDirectory(prefix="disk-", dir="/tmp") as directory:
-        options = f"size={DISK_MB}m,uid={os.getuid()}"
+        options = f"size={megabytes}m,uid={os.getuid()}"
         mount = [*AS_ROOT, "mount", "-t", "tmpfs", "-o", options, "tmpfs", directory]
         if not shutil.which(mount[0]) or subprocess.run(mount, capture_output=True, check=False).returncode:
             pytest.skip("a small disk is mounted by root, or with sudo that asks for no password")
@@ -62,6 +65,12 @@ def disk() -> Iterator[SmallDisk]:
             yield SmallDisk(Path(directory))
         finally:
             subprocess.run([*AS_ROOT, "umount", "-l", directory], check=True)
+
+
+@pytest.fixture
+def disk() -> Iterator[SmallDisk]:
+    with mounted_disk(DISK_MB) as disk:
+        yield disk
 
 
 @contextlib.contextmanager
@@ -125,3 +134,43 @@ async def test_with_always_a_full_disk_ends_redis_and_acknowledged_posts_remain(
     assert len(acknowledged) >= 20
     assert sorted(stored) == acknowledged
     assert not report.damage, [str(finding) for finding in report.discrepancies]
+
+
+COUNT_AND_SERVE = """
+import os, sys
+from socialsite.analytics import multiprocess, prometheus
+ballast = open(os.environ["METRICS_DIR"] + "/ballast", "wb")
+if sys.argv[1] == "running":
+    prometheus.SIGNUPS.inc()
+free = os.statvfs(os.environ["METRICS_DIR"])
+os.posix_fallocate(ballast.fileno(), 0, free.f_bavail * free.f_frsize)
+for number in range(3000):
+    prometheus.count(prometheus.REFUSALS, f"rule {number}")
+print(int(prometheus.REFUSALS.labels("rule 2999")._value.get()))
+"""
+
+
+@pytest.mark.parametrize("moment", ["starting", "running"])
+def test_a_process_counts_alone_if_the_disk_of_the_metrics_is_full(disk: SmallDisk, moment: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", COUNT_AND_SERVE, moment],
+        env={**os.environ, "METRICS_DIR": str(disk.directory)},
+        capture_output=True,
+        text=True,
+    )
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
+    assert "stay in its memory" in result.stderr
+
+
+@pytest.mark.nightly
+def test_a_quickstart_on_a_full_disk_still_shows_pages() -> None:
+    with mounted_disk(QUICKSTART_DISK_MB) as disk, running_site(disk.directory / "data") as site:
+        web = site.children()["web"]
+        disk.fill(0)
+        for path in ("/public/", "/", "/search/?q=a", "/about/", "/accounts/login/", "/tags/trending/") * 3:
+            assert site.status(path) < 500
+        assert site.children()["web"] == web, "the web process ended"
+        site.kill_one("web")
+        wait_until(lambda: site.status("/livez") == 200)
+        disk.empty()
+        wait_until(lambda: site.status("/readyz") == 200)
