@@ -60,7 +60,7 @@ class Composer {
       this.#submit();
     });
     this.#showCount();
-    if (location.hash === `#${this.form.id}` || this.text.ariaInvalid === "true") this.focus();
+    if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();
   }
 
   focus() {

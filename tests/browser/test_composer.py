@@ -33,7 +33,7 @@ def test_a_text_over_the_rate_limit_stays_in_the_box_with_the_reason_beside_it(
     assert answer.value.status == 429
     expect(me.page.locator("#composer-error")).to_be_visible()
     expect(me.page.locator("#composer-error")).not_to_be_empty()
-    text = me.page.locator("#composer-text")
+    text = me.page.locator("[data-composer] textarea")
     expect(text).to_have_value("words worth keeping")
     expect(text).to_have_attribute("aria-invalid", "true")
     assert "composer-error" in (text.get_attribute("aria-describedby") or "")
@@ -45,7 +45,7 @@ def test_an_invalid_text_stays_in_the_box_with_the_reason(me: BrowserPage) -> No
         me.publish(BLANK)
     assert answer.value.status == 422
     expect(me.page.locator("#composer-error")).to_be_visible()
-    expect(me.page.locator("#composer-text")).to_have_value(BLANK)
+    expect(me.page.locator("[data-composer] textarea")).to_have_value(BLANK)
     me.publish("now with words")
     expect(me.entries).to_have_count(1)
     expect(me.page.locator("#composer-error")).to_be_hidden()
@@ -53,26 +53,26 @@ def test_an_invalid_text_stays_in_the_box_with_the_reason(me: BrowserPage) -> No
 
 def test_an_over_long_text_is_counted_as_on_the_server_and_not_sent(me: BrowserPage) -> None:
     family = "\N{MAN}\N{ZERO WIDTH JOINER}\N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL}"
-    me.page.locator("#composer-text").fill(family * 2 + "e\u0301" * 498 + "x")
+    me.page.locator("[data-composer] textarea").fill(family * 2 + "e\u0301" * 498 + "x")
     expect(me.page.locator("#composer-count")).to_have_text("1 character too many")
     me.page.locator("[data-composer] [type=submit]").click()
     expect(me.page.locator("#composer-error")).to_have_text("1 character too many")
-    me.page.locator("#composer-text").press("End")
-    me.page.locator("#composer-text").press("Control+End")
-    me.page.locator("#composer-text").press("Backspace")
+    me.page.locator("[data-composer] textarea").press("End")
+    me.page.locator("[data-composer] textarea").press("Control+End")
+    me.page.locator("[data-composer] textarea").press("Backspace")
     expect(me.page.locator("#composer-count")).to_have_text("0 characters left")
     me.page.locator("[data-composer] [type=submit]").click()
     expect(me.entries).to_have_count(1)
 
 
 def test_a_draft_survives_a_reload_and_disappears_when_it_is_published(me: BrowserPage) -> None:
-    me.page.locator("#composer-text").fill("half a thought")
+    me.page.locator("[data-composer] textarea").fill("half a thought")
     me.page.reload()
-    expect(me.page.locator("#composer-text")).to_have_value("half a thought")
-    me.page.locator("#composer-text").press("Control+Enter")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("half a thought")
+    me.page.locator("[data-composer] textarea").press("Control+Enter")
     expect(me.entries).to_have_count(1)
     me.page.reload()
-    expect(me.page.locator("#composer-text")).to_have_value("")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("")
 
 
 def test_a_retry_after_a_lost_answer_publishes_no_second_post(me: BrowserPage, own: HttpVisitor) -> None:
@@ -89,9 +89,9 @@ def test_a_retry_after_a_lost_answer_publishes_no_second_post(me: BrowserPage, o
     me.page.route("**/posts/", swallow_first)
     me.publish("said once")
     expect(me.page.locator("#composer-error")).to_contain_text("Your text is kept")
-    expect(me.page.locator("#composer-text")).to_have_value("said once")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("said once")
     me.page.locator("[data-composer] [type=submit]").click()
-    expect(me.page.locator("#composer-text")).to_have_value("")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("")
     assert [post["text"] for post in own.timeline(f"/@{own.handle}/")] == ["said once"]
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
@@ -108,17 +108,17 @@ def test_a_retry_after_a_reload_during_the_request_publishes_no_second_post(me: 
     expect(me.page.locator("#composer-error")).to_be_visible()
     me.page.unroute("**/posts/")
     me.page.reload()
-    expect(me.page.locator("#composer-text")).to_have_value("said once")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("said once")
     me.page.locator("[data-composer] [type=submit]").click()
-    expect(me.page.locator("#composer-text")).to_have_value("")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("")
     me.publish("said next")
-    expect(me.page.locator("#composer-text")).to_have_value("")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("")
     assert [post["text"] for post in own.timeline(f"/@{own.handle}/")] == ["said next", "said once"]
     me.complaints = [text for text in me.complaints if "ERR_FAILED" not in text]
 
 
 def test_a_double_click_publishes_once(me: BrowserPage, own: HttpVisitor) -> None:
-    me.page.locator("#composer-text").fill("said twice in a hurry")
+    me.page.locator("[data-composer] textarea").fill("said twice in a hurry")
     me.page.locator("[data-composer] [type=submit]").dblclick()
     expect(me.entries).to_have_count(1)
     assert len(own.timeline(f"/@{own.handle}/")) == 1
@@ -129,8 +129,8 @@ def test_without_a_script_a_refused_text_reappears_in_its_box(reader: OpenReader
     me.go_to("/")
     me.publish("x" * 501)
     expect(me.page.locator("#composer-error")).to_be_visible()
-    expect(me.page.locator("#composer-text")).to_have_value("x" * 501)
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("x" * 501)
     use_up_the_minute(own)
     me.publish("shorter, but too soon")
     expect(me.page.locator("#composer-error")).to_be_visible()
-    expect(me.page.locator("#composer-text")).to_have_value("shorter, but too soon")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("shorter, but too soon")

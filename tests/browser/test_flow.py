@@ -21,7 +21,7 @@ def test_a_new_account_publishes_follows_and_sees_the_next_post_live(
 
     me.publish("the first words of mine")
     expect(me.entries.first.locator(".post-text")).to_have_text("the first words of mine")
-    expect(me.page.locator("#composer-text")).to_have_value("")
+    expect(me.page.locator("[data-composer] textarea")).to_have_value("")
     me.page.reload()
     expect(me.entries).to_have_count(1)
 

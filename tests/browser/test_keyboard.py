@@ -38,7 +38,7 @@ def signs_up(me: BrowserPage) -> None:
 
 def publishes(me: BrowserPage, text: str) -> None:
     page = me.page
-    tab_to(page, "#composer-text")
+    tab_to(page, "[data-composer] textarea")
     page.keyboard.type(text)
     tab_to(page, "[data-composer] [type=submit]", 5)
     page.keyboard.press("Enter")
@@ -98,10 +98,10 @@ def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader
     page.keyboard.press("k")
     assert focused() == ids[0]
     page.keyboard.press("n")
-    expect(page.locator("#composer-text")).to_be_focused()
+    expect(page.locator("[data-composer] textarea")).to_be_focused()
     page.keyboard.type("jkn?")
-    expect(page.locator("#composer-text")).to_have_value("jkn?")
-    page.locator("#composer-text").fill("")
+    expect(page.locator("[data-composer] textarea")).to_have_value("jkn?")
+    page.locator("[data-composer] textarea").fill("")
     page.locator("h1").click(force=True)
     page.keyboard.press("?")
     expect(page.locator("#shortcuts")).to_be_visible()

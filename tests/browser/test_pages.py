@@ -172,7 +172,7 @@ def test_the_home_of_a_new_account(reader: OpenReader, visitor: SignUpVisitor) -
 def test_the_page_while_the_store_is_unreachable(scene: PageScenario) -> None:
     pid = scene.site.processes()["redis"]
     scene.reader.go_to("/")
-    scene.reader.page.locator("#composer-text").fill("words in bad times")
+    scene.reader.page.locator("[data-composer] textarea").fill("words in bad times")
     os.kill(pid, signal.SIGSTOP)
     try:
         with scene.reader.page.expect_navigation() as answer:

@@ -10,7 +10,7 @@ from tests.support.page_health import find_page_problems
 
 
 def types(me: BrowserPage, text: str) -> None:
-    box = me.page.locator("#composer-text")
+    box = me.page.locator("[data-composer] textarea")
     box.press("Control+End")
     box.press_sequentially(text)
 
@@ -19,7 +19,7 @@ def test_the_keyboard_completes_a_handle(reader: OpenReader, visitor: SignUpVisi
     friend, me = visitor(), reader(visitor())
     friend.post("/accounts/settings/", display_name="Zoë Quiet", bio="", link="")
     me.go_to("/")
-    box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
+    box, options = me.page.locator("[data-composer] textarea"), me.page.locator("[role=listbox] > [role=option]")
     types(me, "hello a@Zo @Zoë")
     expect(options).to_have_count(1)
     expect(options).to_have_text(f"Zoë Quiet@{friend.handle}")
@@ -43,7 +43,7 @@ def test_a_pointer_completes_a_hashtag_and_escape_leaves_the_text_alone(
     friend, me = visitor(), reader(visitor())
     friend.publishes(f"#{tag}")
     me.go_to("/")
-    box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
+    box, options = me.page.locator("[data-composer] textarea"), me.page.locator("[role=listbox] > [role=option]")
     me.wait_for(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
     types(me, "#日本")
     expect(options.first).to_be_visible()
@@ -62,7 +62,7 @@ def test_publishing_by_keys_closes_the_completion_list(reader: OpenReader, visit
     friend, me = visitor(), reader(visitor())
     friend.publishes(f"#{tag}more")
     me.go_to("/")
-    box, options = me.page.locator("#composer-text"), me.page.locator("[role=listbox] > [role=option]")
+    box, options = me.page.locator("[data-composer] textarea"), me.page.locator("[role=listbox] > [role=option]")
     me.wait_for(lambda: bool(friend.get(f"/search/complete/?q=%23{tag}")["tags"]))
     types(me, f"#{tag}")
     expect(options.first).to_be_visible()

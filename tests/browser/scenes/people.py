@@ -60,7 +60,7 @@ def filters_with_some(scene: PageScenario) -> None:
 
 def csrf_refusal(scene: PageScenario) -> None:
     scene.reader.go_to("/")
-    scene.reader.page.locator("#composer-text").fill("an old page")
+    scene.reader.page.locator("[data-composer] textarea").fill("an old page")
     scene.reader.context.clear_cookies(name="csrftoken")
     with scene.reader.page.expect_navigation():
         scene.reader.page.locator("[data-composer]").evaluate("(form) => form.submit()")
