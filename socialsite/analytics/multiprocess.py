@@ -52,7 +52,7 @@ def setup() -> None:
     os.environ[PROMETHEUS_DIR_VARIABLE] = directory
     from prometheus_client import values
 
-    from socialsite.analytics.metric_file import MetricFile
+    from socialsite.analytics.metrics_file import MetricFile
 
     module: Any = values  # untyped
     module.MmapedDict = MetricFile
@@ -85,7 +85,7 @@ def merge_dead_processes(directory: Path) -> None:
 
 
 def _merge_process(directory: Path, identity: str) -> None:
-    from socialsite.analytics.metric_file import MetricFile
+    from socialsite.analytics.metrics_file import MetricFile
 
     for kind in SUMMED_METRIC_TYPES:
         file = directory / f"{kind}_{identity}.db"

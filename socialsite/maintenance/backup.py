@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, BackupWriter
-from socialsite.maintenance.dump import KeyRecord, read_key_records
+from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, read_key_records
 from socialsite.maintenance.key_families import (
     ACCOUNTS_PASS,
     BODIES_PASS,
@@ -30,9 +30,6 @@ from socialsite.maintenance.scanning import (
     topology_fingerprint,
 )
 from socialsite.store import Key, Node, Store
-
-ARCHIVED_BODY_TYPE = "archived"
-"""Type of a record that is no key: the body of a post in the archive, under the name of the post's key."""
 
 
 class BodyArchive(Protocol):

@@ -8,6 +8,7 @@ An incomplete file is refused: it is verified to its end before any record is us
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import zlib
@@ -19,12 +20,13 @@ from typing import IO, Self, TypeVar
 
 import msgspec
 
-from socialsite.maintenance.dump import KeyRecord
+from socialsite.maintenance.dump import KeyRecord, find_defect
 
 MAGIC = b"SOCIALSITE BACKUP\n"
 FORMAT_VERSION = 1
 BLOCK_BYTES = 1 << 20  # before compression
-MAX_BLOCK_BYTES = 1 << 30
+MAX_BLOCK_BYTES = 1 << 28
+"""Limit of a block before and after compression. A block is larger than BLOCK_BYTES only by its last record."""
 
 T = TypeVar("T")
 
@@ -98,6 +100,8 @@ class BackupWriter:
         self._pending_records, self._pending_bytes = [], 0
 
     def _write_block(self, content: bytes) -> None:
+        if len(content) > MAX_BLOCK_BYTES:
+            raise OSError(errno.EFBIG, f"A key has more than {MAX_BLOCK_BYTES} bytes")
         packed = zlib.compress(content, 6)
         self._write(len(packed).to_bytes(4) + zlib.crc32(packed).to_bytes(4) + packed)
 
@@ -126,13 +130,17 @@ class BackupReader:
         return self._path.stat().st_size
 
     def verify(self) -> tuple[BackupHeader, BackupFooter]:
-        """Raises InvalidBackup if anything is missing or was changed; OSError."""
+        """Check all records. Raises OSError, and InvalidBackup if any is missing, was changed or cannot be restored."""
         record_count = 0
         with self._path.open("rb") as file:
             blocks = _BlockReader(file)
             header = blocks.read_header()
             while (block := blocks.read_block()) is not None:
-                record_count += len(decode_records(block))
+                records = decode_records(block)
+                record_count += len(records)
+                for record in records:
+                    if (defect := find_defect(record)) is not None:
+                        raise InvalidBackup(f"{defect}: {record.key[:80]!r}")
             digest = blocks.digest
             footer = blocks.decode(_footer_decoder, blocks.read_block())
             if file.read(1):
@@ -181,7 +189,14 @@ class _BlockReader:
         crc, packed = int.from_bytes(self._read_exactly(4)), self._read_exactly(length)
         if zlib.crc32(packed) != crc:
             raise InvalidBackup("the checksum of a block is wrong")
-        return zlib.decompress(packed)
+        decompressor = zlib.decompressobj()
+        try:
+            content = decompressor.decompress(packed, MAX_BLOCK_BYTES)
+        except zlib.error as error:
+            raise InvalidBackup(f"a block cannot be decompressed: {error}") from error
+        if not decompressor.eof or decompressor.unused_data:
+            raise InvalidBackup(f"a block is incomplete or larger than {MAX_BLOCK_BYTES} bytes")
+        return content
 
     def decode(self, decoder: "msgspec.msgpack.Decoder[T]", block: bytes | None) -> T:
         try:

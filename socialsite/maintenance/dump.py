@@ -3,14 +3,23 @@
 The format is logical, without DUMP: a backup can be restored on another version of the server.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from socialsite.maintenance.key_families import is_backed_up
 from socialsite.store import Command, CommandRefused, Key, Node, Reply
 
 ELEMENTS_PER_COMMAND = 1_000  # elements in one command
 WHOLE_READ_MAX_ELEMENTS = 4_000
 """Values with more elements are scanned: elements that exist from the beginning to the end of the scan are read."""
+ARCHIVED_BODY_TYPE = "archived"
+"""Type of a record that is no key: the body of a post in the archive, under the name of the post's key."""
+MAX_KEY_LENGTH = 512
+MAX_EXPIRY_MS = 1 << 53
+STREAM_ID = re.compile(rb"(\d{1,19})-(\d{1,19})")
+SCORE = re.compile(rb"-?(inf|\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,3})?)")
+POST_KEY = re.compile(r"posts:\{\d{1,16}\}:post")
 SIZE_COMMANDS = {"hash": "HLEN", "list": "LLEN", "set": "SCARD", "zset": "ZCARD", "stream": "XLEN"}
 
 
@@ -108,6 +117,51 @@ def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
         pairs = sorted(zip(reply[::2], reply[1::2], strict=True), key=lambda pair: (float(pair[1]), pair[0]))
         return [part for pair in pairs for part in pair]
     return list(reply)
+
+
+def find_defect(record: KeyRecord) -> str | None:
+    """Return why a record cannot be restored, None if it can."""
+    parts, key = record.parts, record.key
+    try:
+        is_valid_key = len(key) <= MAX_KEY_LENGTH and is_backed_up(Key.parse(key))
+    except ValueError:
+        is_valid_key = False
+    if not is_valid_key:
+        return "no backup contains such a key"
+    if not 0 <= record.expires_ms <= MAX_EXPIRY_MS:
+        return "its time of expiry is impossible"
+    match record.type:
+        case "string":
+            is_valid = len(parts) == 1
+        case "archived":
+            is_valid = len(parts) == 1 and POST_KEY.fullmatch(key) is not None
+        case "list":
+            is_valid = bool(parts)
+        case "set":
+            is_valid = 0 < len(parts) == len(set(parts))
+        case "hash" | "zset":
+            is_valid = 0 < len(parts) == 2 * len(set(parts[::2]))
+            is_valid &= record.type == "hash" or all(map(SCORE.fullmatch, parts[1::2]))
+        case "stream":
+            is_valid = bool(parts) and _is_valid_stream(parts)
+        case _:
+            return "its type is unknown"
+    return None if is_valid else "its value does not fit its type"
+
+
+def _is_valid_stream(parts: Sequence[bytes]) -> bool:
+    """Return whether `parts` are entries with rising ids, each with an even number of values."""
+    at, last_id = 0, (0, 0)
+    while at < len(parts):
+        match = STREAM_ID.fullmatch(parts[at])
+        if match is None or at + 1 == len(parts) or not re.fullmatch(rb"\d{1,9}", parts[at + 1]):
+            return False
+        entry_id, count = (int(match[1]), int(match[2])), int(parts[at + 1])
+        at += 2 + count
+        if entry_id <= last_id or max(entry_id) >= 1 << 64 or count < 2 or count % 2 or at > len(parts):
+            return False
+        last_id = entry_id
+    return True
 
 
 def build_write_commands(record: KeyRecord) -> list[Command]:

@@ -5,9 +5,8 @@ The bodies of archived posts go to the archive, or into the store if the site ha
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from socialsite.maintenance.backup import ARCHIVED_BODY_TYPE
 from socialsite.maintenance.backup_file import BackupReader
-from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_key_records
+from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, build_write_commands, read_key_records
 from socialsite.maintenance.key_families import INSTALL_KEYS
 from socialsite.maintenance.scanning import OnProgress, ignore_progress, scan_keys
 from socialsite.store import Command, Key, Store, StoreError

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest_asyncio
 from django.core.management import CommandError
 
 from socialsite.container import Services
-from socialsite.maintenance.backup_file import BackupReader
+from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, BackupReader, BackupWriter
+from socialsite.maintenance.dump import KeyRecord
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.maintenance.scanning import scan_store
 from socialsite.service_config import ServiceConfig
@@ -191,9 +193,15 @@ def test_the_commands_write_and_restore_a_backup(
     assert run_command("restore", path).endswith("clean.\n")
     assert run_command("restore", path, "--force").endswith("clean.\n")
     assert "0 damaged" in run_command("audit")
+    partitions = BackupReader(path).verify()[0].partitions
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(CommandError, match="cannot be used: it ends too early"):
         run_command("restore", path, "--force")
+    with BackupWriter(path, BackupHeader(FORMAT_VERSION, 5, partitions)) as writer:
+        writer.add("evil", [KeyRecord("evil", "string", 0, [b"x"])])
+    with pytest.raises(CommandError, match="cannot be used: no backup contains such a key: 'evil'"):
+        run_command("restore", path, "--force")
+    assert int(re.findall(r"Looked at (\d+) keys", run_command("audit"))[0]) > 20, "the store was emptied"
     settings.FOLLOW_PARTITIONS = 4
     with other_server.client() as client:
         client.flushall()

@@ -1,10 +1,18 @@
 """The file of a backup: values of every type, atomic writes, and refusal of damaged or newer files."""
 
+import zlib
 from pathlib import Path
 
 import pytest
 
-from socialsite.maintenance.backup_file import BackupHeader, BackupReader, BackupWriter, InvalidBackup
+from socialsite.maintenance.backup_file import (
+    MAGIC,
+    MAX_BLOCK_BYTES,
+    BackupHeader,
+    BackupReader,
+    BackupWriter,
+    InvalidBackup,
+)
 from socialsite.maintenance.dump import KeyRecord, build_write_commands, read_key_records
 from socialsite.maintenance.key_families import get_family
 from socialsite.store import Key, Store
@@ -51,6 +59,66 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
     with BackupWriter(path, BackupHeader(2, 5, {})):
         pass
     with pytest.raises(InvalidBackup, match="version is 2"):
+        BackupReader(path).verify()
+
+
+STREAM_ENTRY = [b"5-1", b"2", b"payload", b"x"]
+UNRESTORABLE_RECORDS = [
+    ("evil", "string", 0, [b"x"]),
+    ("limits:{a1}:post:5", "string", 0, [b"1"]),
+    ("map:{map}:record", "string", 0, [b"x"]),
+    ("timelines:{1}:home", "list", 0, [b"1"]),
+    (f"posts:{{{'1' * 5000}}}:post", "string", 0, [b"x"]),
+    ("posts:{1}:post", "no_type", 0, [b"x"]),
+    ("posts:{1}:post", "string", 0, []),
+    ("posts:{1}:post", "string", 0, [b"x", b"y"]),
+    ("posts:{1}:post", "string", -1, [b"x"]),
+    ("posts:{1}:post", "string", 2**63, [b"x"]),
+    ("posts:{11111111111111111}:post", "archived", 0, [b"x"]),
+    ("accounts:{1}:account", "archived", 0, [b"x"]),
+    ("accounts:{1}:account", "hash", 0, [b"handle"]),
+    ("accounts:{1}:account", "hash", 0, []),
+    ("accounts:{1}:account", "hash", 0, [b"a", b"1", b"a", b"2"]),
+    ("follows:{p1}:followers:1", "zset", 0, [b"2", b"no number"]),
+    ("follows:{p1}:followers:1", "zset", 0, [b"2", b"1_0"]),
+    ("follows:{p1}:followers:1", "zset", 0, [b"2", b"1", b"2", b"3"]),
+    ("sessions:{1}:index", "set", 0, [b"a", b"a"]),
+    ("sessions:{1}:index", "list", 0, []),
+    *(
+        ("jobs:{outbox}:stream", "stream", 0, parts)
+        for parts in (
+            [], [b"5-1"], [b"5-1", b"-2"], [b"5-1", b"0"], [b"5-1", b"1", b"x"], [b"x", b"2", b"a", b"b"],
+            [b"5-1", b"9" * 5000], [b"5-1", b"4", b"a", b"b"], [*STREAM_ENTRY, *STREAM_ENTRY],
+        )
+    ),
+]  # fmt: skip
+
+
+def write_records(path: Path, *records: KeyRecord) -> None:
+    with BackupWriter(path, BackupHeader(1, 5, {})) as writer:
+        writer.add("a", list(records))
+
+
+@pytest.mark.parametrize("record", UNRESTORABLE_RECORDS, ids=lambda record: f"{record[0][:30]} {record[1]}")
+def test_a_record_that_cannot_be_restored_is_found_before_anything_is_written(
+    record: tuple[str, str, int, list[bytes]], tmp_path: Path
+) -> None:
+    path = tmp_path / "site.backup"
+    good = KeyRecord("jobs:{outbox}:dead", "stream", 0, [*STREAM_ENTRY, b"5-2", b"2", b"payload", b"x"])
+    write_records(path, good)
+    BackupReader(path).verify()
+    write_records(path, good, KeyRecord(*record))
+    with pytest.raises(InvalidBackup):
+        BackupReader(path).verify()
+
+
+def test_a_block_that_decompresses_to_too_much_is_refused(tmp_path: Path) -> None:
+    compressor = zlib.compressobj()
+    first, megabyte = (compressor.compress(bytes(1 << 20)) + compressor.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    packed = first + megabyte * (MAX_BLOCK_BYTES >> 20)
+    path = tmp_path / "bomb.backup"
+    path.write_bytes(MAGIC + len(packed).to_bytes(4) + zlib.crc32(packed).to_bytes(4) + packed)
+    with pytest.raises(InvalidBackup, match="larger than"):
         BackupReader(path).verify()
 
 
