@@ -119,6 +119,13 @@ class ChangePasswordForm(NewPasswordForm):
 
 
 class SettingsForm(forms.Form):
+    """Each field is shown with a hidden copy, so that only changed fields are written (`get_changed_fields`)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+
     display_name = forms.CharField(label=_("Name"), help_text=_("At most 50 characters."))
     bio = forms.CharField(
         label=_("Bio"),

@@ -374,7 +374,7 @@ class Services:
             author_timelines=self.author_timelines,
             announcer=self.live,
             boosts=self.boosts,
-            can_see=self.pipeline.can_see,
+            find_visible=self.pipeline.find_visible,
             check_memory=self.memory.check,
             max_graphemes=self.config.post_max_length,
             limits=self.action_limits,

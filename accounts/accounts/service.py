@@ -206,16 +206,17 @@ class AccountService:
         self,
         *,
         account_id: AccountId,
-        display_name: str,
-        bio: str,
-        link: str,
+        display_name: str | None = None,
+        bio: str | None = None,
+        link: str | None = None,
         private: bool | None = None,
     ) -> Account:
-        """Return the edited account. `private` None: unchanged. Raises FieldErrors, AccountNotFound if it is deleted.
+        """Return the edited account. None: unchanged. Raises FieldErrors, AccountNotFound if it is deleted.
 
         Followers stay in both cases. Pending follow requests are not accepted if the account becomes public.
         """
-        texts = validate_profile_texts({"display_name": display_name, "bio": bio, "link": link})
+        sent = {"display_name": display_name, "bio": bio, "link": link}
+        texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
         if private is not None:
             texts["private"] = "1" if private else "0"
         await self.accounts.edit(account_id, texts)

@@ -22,7 +22,7 @@ from accounts.sessions.authentication import get_session, renew_session, require
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_changed_fields, get_form_data
 from socialsite.web.responses import done, respond
 
 SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
@@ -35,12 +35,15 @@ async def settings_page(request: SiteRequest) -> HttpResponse:
 
 
 async def edit_profile(request: SiteRequest) -> HttpResponse:
-    """200 with the edited account. A field that is not sent stays unchanged."""
-    account = require_account(request)
-    form = SettingsForm(_profile_initial(request) | get_form_data(request))
+    """200 with the edited account. Only fields that are sent, and differ from what the page showed, are written."""
+    account, shown = require_account(request), _profile_initial(request)
+    form = SettingsForm({f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request))
+    changed = get_changed_fields(request)
     try:
-        texts = validate_form(form)
-        edited = await request.services[AccountService].edit_profile(account_id=AccountId(account.id), **texts)
+        edited = await request.services[AccountService].edit_profile(
+            account_id=AccountId(account.id),
+            **{name: value for name, value in validate_form(form).items() if name in changed},
+        )
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/settings.html", form, error)
     messages.success(request, _("Your profile is saved."), fail_silently=True)

@@ -117,6 +117,15 @@ def get_form_data(request: SiteRequest) -> dict[str, str]:
     return form
 
 
+def get_changed_fields(request: SiteRequest) -> dict[str, str]:
+    """Return the fields of the body without those that have the value that the page showed (`initial-<name>`).
+
+    So a page that was loaded earlier does not undo a later change. Raises MalformedRequest.
+    """
+    sent = get_form_data(request)
+    return {name: value for name, value in sent.items() if sent.get(f"initial-{name}") != value}
+
+
 def parse_body(request: SiteRequest) -> dict[str, str]:
     """Parse the body. Of repeated fields the last counts; a JSON null is an absent field. Raises MalformedRequest."""
     match request.content_type:

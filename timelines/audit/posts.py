@@ -15,7 +15,7 @@ from timelines.posts.repository import IDEMPOTENCY_TTL_S, RESERVATION_TTL_S
 from timelines.posts.stored_values import DELETED as TOMBSTONE
 from timelines.posts.stored_values import PostState
 
-IDEMPOTENCY_RECORD = re.compile(rb"\d{1,16}:[0-9a-f]{32}")
+IDEMPOTENCY_RECORD = re.compile(rb"\d{1,16}:[0-9a-f]{32}(:[0-2])?")
 
 
 class PostChecks:

@@ -6,7 +6,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.forms import FilterForm
@@ -51,7 +51,7 @@ async def edit(request: SiteRequest, number: int) -> HttpResponseBase:
     if existing is None:
         raise FilterNotFound
     try:
-        form = FilterForm.parse(get_form_data(request), services.clock.now_ms(), existing)
+        form = FilterForm.parse(get_changed_fields(request), services.clock.now_ms(), existing)
         keyword_filter = await services[FilterService].edit(
             account_id=me,
             number=number,

@@ -54,6 +54,7 @@ async def list_response(
         "timelines/list.html",
         page=lambda: {
             "account_list": apply_submitted_settings(shown, sent or {}),
+            "stored_settings": shown,
             "timeline": timeline_context(request, query, page, f"list:{found.id}", place),
             "members": members["accounts"],
             "members_next_url": members["next"],

@@ -33,8 +33,8 @@ class Lists:
         """Store a list under a new id, and return it. The hash is written before the index."""
         account_list = replace(account_list, id=await self.next_id())
         key, index = keys.account_list(account_list.id), keys.list_index(account_list.owner_id)
-        fields: dict[str, str | int] = {"owner": account_list.owner_id, "title": account_list.title}
-        fields |= {"created_ms": account_list.created_ms, **_encode_settings(account_list)}
+        fields: dict[str, str | int] = {"owner": account_list.owner_id, "created_ms": account_list.created_ms}
+        fields |= _encode_settings(account_list)
         await self._timelines[key].execute("HSET", key, *(part for pair in fields.items() for part in pair))
         await self._timelines[index].execute("ZADD", index, account_list.id, account_list.id)
         return account_list
@@ -70,10 +70,10 @@ class Lists:
         )
         return [ListId(int(member)) for member in members]
 
-    async def edit(self, account_list: AccountList) -> bool:
-        """Store title and settings. Return False if the list is deleted or has another owner."""
-        fields = {"title": account_list.title, **_encode_settings(account_list)}
-        return await self._edit(account_list.owner_id, account_list.id, fields)
+    async def edit(self, before: AccountList, after: AccountList) -> bool:
+        """Store the fields that differ. Return False if the list is deleted or has another owner."""
+        changed = dict(_encode_settings(after).items() - _encode_settings(before).items())
+        return await self._edit(after.owner_id, after.id, {"owner": after.owner_id, **changed})
 
     async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """Return the owner's exclusive lists, which hide their members from home."""
@@ -169,8 +169,8 @@ class ListMembers:
 
 
 def _encode_settings(account_list: AccountList) -> dict[str, str | int]:
-    """Return the fields of the settings in the hash of a list."""
-    fields: dict[str, str | int] = {"replies": account_list.replies}
+    """Return the fields of title and settings in the hash of a list."""
+    fields: dict[str, str | int] = {"title": account_list.title, "replies": account_list.replies}
     if account_list.operation is not None:
         fields |= {"operation": account_list.operation, "parts": " ".join(map(str, account_list.parts))}
     return fields

@@ -85,7 +85,7 @@ class ListService:
         Raises ListNotFound, ListTitleInvalid, ListInvalid.
         """
         valid_title = validate_title(title) if title is not None else None
-        account_list = await self.get(owner_id=owner_id, list_id=list_id)
+        stored = account_list = await self.get(owner_id=owner_id, list_id=list_id)
         if valid_title is not None:
             account_list = replace(account_list, title=valid_title)
         if replies is not None:
@@ -98,7 +98,7 @@ class ListService:
             )
         if exclusive is not None:
             validate_exclusive(account_list, exclusive)
-        if not await self.repository.edit(account_list):
+        if not await self.repository.edit(stored, account_list):
             raise ListNotFound
         if exclusive is not None:
             await self.repository.set_exclusive(owner_id, list_id, exclusive)

@@ -11,7 +11,7 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.web.middleware.errors import get_error_status
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, json_response, page_response, redirect_to_next, respond
 from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached, ListTitleInvalid
 from timelines.ids import ListId
@@ -76,18 +76,18 @@ async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, lists = require_viewer_id(request), request.services[ListService]
     try:
-        form = ListForm.parse(get_form_data(request))
+        form = ListForm.parse(get_changed_fields(request))
         edited = await lists.edit(
             owner_id=me,
             list_id=list_id,
-            title="" if form.is_empty else form.title,
+            title="" if ListForm.parse(get_form_data(request)).is_empty else form.title,
             replies=form.replies,
             exclusive=form.exclusive,
             operation=form.operation,
             parts=form.parts,
         )
     except (ListTitleInvalid, ListInvalid) as error:
-        sent = get_form_data(request)
+        sent = get_changed_fields(request)
         return await redisplay_list(request, list_id, error, sent, title=sent.get("title", ""))
     return await _list_changed_response(request, edited)
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from socialsite.errors import MalformedRequest
 from socialsite.ids import MAX_ID, PostId, parse_id
 from socialsite.web.page_cache import Placeholder
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import json_response, redirect_to_next, respond
 from timelines.lists.forms import parse_list_cursor
 from timelines.notifications.notification import (
@@ -109,7 +109,7 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
 
 async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     """Change the preferences that are sent. The JSON response has all of them."""
-    me, services, fields = require_viewer_id(request), request.services, get_form_data(request)
+    me, services, fields = require_viewer_id(request), request.services, get_changed_fields(request)
     errors: dict[str, str] = {
         kind: _("This is no choice.") for kind in NOTIFICATION_KINDS if fields.get(kind, "all") not in PREFERENCES
     }

@@ -45,13 +45,18 @@ class WriteResult(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """The value of an idempotency key: the post id of the first request, and the digest of that request."""
+    """The value of an idempotency key: the post id of the first request, and the digest of that request.
+
+    `audience`: the default audience of a reply that named none, when it was first sent.
+    """
 
     post_id: PostId
     request_digest: str
+    audience: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.post_id}:{self.request_digest}"
+        value = f"{self.post_id}:{self.request_digest}"
+        return value if self.audience is None else f"{value}:{self.audience}"
 
 
 class PostRepository:
@@ -194,4 +199,7 @@ class PostRepository:
 
 def parse_idempotency_record(value: bytes) -> IdempotencyRecord:
     post_id, digest = value.decode().split(":", 1)
+    beginning, _, audience = digest.rpartition(":")
+    if beginning and audience.isdigit():
+        return IdempotencyRecord(PostId(int(post_id)), beginning, int(audience))
     return IdempotencyRecord(PostId(int(post_id)), digest)

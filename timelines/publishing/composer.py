@@ -14,7 +14,7 @@ from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
 
 
 def composer_context(
-    *, in_reply_to: int | None = None, next_url: str | None = None, audience: int | None = None
+    *, in_reply_to: int | None = None, next_url: str | None = None, audience: int = PUBLIC
 ) -> dict[str, Any]:
     """Return an empty form. Its idempotency key makes sending it twice publish once."""
     return {
@@ -23,7 +23,7 @@ def composer_context(
         "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
-        "audience": NAME_BY_AUDIENCE[audience or PUBLIC],
+        "audience": NAME_BY_AUDIENCE[audience],
         "action": _publish_url(get_script_prefix()),
         "next": next_url,
     }

@@ -21,10 +21,14 @@ RESERVATION_TIMEOUT_MS = 60_000  # a post with an older id would appear too far 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The id of the post of a request. `existing`: the post, if it is already stored; then it has its job."""
+    """The id of the post of a request. `existing`: the post, if it is already stored; then it has its job.
+
+    `audience`: the default audience that the first request had, if it is known.
+    """
 
     post_id: PostId
     existing: Post | None = None
+    audience: int | None = None
 
 
 class Outbox(Protocol):

@@ -6,17 +6,18 @@ own timelines, answer.
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from msgspec.structs import replace
+from msgspec import structs
 
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
+from timelines.pages.page import HydratedPost
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
 from timelines.posts.repository import IdempotencyRecord, PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -44,7 +45,7 @@ class PublishingService:
     author_timelines: AuthorTimelines
     announcer: PostAnnouncer
     boosts: BoostRemover
-    can_see: Callable[[AccountId, PostId], Awaitable[bool]]
+    find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
     check_memory: Callable[[], Awaitable[None]]
     max_graphemes: int
     limits: ActionLimits
@@ -63,29 +64,32 @@ class PublishingService:
     ) -> Post:
         """Publish once, however often it is called with the same key.
 
-        Without an `audience`, the post is for followers if the author's account `is_private` or the parent is for
-        followers, else for everybody.
+        Without an `audience`, the post has its `default_audience`; a repetition has the audience of the first call.
 
         Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), RateLimited, StoreFull, and
         PostUnconfirmed if required replicas did not confirm the post in time: repeat it with the same key.
         """
-        if audience is None:
-            audience = default_audience(is_private)
+        if audience is None and is_private:
+            audience = FOLLOWERS
         async with self.limits.refundable(caller, "post"):
             text = self._validate_text(text)
             await self.check_memory()
             draft = await self._make_draft(author_id, text, in_reply_to, audience, idempotency_key)
             try:
                 digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
-                return await self._publish(draft, digest, idempotency_key, now_ms)
+                # Only the default of a reply depends on other data than the request.
+                is_derived = audience is None and in_reply_to is not None
+                request = IdempotencyRecord(UNASSIGNED_ID, digest, draft.audience if is_derived else None)
+                return await self._publish(draft, request, idempotency_key, now_ms)
             except NotConfirmed as error:
                 raise PostUnconfirmed from error
 
-    async def _publish(self, draft: Post, digest: str, key: str | None, now_ms: int) -> Post:
-        """Write `draft`, which lacks its id only. `digest` is the digest of the request."""
+    async def _publish(self, draft: Post, request: IdempotencyRecord, key: str | None, now_ms: int) -> Post:
+        """Write `draft`. It lacks its id; its audience is that of the first request with the key."""
         for _attempt in range(MAX_ATTEMPTS):
-            agreed = await self._reserve_id(draft.author_id, key, digest, now_ms)
-            post = agreed.existing or replace(draft, id=agreed.post_id)
+            agreed = await self._reserve_id(draft.author_id, key, request, now_ms)
+            audience = draft.audience if agreed.audience is None else agreed.audience
+            post = agreed.existing or structs.replace(draft, id=agreed.post_id, audience=audience)
             written = await self.post_writer.write(post, exists=agreed.existing is not None)
             if written is WriteResult.DELETED:
                 raise PostNotFound
@@ -122,11 +126,14 @@ class PublishingService:
         key: str | None,
     ) -> Post:
         """Return the post without its id. A reply to a boost becomes a reply to its original."""
-        parent = await self._find_parent(author_id, in_reply_to, key)
+        entry = await self._find_parent(author_id, in_reply_to, key)
+        parent = None if entry is None else entry.post
         if parent is None:
-            return Post(UNASSIGNED_ID, author_id, text, in_reply_to, audience=audience or PUBLIC)
+            if audience is None:  # the audience of a deleted parent is unknown
+                audience = PUBLIC if in_reply_to is None else FOLLOWERS
+            return Post(UNASSIGNED_ID, author_id, text, in_reply_to, audience=audience)
         if audience is None:
-            audience = FOLLOWERS if parent.audience == FOLLOWERS else PUBLIC
+            audience = default_audience(is_private=False, parent=entry)
         root = parent.root_id or parent.id
         return Post(
             UNASSIGNED_ID,
@@ -138,20 +145,18 @@ class PublishingService:
             root_id=root,
         )
 
-    async def _find_parent(self, author_id: AccountId, in_reply_to: PostId | None, key: str | None) -> Post | None:
+    async def _find_parent(
+        self, author_id: AccountId, in_reply_to: PostId | None, key: str | None
+    ) -> HydratedPost | None:
         """Return the parent. None if it was deleted after the first request with this idempotency key."""
         if in_reply_to is None:
             return None
-        post = await self.posts.find(in_reply_to)
-        if post is not None and post.boost_of is not None:
-            post = await self.posts.find(post.boost_of)
-        if post is not None and not await self.can_see(author_id, post.id):
-            post = None  # as if it were not there: who blocks the writer, or lets only followers see
-        if post is None and (
+        entry = await self.find_visible(author_id, in_reply_to)
+        if entry is None and (
             key is None or not await self.posts.has_idempotency_key(author_id, idempotency_key_digest(key))
         ):
             raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
-        return post
+        return None if entry is None else entry.shown
 
     def _validate_text(self, text: str) -> str:
         try:
@@ -159,28 +164,36 @@ class PublishingService:
         except TextRefused as refused:
             raise PostInvalid({"text": text_refusal(refused, self.max_graphemes)}) from refused
 
-    async def _reserve_id(self, author_id: AccountId, key: str | None, digest: str, now_ms: int) -> Reservation:
+    async def _reserve_id(
+        self, author_id: AccountId, key: str | None, request: IdempotencyRecord, now_ms: int
+    ) -> Reservation:
         """Return a new id, or the id of the first request with the same key. Raises IdempotencyConflict."""
-        offered = IdempotencyRecord(await self.post_writer.reserve_id(), digest)
+        offered = replace(request, post_id=await self.post_writer.reserve_id())
         if key is None:
             return Reservation(offered.post_id)
         key_digest = idempotency_key_digest(key)
         agreement = await self.posts.claim_idempotency_key(author_id, key_digest, offered)
         for _attempt in range(MAX_ATTEMPTS):
-            if agreement.request_digest != digest:
+            if agreement.request_digest != request.request_digest:
                 raise IdempotencyConflict
-            if agreement == offered:
-                return Reservation(offered.post_id)
+            if agreement.post_id == offered.post_id:
+                return Reservation(offered.post_id, audience=agreement.audience)
             reservation = await self.post_writer.resolve_reservation(agreement.post_id, now_ms)
             if reservation is not None:
-                return reservation
+                return replace(reservation, audience=agreement.audience)
+            offered = replace(offered, audience=agreement.audience)
             agreement = await self.posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
 
 
-def default_audience(is_private: bool) -> int | None:
-    """Return the audience of posts that do not name one: followers if the account is private, else None."""
-    return FOLLOWERS if is_private else None
+def default_audience(is_private: bool, parent: HydratedPost | None = None) -> int:
+    """Return the audience of a post that names none. It is never wider than the audience of the parent.
+
+    `is_private`: the author's account is private. Followers only see the posts of private accounts.
+    """
+    if is_private or (parent is not None and parent.author.private):
+        return FOLLOWERS
+    return PUBLIC if parent is None else parent.post.audience
 
 
 def idempotency_key_digest(key: str) -> str:

@@ -83,9 +83,10 @@ class ReadPipeline:
                 entries.append(None if visible is None else present_post(state.loaded, rights, visible))
         return entries
 
-    async def can_see(self, viewer_id: AccountId, post_id: PostId) -> bool:
-        """Whether the viewer may see the post on its own page, and so may reply to it."""
-        return bool(await self.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST)))
+    async def find_visible(self, viewer_id: AccountId | None, post_id: PostId) -> HydratedPost | None:
+        """Return the post if the viewer may see it on its own page, and so may reply to it."""
+        entries = await self.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
+        return entries[0] if entries else None
 
     async def hydrate(
         self,

@@ -171,10 +171,10 @@ class ReadingService:
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Raises PostNotFound if the post is absent, deleted or hidden."""
-        entries = await self.pipeline.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
-        if not entries:
+        entry = await self.pipeline.find_visible(viewer_id, post_id)
+        if entry is None:
             raise PostNotFound
-        return entries[0]
+        return entry
 
     def post_count(self, account_id: AccountId) -> Read[int]:
         """Return the number of posts in the account's feed."""

@@ -18,7 +18,6 @@ from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
-from timelines.posts.post import FOLLOWERS
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
@@ -114,8 +113,5 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
 
 
 def _reply_composer_context(request: SiteRequest, entry: HydratedPost, url: str) -> TemplateContext:
-    """Return the form of a reply. A reply to a post for followers is for followers by default."""
-    audience = (
-        FOLLOWERS if entry.shown.post.audience == FOLLOWERS else default_audience(require_viewer(request).is_private)
-    )
+    audience = default_audience(require_viewer(request).is_private, entry.shown)
     return composer_context(in_reply_to=entry.post.id, next_url=url, audience=audience)

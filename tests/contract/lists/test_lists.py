@@ -86,17 +86,17 @@ async def test_a_page_is_full_without_deleted_lists(lists: Lists) -> None:
 
 async def test_only_the_owner_can_rename_a_list(lists: Lists) -> None:
     made = await lists.add(of(ALICE, "news"))
-    assert not await lists.edit(of(BOB, "his", made.id))
-    assert await lists.edit(of(ALICE, "hers", made.id))
+    assert not await lists.edit(made, of(BOB, "his", made.id))
+    assert await lists.edit(made, of(ALICE, "hers", made.id))
     assert await lists.find(made.id) == AccountList(made.id, ALICE, "hers", 1000)
 
 
 async def test_a_late_rename_does_not_restore_a_deleted_list(store: Store, lists: Lists) -> None:
     made = await lists.add(of(ALICE, "news"))
     await lists.mark_deleted(ALICE, made.id)
-    assert not await lists.edit(of(ALICE, "again", made.id))
+    assert not await lists.edit(made, of(ALICE, "again", made.id))
     await lists.erase(ALICE, made.id)
-    assert not await lists.edit(of(ALICE, "again", made.id))
+    assert not await lists.edit(made, of(ALICE, "again", made.id))
     key = keys.account_list(made.id)
     assert await store.node(key).execute("HKEYS", key) == [b"owner", b"deleted"]
 

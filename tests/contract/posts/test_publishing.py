@@ -2,22 +2,24 @@
 
 import asyncio
 import hashlib
+from typing import cast
 
 import msgspec
 import pytest
 
 from socialsite.container import Services
-from socialsite.ids import id_at
+from socialsite.ids import PostId, id_at
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
-from socialsite.store import StoreFull, StoreUrls
+from socialsite.store import StoreFull, StoreUnavailable, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of
 from timelines import keys
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound
 from timelines.jobs import SyndicatePost, decode_job, encode_job
-from timelines.posts.post import Post, decode_post, encode_post
+from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post, decode_post, encode_post
 from timelines.posts.stored_values import PostState
+from timelines.publishing.post_writer import PostWriter
 
 
 async def jobs_of(services: Services) -> list[bytes]:
@@ -202,3 +204,46 @@ async def test_a_post_above_the_profile_cap_keeps_its_page(redis_urls: StoreUrls
         assert await alice.profile_ids() == ids_of(posts[:2:-1])
         assert await world.public_ids() == ids_of(posts[:4:-1])
         assert (await services.reading.post(posts[0].id, viewer_id=None)).post == posts[0]
+
+
+async def test_a_reply_is_by_default_no_wider_than_its_parent(world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    public, unlisted, for_followers = [
+        await alice.publishes("a", audience=each) for each in (PUBLIC, UNLISTED, FOLLOWERS)
+    ]
+    for parent in (public, unlisted, for_followers):
+        assert (await bob.publishes("b", in_reply_to=parent)).audience == parent.audience
+    await alice.locks()
+    assert (await bob.publishes("c", in_reply_to=public)).audience == FOLLOWERS
+    assert (await bob.publishes("d", in_reply_to=public, audience=PUBLIC)).audience == PUBLIC
+
+
+@pytest.mark.parametrize("audience", [PUBLIC, UNLISTED, FOLLOWERS])
+async def test_a_repeated_reply_keeps_its_first_audience_after_its_parent_was_deleted(
+    world: World, services: Services, audience: int
+) -> None:
+    """The process dies after it claimed the key; the parent is deleted, then the client repeats the request."""
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    parent = await alice.publishes("hello", audience=audience)
+    writer = services.publishing.post_writer
+    services.publishing.post_writer = cast(PostWriter, DyingWriter(writer))
+    with pytest.raises(StoreUnavailable):
+        await bob.publishes("reply", in_reply_to=parent, key="k")
+    services.publishing.post_writer = writer
+    await alice.deletes(parent)
+    assert (await bob.publishes("reply", in_reply_to=parent, key="k")).audience == audience
+
+
+class DyingWriter:
+    """A PostWriter whose process dies before the job is stored."""
+
+    def __init__(self, writer: PostWriter) -> None:
+        self._writer = writer
+
+    async def reserve_id(self) -> PostId:
+        return await self._writer.reserve_id()
+
+    async def write(self, post: Post, *, exists: bool) -> object:
+        raise StoreUnavailable

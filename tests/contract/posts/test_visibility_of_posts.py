@@ -45,7 +45,7 @@ async def test_a_post_is_shown_only_to_its_audience(world: World, services: Serv
         "feed": await reading.feed(author.id),
     }
     places = {place for place, page in pages.items() if post.id in ids_on(page)}
-    if await services.pipeline.can_see(me, post.id):
+    if await services.pipeline.find_visible(me, post.id):
         places.add("post")
     assert places == SEEN[audience][who] & {*pages, "post"}
 
@@ -83,7 +83,7 @@ async def met_by(services: Services, reader: Person, asked: Post, answer: Post) 
     thread = await services.threads.load_page(asked, viewer_id=reader.id)
     notices = await services.notifications.page(reader.id)
     places = {
-        "post": [answer.id] if await services.pipeline.can_see(reader.id, answer.id) else [],
+        "post": [answer.id] if await services.pipeline.find_visible(reader.id, answer.id) else [],
         "thread": [each.id for each in thread.replies if each.entry is not None],
         "profile": ids_on(await services.reading.profile(answer.author_id, viewer_id=reader.id)),
         "notification": [each.entry.post.id for each in notices.entries if each.entry is not None],

@@ -1,5 +1,7 @@
 """The settings pages of an account: profile, password, sessions, deletion (docs/reference/interface.md)."""
 
+import re
+
 import pytest
 
 from tests.support.visitor import PASSWORD
@@ -32,6 +34,45 @@ async def test_a_profile_is_edited_and_keeps_the_fields_that_are_not_sent(alice)
     page = await alice.post("/accounts/settings/", display_name="Alice", bio="<b>", link="")
     assert (page.status_code, page.headers["location"]) == (303, "/accounts/settings/")
     assert "&lt;b&gt;" in (await alice.get("/accounts/settings/")).text
+
+
+def form_values(html: str, action: str) -> dict[str, str]:
+    """Return the hidden fields of the form, as a browser that loaded the page sends them back."""
+    form = html.split(f'action="{action}"')[1].split("</form>")[0]
+    names = re.findall(r'<input type="hidden" name="(initial-[^"]+)" value="([^"]*)"', form)
+    assert names
+    return dict(names)
+
+
+async def test_a_page_loaded_earlier_does_not_undo_a_private_account(alice):
+    shown = form_values((await alice.get("/accounts/settings/")).text, "/accounts/settings/")
+    assert shown["initial-private"] == "0"
+    await alice.post_json("/accounts/settings/", private="1", link="https://new.example")
+    stale = {name.removeprefix("initial-"): value for name, value in shown.items()}
+    assert (await alice.post("/accounts/settings/", **shown, **{**stale, "bio": "new"})).status_code == 303
+    account = (await alice.get_json("/accounts/settings/")).json()["account"]
+    assert (account["private"], account["link"], account["bio"]) == (True, "https://new.example", "new")
+
+
+async def test_a_page_loaded_earlier_does_not_undo_settings_of_lists_filters_and_notifications(alice):
+    made = (await alice.post_json("/lists/", title="Tea")).json()
+    await alice.post_json("/accounts/filters/", phrase="tea")
+    pages = {
+        f"/lists/{made['id']}/": (f"/lists/{made['id']}/edit/", {"exclusive": "1"}, {"title": "Coffee"}),
+        "/accounts/filters/": ("/accounts/filters/1/edit/", {"action": "hide"}, {"phrase": "coffee"}),
+        "/accounts/notifications/": ("/accounts/notifications/", {"like": "none"}, {"boost": "followed"}),
+    }
+    for page, (action, elsewhere, edited) in pages.items():
+        shown = form_values((await alice.get(page)).text, action)
+        stale = {name.removeprefix("initial-"): value for name, value in shown.items()}
+        await alice.post_json(action, **elsewhere)
+        assert (await alice.post(action, **shown, **{**stale, **edited})).status_code == 303
+    settings = (await alice.get_json(f"/lists/{made['id']}/")).json()["list"]
+    assert (settings["title"], settings["exclusive"]) == ("Coffee", True)
+    (found,) = (await alice.get_json("/accounts/filters/")).json()["filters"]
+    assert (found["phrase"], found["action"]) == ("coffee", "hide")
+    preferences = (await alice.get_json("/accounts/notifications/")).json()["notifications"]
+    assert (preferences["like"], preferences["boost"]) == ("none", "followed")
 
 
 async def test_an_invalid_profile_is_422(alice):
