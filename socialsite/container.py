@@ -1,4 +1,4 @@
-"""The container: builds the repositories and services of one event loop from a store.
+"""The container: builds the services of one event loop from a store (the repositories: repositories.py).
 
 A request passes view or consumer -> service -> repository -> store -> node. Each service is built when it is first
 used. Only the code above the apps imports this module; views get a service by its class: `request.services[Class]`.
@@ -8,134 +8,66 @@ from functools import cached_property, partial
 from typing import TypeVar, get_type_hints
 
 from accounts import keys as account_keys
-from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
 from accounts.ports import BadgePort
-from accounts.sessions.repository import SessionRepository
 from accounts.sessions.service import SessionService
 from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
-from socialsite.clock import Clock, FixedClock
 from socialsite.ids import AccountId, PostIdGenerator
 from socialsite.limits import ActionLimits
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.rate_limit import RateLimiter, Rule
+from socialsite.repositories import AnyClock, Repositories
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from socialsite.web.cache import get_or_compute
 from timelines import keys
-from timelines.archive.factory import create_archive
 from timelines.archive.service import ArchivingService
 from timelines.audit.audit import Audit
 from timelines.audit.context import AuditContext
 from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
 from timelines.audit.trimming import Trimming
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
-from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
-from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.demo.load import DemoLoader
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.fanout.rebuilding import RebuildService
 from timelines.fanout.service import FanOutService
-from timelines.filters.repository import Filters
 from timelines.filters.service import FilterService
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
-from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
-from timelines.graph.follow_requests_repository import FollowRequests
-from timelines.graph.repository import Follows
-from timelines.hashtags.followed import FollowedHashtags
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import TrendService
-from timelines.hashtags.trends_repository import Trends
 from timelines.importing.graph import GraphImport
 from timelines.importing.posts import PostsImport
-from timelines.importing.repository import GraphRanks, ImportedPosts
 from timelines.jobs import PurgeAccount, encode_job
-from timelines.lists.repository import ListMembers, Lists
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
-from timelines.live.delivery_lag import DeliveryLag
 from timelines.live.service import LiveService
-from timelines.markers.repository import Markers
 from timelines.markers.service import MarkerService
-from timelines.notifications.pending import PendingNotifications, PendingNotificationService
-from timelines.notifications.repository import Notifications
+from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
-from timelines.posts.replies import ReplyRepository
-from timelines.posts.repository import PostRepository
 from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostWriter
 from timelines.publishing.service import PublishingService
-from timelines.reactions.bookmarks import Bookmarks
 from timelines.reactions.boosts import BoostService
-from timelines.reactions.repository import Reactions
 from timelines.reactions.service import ReactionsService, VisibleAccounts
-from timelines.reading.fan_out_on_read import FanOutOnRead, FanOutOnReadAuthors
+from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Sources
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.service import ReadingService
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.indexing import SearchIndexer
-from timelines.search.names import NameIndex
-from timelines.search.pending import PendingSearchPosts
-from timelines.search.repository import PostIndex
 from timelines.search.service import SearchService
 from timelines.threads.service import ThreadService
 
-AnyClock = Clock | FixedClock
 S = TypeVar("S")
-
-
-class Repositories:
-    """One repository of each kind over one store, with the sizes of the configuration."""
-
-    def __init__(self, store: Store, clock: AnyClock, config: ServiceConfig) -> None:
-        partitions, ttl_ms, ahead = config.follow_partitions, config.home_ttl_ms, config.read_ahead
-        homes = TimelineCacheSpec(keys.home_timeline, keys.HOME_TIMELINE_KEY_PATTERN, config.home_cap, ttl_ms, ahead)
-        list_timelines = TimelineCacheSpec(
-            keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead
-        )
-        self.accounts = AccountRepository(store)
-        self.sessions = SessionRepository(store)
-        self.archive = create_archive(config.archive_url)
-        self.posts = PostRepository(store, self.archive)
-        self.threads = ReplyRepository(store, self.posts)
-        self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
-        self.public = PublicTimelineRepository(store, config.public_cap)
-        self.hashtag_timelines = HashtagTimelines(store)
-        self.homes = CachedTimelines(store, clock, homes)
-        self.list_timelines = CachedTimelines(store, clock, list_timelines)
-        self.follows = Follows(store, partitions=partitions, following_cap=config.following_cap)
-        self.lists = Lists(store)
-        self.members = ListMembers(store, partitions=partitions, members_cap=config.list_members_cap)
-        self.lag = DeliveryLag(store)
-        self.notifications = Notifications(store)
-        self.followed_hashtags = FollowedHashtags(store)
-        self.trends = Trends(store)
-        self.reactions = Reactions(store)
-        self.bookmarks = Bookmarks(store)
-        self.blocks_and_mutes = BlocksAndMutes(store)
-        self.follow_requests = FollowRequests(store)
-        self.filters = Filters(store)
-        self.markers = Markers(store)
-        self.fan_out_on_read_authors = FanOutOnReadAuthors(store)
-        self.search_index = PostIndex(store)
-        self.search_names = NameIndex(store)
-        self.pending_search_posts = PendingSearchPosts(store)
-        self.pending_notifications = PendingNotifications(store)
-        self.graph_ranks = GraphRanks(store)
-        self.imported_posts = ImportedPosts(
-            store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions
-        )
 
 
 class Services:
