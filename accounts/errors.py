@@ -8,7 +8,7 @@ from socialsite.errors import Conflict, Invalid, NotFound, Unauthorized
 class FieldErrors(Invalid):
     """One message for each wrong input of a form, by its name."""
 
-    message = _("Please correct what is marked.")
+    message = _("Please correct the marked fields.")
 
 
 class HandleTaken(Conflict):

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import forms
-from django.contrib.auth.password_validation import password_validators_help_texts, validate_password
+from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
-from django.utils.functional import lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -24,10 +23,6 @@ from socialsite.web.responses import page_response, respond
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
-def _password_help() -> str:
-    return " ".join(password_validators_help_texts())
-
-
 def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
     """Return a field that keeps spaces. `autocomplete` is for password managers."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
@@ -35,7 +30,7 @@ def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.Cha
 
 
 def make_new_password_field(label: Any) -> forms.CharField:
-    return make_password_field(label, "new-password", help_text=lazy(_password_help, str)())
+    return make_password_field(label, "new-password", help_text=_("At least 8 characters, not a common password."))
 
 
 class NewPasswordForm(forms.Form):
@@ -106,7 +101,7 @@ class LoginForm(forms.Form):
 class ChangePasswordForm(NewPasswordForm):
     new_password_name, repeat_password_name = "new_password1", "new_password2"
 
-    old_password = make_password_field(_("Present password"), "current-password")
+    old_password = make_password_field(_("Current password"), "current-password")
     new_password1 = make_new_password_field(_("New password"))
     new_password2 = make_password_field(_("New password again"), "new-password")
 
@@ -136,11 +131,11 @@ class SettingsForm(forms.Form):
     link = forms.CharField(label=_("Link"), required=False, widget=forms.URLInput(attrs={"placeholder": "https://"}))
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
-        choices=[("0", _("Everybody")), ("1", _("Only followers you let in"))],
+        choices=[("0", _("Everybody")), ("1", _("Private: only followers you accept"))],
         coerce=lambda value: value == "1",
         help_text=_(
-            "With followers only, others have to ask before they follow you; your present followers stay. "
-            "Opening your account again lets in nobody who is waiting: you answer them, or they just follow."
+            "If private, people must ask to follow you. Current followers stay. "
+            "If you go public again, open requests stay open."
         ),
     )
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
 from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 
 LazyText = str | Promise  # a message, translated when it is shown
 
@@ -32,14 +34,14 @@ class Forbidden(ApiError):
     """403"""
 
     code = "forbidden"
-    message = _("This is not yours to do.")
+    message = _("You don't have permission to do this.")
 
 
 class NotFound(ApiError):
     """404: absent, deleted or invisible to the viewer. The three have one answer, which reveals nothing."""
 
     code = "not_found"
-    message = _("There is nothing at this address.")
+    message = _("Nothing was found at this address.")
 
 
 class Conflict(ApiError):
@@ -69,21 +71,21 @@ class MalformedRequest(ApiError):
     """400: not UTF-8, not JSON, or not a number where a number is needed."""
 
     code = "malformed"
-    message = _("This request cannot be understood.")
+    message = _("This request is not valid.")
 
 
 class SignInRequired(Unauthorized):
     """The page is for signed-in accounts. An HTML client is redirected to the log-in page by 303."""
 
     code = "sign_in_needed"
-    message = _("Please sign in first.")
+    message = _("Please log in first.")
 
 
 class MethodNotAllowed(ApiError):
     """405"""
 
     code = "method_not_allowed"
-    message = _("This address does not answer this method.")
+    message = _("This address does not support this method.")
 
     def __init__(self, allowed_methods: Iterable[str]) -> None:
         super().__init__()
@@ -105,10 +107,20 @@ class RateLimited(ApiError):
     """429: the rate limit `rule` is used up for `retry_after_s` seconds."""
 
     code = "rate_limited"
-    message = _("This was too often. Please wait a little.")
+    message = _("There were too many requests from your network in the last minute.")
+    message_by_rule: Mapping[str, LazyText] = {
+        "post": _("You posted too often in the last minute."),
+        "follow": _("You followed too many people in the last minute."),
+        "login": _("There were too many attempts to log in in the last minute."),
+        "signup": _("Too many accounts were created from your network in the last minute."),
+        "search": _("You searched too often in the last minute."),
+        "complete": _("You searched too often in the last minute."),
+    }
 
     def __init__(self, rule: str, retry_after_s: int) -> None:
-        super().__init__(fields={"rule": rule})
+        wait = ngettext_lazy("Try again in %d second.", "Try again in %d seconds.", retry_after_s)
+        reason = self.message_by_rule.get(rule, type(self).message)
+        super().__init__(format_lazy("{} {}", reason, wait % retry_after_s), fields={"rule": rule})
         self.rule = rule
         self.retry_after_s = retry_after_s
 

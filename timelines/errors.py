@@ -20,7 +20,7 @@ class TimelineNotFound(NotFound):
 class HashtagNotFound(TimelineNotFound):
     """The text is not a valid hashtag. The timeline of an unused hashtag is empty and no error."""
 
-    message = _("This cannot be a hashtag. Hashtags are made of letters, digits and underscores.")
+    message = _("This is not a valid hashtag. A hashtag has only letters, digits and underscores.")
 
 
 class PostInvalid(Invalid):
@@ -33,7 +33,7 @@ class NotBoostable(Invalid):
     """Posts with a restricted audience cannot be boosted."""
 
     code = "not_boostable"
-    message = _("Only posts that everybody may see can be boosted.")
+    message = _("Only public and unlisted posts can be boosted.")
 
 
 class IdempotencyConflict(Conflict):
@@ -69,8 +69,7 @@ class RequesterFollowingCapReached(Conflict):
 
     code = "requester_cap"
     message = _(
-        "This account follows as many others as this site allows. Its request waits here: "
-        "you can accept it once it follows fewer."
+        "This account follows as many others as this site allows. You can accept its request once it follows fewer."
     )
 
 
@@ -83,7 +82,7 @@ class ListNotFound(NotFound):
 class ListTitleInvalid(Invalid):
     """The title is empty, too long, or has control characters."""
 
-    message = _("This title cannot be used.")
+    message = _("This title is not valid.")
 
     def __init__(self, title_message: LazyText | None = None) -> None:
         super().__init__({"title": title_message if title_message is not None else type(self).message})
@@ -92,14 +91,14 @@ class ListTitleInvalid(Invalid):
 class ListInvalid(Invalid):
     """A source or a setting of the list breaks a rule."""
 
-    message = _("This list cannot be made so.")
+    message = _("This combination of lists is not possible.")
 
 
 class ListIsVirtual(Conflict):
     """The members of this list are computed from its source lists."""
 
     code = "virtual_list"
-    message = _("This list is made of others: put people on those.")
+    message = _("This list combines other lists. Add people to those.")
 
 
 class ListsCapReached(Conflict):
@@ -127,7 +126,7 @@ class BlocksAndMutesCapReached(Conflict):
     """The account has BLOCKS_CAP blocks, MUTES_CAP mutes or QUIETED_CAP accounts with hidden boosts."""
 
     code = "relations_cap"
-    message = _("You keep away as many accounts as this site allows.")
+    message = _("You've blocked or muted as many accounts as this site allows.")
 
 
 class MuteDurationInvalid(Invalid):
@@ -150,7 +149,7 @@ class FollowRequestsCapReached(Conflict):
     """The account has REQUESTED_CAP pending follow requests."""
 
     code = "requests_cap"
-    message = _("As many of your requests as this site allows wait for an answer.")
+    message = _("You have as many open follow requests as this site allows.")
 
 
 class FilterNotFound(NotFound):
@@ -162,7 +161,7 @@ class FilterNotFound(NotFound):
 class FilterInvalid(Invalid):
     """The phrase or another field of the filter breaks a rule."""
 
-    message = _("This filter cannot be used.")
+    message = _("This filter is not valid.")
 
 
 class FiltersCapReached(Conflict):

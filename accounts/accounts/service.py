@@ -286,4 +286,4 @@ async def _account_without_password(handle: str, now_ms: int) -> Account:
 
 
 def _raise_wrong_password(field: str) -> NoReturn:
-    raise FieldErrors({field: _("This is not your password.")})
+    raise FieldErrors({field: _("That is not your current password.")})

@@ -31,7 +31,7 @@ MARKS_PER_CLUSTER_CAP = 8
 HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
     "empty": _("Please choose a handle."),
     "too_long": _("A handle has at most 20 characters."),
-    "characters": _("A handle is made of the letters a to z, digits and underscores."),
+    "characters": _("A handle can have only the letters a to z, digits and underscores."),
     "reserved": _("This handle is reserved."),
 }
 TEXT_ERROR_MESSAGES: Mapping[str, Mapping[str, LazyText]] = {

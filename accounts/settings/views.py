@@ -109,7 +109,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
     try:
         password = validate_form(form)["password"]
         if not await services[AccountService].check_password(account, password, caller=request.caller):
-            raise FieldErrors({"password": _("This is not your password.")})
+            raise FieldErrors({"password": _("That is not your current password.")})
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/delete.html", form, error)
     await services[AccountService].delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())

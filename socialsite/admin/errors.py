@@ -9,10 +9,10 @@ class CannotModerateSelf(Conflict):
     """Staff cannot moderate their own account."""
 
     code = "own_account"
-    message = _("This is your own account. Ask somebody else of the staff.")
+    message = _("You cannot do this to your own account. Ask another staff member.")
 
 
 class DeadLetterNotFound(NotFound):
     """The dead letter was retried, deleted, or removed by the cap."""
 
-    message = _("This dead letter is not there any more.")
+    message = _("This failed job no longer exists.")

@@ -46,7 +46,7 @@ def parse_cursor(request: SiteRequest) -> str | None:
     """Return `?cursor=`, the id of a stream entry. Raises MalformedRequest."""
     text = request.GET.get("cursor")
     if text is not None and not STREAM_ID.fullmatch(text):
-        raise MalformedRequest(fields={"cursor": _("This cursor is none of ours.")})
+        raise MalformedRequest(fields={"cursor": _("This cursor is not valid.")})
     return text
 
 

@@ -87,7 +87,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Respond to a failed CSRF check (settings.CSRF_FAILURE_VIEW). Django logs the reason."""
-    message = _("This form has grown old, or came from another site. Please reload the page and send it again.")
+    message = _("This page is out of date. Please reload it and send again.")
     return error_response(
         cast(SiteRequest, request), HTTPStatus.FORBIDDEN, "csrf", message, template="errors/csrf.html"
     )

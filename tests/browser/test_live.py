@@ -222,4 +222,4 @@ def test_signing_out_in_another_tab_shows_a_notice_on_the_open_page(me: BrowserP
     tab = BrowserPage(me.context.new_page(), me.url)
     tab.go_to("/accounts/logout/")
     tab.page.locator("main").get_by_role("button", name="Log out").click()
-    expect(me.page.locator(".toast")).to_contain_text("You are signed out")
+    expect(me.page.locator(".toast")).to_contain_text("You are logged out")

@@ -29,7 +29,7 @@ def test_posts_in_sight_are_marked_as_read_on_every_device(reader: OpenReader, v
     published(own, 2)
     second_page = reader(own)
     second_page.go_to("/")
-    expect(second_page.page.locator("li.here")).to_have_text("You are caught up. You had read what follows.")
+    expect(second_page.page.locator("li.here")).to_have_text("You're all caught up. You've seen everything below.")
     assert place_of(second_page) == 2
     with second_page.page.expect_response("**/positions/"):
         second_page.go_to("/")
@@ -88,7 +88,7 @@ def test_a_reader_chooses_a_day_without_a_script(reader: OpenReader, visitor: Si
     me.page.locator("details.panel > summary").click()
     me.page.get_by_label("The last day to show").fill("2020-01-01")
     me.page.get_by_role("button", name="Show", exact=True).click()
-    expect(me.page.get_by_role("heading", name="Nothing older")).to_be_visible()
+    expect(me.page.get_by_role("heading", name="No older posts")).to_be_visible()
     me.page.locator('.pager a[rel="prev"]').click()
     assert len(me.entry_ids()) == 2
 

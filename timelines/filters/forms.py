@@ -29,7 +29,7 @@ class FilterForm:
         """Parse the fields; a missing field keeps the value of `existing_filter`. Raises FilterInvalid."""
         action = fields.get("action", existing_filter.action if existing_filter else "warn")
         if action not in ("warn", "hide"):
-            raise FilterInvalid({"action": _("This is none of: warn, hide.")})
+            raise FilterInvalid({"action": _("This must be one of: warn, hide.")})
         whole_word = fields.get("whole_word")
         default = existing_filter.whole_word if existing_filter else True
         return cls(

@@ -30,7 +30,7 @@ def validate_title(title: str) -> str:
 def validate_replies(replies: str) -> ReplyPolicy:
     """Raises ListInvalid."""
     if replies not in REPLY_POLICIES:
-        raise ListInvalid({"replies": _("This is none of the choices.")})
+        raise ListInvalid({"replies": _("This is not one of the choices.")})
     return replies
 
 
@@ -42,7 +42,7 @@ def with_parts(
     A part that was deleted since may stay; the page of the list shows it.
     """
     if operation not in OPERATIONS:
-        raise ListInvalid({"operation": _("This is none of the choices.")})
+        raise ListInvalid({"operation": _("This is not one of the choices.")})
     if not set(parts) <= known.keys() | set(account_list.parts):
         raise ListInvalid({"parts": _("This list does not exist.")})
     virtual_list = replace(account_list, operation=operation, parts=tuple(parts))
@@ -68,7 +68,7 @@ def require_virtual(account_list: AccountList) -> None:
 def validate_exclusive(account_list: AccountList, exclusive: bool) -> None:
     """Raises ListInvalid."""
     if exclusive and account_list.operation is not None:
-        message = _("A list that is made of others cannot take people out of home; those others can.")
+        message = _("A combined list cannot hide people from Home. The lists it combines can.")
         raise ListInvalid({"exclusive": message})
 
 
@@ -80,9 +80,9 @@ def _describe(error: InvalidExpression) -> str:
                 "most": MAX_PARTS,
             }
         case "circle":
-            return _("A list cannot be made of itself.")
+            return _("A list cannot combine itself.")
         case "levels":
-            return _("Lists made of lists go %(most)d levels deep at most.") % {"most": MAX_LEVELS}
+            return _("Combined lists can be nested at most %(most)d levels deep.") % {"most": MAX_LEVELS}
         case _:
-            message = _("All in all a list can be made of %(most)d lists at most, those of its parts counted.")
+            message = _("A combined list can have at most %(most)d lists in total, nested ones included.")
             return message % {"most": MAX_LEAVES}

@@ -33,6 +33,6 @@ async def save_reading_preference(request: SiteRequest) -> HttpResponseBase:
     """Store the preference `scroll`: "on" (pages load older posts by themselves) or "off"."""
     me, scroll = require_viewer_id(request), get_form_data(request).get("scroll", "")
     if scroll not in ("on", "off"):
-        raise MalformedRequest(fields={"scroll": _("This is none of the choices.")})
+        raise MalformedRequest(fields={"scroll": _("This is not one of the choices.")})
     await request.services[MarkerService].set_scroll_preference(me, scrolls=scroll == "on")
     return done(request, {"scroll": scroll}, default="/")

@@ -111,7 +111,9 @@ async def edit_settings(request: SiteRequest) -> HttpResponseBase:
     """Change the preferences that are sent. The JSON response has all of them."""
     me, services, fields = require_viewer_id(request), request.services, get_changed_fields(request)
     errors: dict[str, str] = {
-        kind: _("This is no choice.") for kind in NOTIFICATION_KINDS if fields.get(kind, "all") not in PREFERENCES
+        kind: _("This is not one of the choices.")
+        for kind in NOTIFICATION_KINDS
+        if fields.get(kind, "all") not in PREFERENCES
     }
     if errors:
         raise MalformedRequest(fields=errors)

@@ -67,4 +67,4 @@ def _parse_id_cursor(query: QueryDict, name: str) -> int | None:
 
 
 def _cursor_error() -> MalformedRequest:
-    return MalformedRequest(fields={"cursor": _("This cursor is none of ours.")})
+    return MalformedRequest(fields={"cursor": _("This cursor is not valid.")})

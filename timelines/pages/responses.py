@@ -90,7 +90,7 @@ def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -
     new = sum(1 for entry in entries if entry.post.id > marker.last_read_id) if marker.last_read_id else 0
     if not 0 < new < len(entries):
         return entries_html(entries)
-    line = format_html('<li class="here">{}</li>', _("You are caught up. You had read what follows."))
+    line = format_html('<li class="here">{}</li>', _("You're all caught up. You've seen everything below."))
     return RenderedBytes(b"".join((entries_html(entries[:new]), line.encode(), entries_html(entries[new:]))))
 
 

@@ -16,7 +16,7 @@ def parse_audience(fields: Mapping[str, str]) -> int | None:
     if not name:
         return None
     if name not in AUDIENCE_BY_NAME:
-        raise PostInvalid({"audience": _("This is none of: public, unlisted, followers.")})
+        raise PostInvalid({"audience": _("This must be one of: public, unlisted, followers.")})
     return AUDIENCE_BY_NAME[name]
 
 

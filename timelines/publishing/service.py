@@ -155,7 +155,7 @@ class PublishingService:
         if entry is None and (
             key is None or not await self.posts.has_idempotency_key(author_id, idempotency_key_digest(key))
         ):
-            raise PostInvalid({"in_reply_to": _("The post you answer does not exist, or no longer does.")})
+            raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
         return None if entry is None else entry.shown
 
     def _validate_text(self, text: str) -> str:
@@ -221,6 +221,6 @@ def text_refusal(refused: TextRefused, max_graphemes: int) -> str:
         case "too_large":
             return _("This is too large: a text has at most %(most)s bytes.") % {"most": TEXT_BYTES_CAP}
         case "marks":
-            return _("At most %(most)s marks can stand on one character.") % {"most": MARKS_PER_CLUSTER_CAP}
+            return _("One character can have at most %(most)s combining marks.") % {"most": MARKS_PER_CLUSTER_CAP}
         case _:
-            return _("This text holds characters that cannot be stored.")
+            return _("This text has characters that cannot be stored.")

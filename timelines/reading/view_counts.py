@@ -27,16 +27,17 @@ async def count_view(request: SiteRequest, entity: Entity, owner_id: AccountId) 
     if wants_json(request):
         return None
     visits = await statistics.stats.view_counts_if_available(entity)
-    return Placeholder(_view_counts_text(visits)) if visits else None
+    text = _view_counts_text(visits) if visits else ""
+    return Placeholder(text) if text else None
 
 
 def _view_counts_text(visits: ViewCounts) -> str:
-    text = ngettext("Seen %(shown)s time by others", "Seen %(shown)s times by others", visits.views)
-    words = text % {"shown": number(visits.views)}
-    if not visits.clicks:
-        return words
-    text = ngettext("links followed %(shown)s time", "links followed %(shown)s times", visits.clicks)
-    return f"{words} · {text % {'shown': number(visits.clicks)}}"
+    """Return the counts above zero; "" without any."""
+    texts = [
+        (visits.views, ngettext("%(shown)s view", "%(shown)s views", visits.views)),
+        (visits.clicks, ngettext("%(shown)s link click", "%(shown)s link clicks", visits.clicks)),
+    ]
+    return " · ".join(text % {"shown": number(count)} for count, text in texts if count)
 
 
 async def count_click(request: SiteRequest) -> HttpResponse:

@@ -29,10 +29,10 @@ from timelines.text.token_scanner import normalize_tag
 COMPLETIONS_SHOWN = 8
 QUERY_ERROR_MESSAGES = {
     "too_long": gettext_lazy("This is longer than 300 characters."),
-    "nothing": gettext_lazy("Say at least one word, a hashtag, or from: and a handle."),
-    "day": gettext_lazy("A day is written like 2026-01-31."),
-    "handle": gettext_lazy("After from: stands a handle, like from:alice."),
-    "authors": gettext_lazy("A post has one author: say from: once."),
+    "nothing": gettext_lazy("Enter at least one word, a hashtag, or from: with a handle."),
+    "day": gettext_lazy("Write a day like 2026-01-31."),
+    "handle": gettext_lazy("Write a handle after from:, for example from:alice."),
+    "authors": gettext_lazy("Use from: only once: a post has one author."),
 }
 
 
@@ -40,7 +40,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
     """Show matching accounts, hashtags and posts; without a query, the form only."""
     text, cut = request.GET.get("q", ""), PageQuery.parse(request.GET)
     if cut.after is not None:
-        raise MalformedRequest(fields={"after": _("Search goes back in time only: before.")})
+        raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
     if not text.strip():
         trends = await trends_panel(request)
         return _results_response(request, cut, text, TimelinePage((), None, None), [], [], trends)
@@ -67,7 +67,7 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
     sign, prefix = text[:1], text[1 : QUERY_LENGTH_CAP + 1]
     completing = request.services[AutocompleteService]
     if sign not in ("@", "＠", "#", "＃"):
-        raise MalformedRequest(fields={"q": _("This begins with neither @ nor #.")})
+        raise MalformedRequest(fields={"q": _("This must begin with @ or #.")})
     if sign in ("@", "＠"):
         authors = await completing.complete_accounts(
             prefix, viewer_id=get_viewer_id(request), limit=COMPLETIONS_SHOWN, caller=request.caller

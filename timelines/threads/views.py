@@ -71,7 +71,7 @@ def _item_content_html(found: ThreadEntry) -> str:
     if not found.continues:
         return html
     url = post_url(found.entry.post.id, found.entry.author)
-    return html + format_html('<p class="gone"><a href="{}">{}</a></p>', url, _("This thread goes on"))
+    return html + format_html('<p class="gone"><a href="{}">{}</a></p>', url, _("Show more of this thread"))
 
 
 MAX_DESCRIPTION_LENGTH = 200  # characters

@@ -142,10 +142,10 @@ def describe_forecast(snapshot: MemorySnapshot) -> str:
     """Return the forecast as a sentence."""
     forecast = snapshot.forecast
     if not forecast.bytes_a_post:
-        return _("There are no posts yet to forecast from.")
+        return _("There is no forecast yet, because there are no posts.")
     figures = {"bytes": number(round(forecast.bytes_a_post)), "posts": number(forecast.posts_left)}
     if forecast.posts_left is None:
-        return _("A post takes %(bytes)s bytes. Without maxmemory nothing can be foretold.") % figures
+        return _("A post takes %(bytes)s bytes. Without maxmemory there is no forecast.") % figures
     if forecast.days_left is None:
         return _("A post takes %(bytes)s bytes; %(posts)s more fit.") % figures
     days = round(forecast.days_left)

@@ -19,14 +19,14 @@ METRIC_LABELS: Mapping[str, str | Promise] = {
     "sockets": gettext_lazy("Sockets opened"),
     "logins": gettext_lazy("Log-ins"),
     "signups": gettext_lazy("Sign-ups"),
-    "refusals": gettext_lazy("Refused by limits"),
+    "refusals": gettext_lazy("Refused by rate limits"),
     "errors": gettext_lazy("Errors"),
 }
 """Titles of charts, in their order."""
 LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
     "post": gettext_lazy("First pass of a post"),
     "pass": gettext_lazy("Further pass of a post"),
-    "purge": gettext_lazy("Sweep of a deleted account"),
+    "purge": gettext_lazy("Clean-up after a deleted account"),
     "fade": gettext_lazy("Boosts of a deleted post"),
     "unknown": gettext_lazy("Not a job of this release"),
 }
@@ -34,9 +34,9 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "suspend": gettext_lazy("Suspended"),
     "reinstate": gettext_lazy("Reinstated"),
     "password": gettext_lazy("Password reset"),
-    "sessions": gettext_lazy("Sessions ended"),
-    "retry": gettext_lazy("Dead letter retried"),
-    "drop": gettext_lazy("Dead letter dropped"),
+    "sessions": gettext_lazy("Logged out everywhere"),
+    "retry": gettext_lazy("Failed job retried"),
+    "drop": gettext_lazy("Failed job deleted"),
 }
 STATE_LABELS: Mapping[str, str | Promise] = {
     "active": gettext_lazy("Active"),

@@ -75,7 +75,7 @@ def _make_action_view(
 
 suspend = _make_action_view(Moderation.suspend, gettext_lazy("The account is suspended."))
 reinstate = _make_action_view(Moderation.reinstate, gettext_lazy("The account is reinstated."))
-end_sessions = _make_action_view(Moderation.end_sessions, gettext_lazy("All sessions of the account are ended."))
+end_sessions = _make_action_view(Moderation.end_sessions, gettext_lazy("The account is logged out everywhere."))
 
 
 @staff_only

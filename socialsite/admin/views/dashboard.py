@@ -48,7 +48,7 @@ async def statistics(request: SiteRequest) -> HttpResponse:
     name = request.GET.get("range", "24h")
     if name not in SPAN_MS_BY_NAME:
         raise MalformedRequest(
-            fields={"range": _("This is none of: %(names)s.") % {"names": ", ".join(SPAN_MS_BY_NAME)}}
+            fields={"range": _("This must be one of: %(names)s.") % {"names": ", ".join(SPAN_MS_BY_NAME)}}
         )
     activity = await read_activity(get_services(request), SPAN_MS_BY_NAME[name])
     return respond(

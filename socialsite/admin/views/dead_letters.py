@@ -35,7 +35,7 @@ async def index(request: SiteRequest) -> HttpResponse:
         page=lambda: {
             "letters": [letter_page(letter, authors) for letter in letters],
             "next_url": next_url,
-            "page_title": _("Dead letters"),
+            "page_title": _("Failed jobs"),
         },
         data=lambda: {"letters": [letter_json(letter, authors) for letter in letters], "next": next_url},
     )
@@ -50,7 +50,7 @@ def _make_action_view(
     async def act(request: SiteRequest) -> HttpResponseBase:
         id = get_form_data(request).get("id", "")
         if not STREAM_ID.fullmatch(id):
-            raise MalformedRequest(fields={"id": _("This is not the id of a dead letter.")})
+            raise MalformedRequest(fields={"id": _("This is not the id of a failed job.")})
         await action(DeadLetters(get_services(request)), get_actor(request), id)
         if wants_json(request):
             return json_response({result_name: id})
@@ -60,5 +60,5 @@ def _make_action_view(
     return act
 
 
-retry = _make_action_view(DeadLetters.retry, gettext_lazy("The job is tried again."), "retried")
-drop = _make_action_view(DeadLetters.drop, gettext_lazy("The dead letter is dropped."), "dropped")
+retry = _make_action_view(DeadLetters.retry, gettext_lazy("The job will run again."), "retried")
+drop = _make_action_view(DeadLetters.drop, gettext_lazy("The failed job is deleted."), "dropped")

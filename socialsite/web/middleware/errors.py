@@ -85,7 +85,6 @@ def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
         getattr(error, "message", message),
         fields=getattr(error, "fields", {}),
         headers=_error_headers(error, status),
-        retry_after_s=getattr(error, "retry_after_s", None),
     )
 
 
@@ -104,7 +103,7 @@ def error_response(
     texts = {name: str(value) for name, value in (fields or {}).items()}
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
-    page |= {"status": status, "message": message, "page_title": message, "rule": texts.get("rule")}
+    page |= {"status": status, "message": message, "page_title": message}
     templates = [template or f"errors/{status}.html", "errors/error.html"]
     if on_error_page := _find_error_page_hook(request):
         own_template, own_context = on_error_page(request, status, texts.get("text") or str(message))

@@ -51,7 +51,7 @@ def test_a_weak_password_gets_a_warning_and_a_missing_password_is_refused(monkey
 
 
 def test_an_invalid_handle_is_refused():
-    with pytest.raises(CommandError, match="A handle is made of"):
+    with pytest.raises(CommandError, match="A handle can have only"):
         run_command("create_account", "no spaces", "--password", PASSWORD)
 
 

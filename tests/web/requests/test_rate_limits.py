@@ -30,7 +30,7 @@ async def test_a_refused_post_reappears_in_its_box(alice):
     assert answer.headers["retry-after"]
     assert hidden_field(answer.text, "idempotency_key") == "the-key"
     assert ">\none more</textarea>" in answer.text
-    assert "You have published a lot within a minute." in answer.text
+    assert "You posted too often in the last minute. Try again in" in answer.text
     assert f"Try again in {answer.headers['retry-after']} second" in answer.text
     assert re.search(r'id="composer-error" role="alert">[^<]{5,}<', answer.text)
 

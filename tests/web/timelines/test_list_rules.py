@@ -44,7 +44,7 @@ async def test_lists_are_made_of_lists_by_form_and_by_json(alice, lists):
     assert '<option value="2" selected>Two' in html
     assert re.search(r'name="part-1" value="1" checked', html)
     assert "members/remove/" not in html
-    assert "made of others" in (await alice.get("/lists/")).text
+    assert "combined list" in (await alice.get("/lists/")).text
 
 
 async def test_members_of_a_virtual_list_are_paged(alice, lists, world, site):
@@ -111,7 +111,7 @@ async def test_a_list_made_of_itself_is_refused_and_a_deleted_part_is_shown(alic
     answer = await alice.post_json("/lists/3/edit/", parts="1 3")
     assert (answer.status_code, answer.json()["fields"]) == (
         422,
-        {"parts": "A list cannot be made of itself."},
+        {"parts": "A list cannot combine itself."},
     )
     await alice.post_json("/lists/2/delete/")
     page = (await alice.get_json("/lists/3/")).json()

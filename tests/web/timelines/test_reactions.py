@@ -97,7 +97,7 @@ async def test_buttons_show_the_viewers_reactions_and_the_allowed_actions(alice:
     assert "cannot be boosted" in html
     refused = await alice.post_json(f"/posts/{closed['id']}/boost/")
     assert (refused.status_code, refused.json()["error"]) == (422, "not_boostable")
-    assert "everybody" in refused.json()["message"]
+    assert "public" in refused.json()["message"]
 
 
 async def test_the_page_of_bookmarks_is_private(

@@ -88,10 +88,10 @@ async def test_html_and_json_link_to_the_same_pages(alice):
 async def test_an_empty_page_links_back(alice, path):
     posts = await published(alice, 3)
     for cursor, way, rel, title in (
-        (f"before={posts[-1]}", "previous", "prev", "Nothing older"),
-        (f"after={posts[0]}", "next", "next", "Nothing newer"),
-        ("before=0", "previous", "prev", "Nothing older"),
-        ("after=9007199254740991", "next", "next", "Nothing newer"),
+        (f"before={posts[-1]}", "previous", "prev", "No older posts"),
+        (f"after={posts[0]}", "next", "next", "No newer posts"),
+        ("before=0", "previous", "prev", "No older posts"),
+        ("after=9007199254740991", "next", "next", "No newer posts"),
     ):
         answer = (await alice.get_json(f"{path}?{cursor}&limit=2")).json()
         page = (await alice.get(f"{path}?{cursor}&limit=2")).text
