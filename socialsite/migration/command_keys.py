@@ -1,30 +1,10 @@
-"""Properties of commands that a migration needs: the key that routes a command, and whether it writes."""
+"""The keys of a command, also of an encoded one."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from socialsite.store.commands import Command, Script, parse_commands
+from socialsite.store.commands import Command, parse_commands
 from socialsite.store.key import KEY_PATTERN, Key
-
-READ_COMMANDS = frozenset(
-    {
-        "BITCOUNT", "CLIENT", "CLUSTER", "CONFIG", "DBSIZE", "DUMP", "EXISTS", "EXPIRETIME", "GET",
-        "GETBIT", "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HRANDFIELD",
-        "HSCAN", "HSTRLEN", "HVALS", "INFO", "LINDEX", "LLEN", "LPOS", "LRANGE", "MEMORY", "MGET",
-        "OBJECT", "PEXPIRETIME", "PING", "PTTL", "ROLE", "SCAN", "SCARD", "SCRIPT", "SISMEMBER",
-        "SMEMBERS", "SMISMEMBER", "SRANDMEMBER", "SSCAN", "STRLEN", "TIME", "TTL", "TYPE", "XINFO",
-        "XLEN", "XPENDING", "XRANGE", "XREVRANGE", "ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE",
-        "ZRANGEBYLEX", "ZRANGEBYSCORE", "ZRANK", "ZREVRANGE", "ZREVRANGEBYSCORE", "ZREVRANK", "ZSCAN",
-        "ZSCORE",
-    }
-)  # fmt: skip
-"""All other commands count as writes: scripts that may write, MULTI, XREADGROUP, publishing."""
-
-
-def is_write(command: Command) -> bool:
-    if command[0] == "EVALSHA" and isinstance(command[1], Script):
-        return not command[1].is_read_only
-    return command[0] not in READ_COMMANDS
 
 
 def find_key(command: Command) -> Key | None:

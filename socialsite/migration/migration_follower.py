@@ -12,6 +12,7 @@ from socialsite.migration.migration_router import InFlight
 from socialsite.migration.placement_map import EMPTY_PLACEMENT_MAP, READS_SWITCHED, WRITES_BLOCKED, PlacementMap
 from socialsite.migration.process_lease import ProcessLease
 from socialsite.migration.topology_switcher import TopologyFactory, TopologySwitcher
+from socialsite.store.connection import PipelinedConnection
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.store import Store, Topology
 
@@ -32,7 +33,7 @@ class MigrationFollower:
     def __init__(self, home_url: str, create_topology: TopologyFactory) -> None:
         self.lease = ProcessLease(home_url, create_topology)
         self._create_topology = create_topology
-        self._switcher = TopologySwitcher(self.lease.process_id, create_topology, self._require_lease)
+        self._switcher = TopologySwitcher(self.lease.process_id, create_topology, self._require_lease, self._may_read)
         self._store: Store | None = None
         self._in_flight: list[InFlight] = []
         self._changed_slices: set[int] = set()
@@ -74,6 +75,9 @@ class MigrationFollower:
     async def _require_lease(self) -> None:
         # Not a reference to `self.lease.require_held`, because `_switch_home` replaces the lease.
         await self.lease.require_held()
+
+    async def _may_read(self, connection: PipelinedConnection) -> bool:
+        return await self.lease.may_read(connection)
 
     async def _renew_forever(self) -> None:
         while True:

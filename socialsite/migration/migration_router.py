@@ -15,13 +15,12 @@ from socialsite.migration.command_keys import (
     find_key,
     find_keys,
     first_key,
-    is_write,
     with_block_ms,
 )
 from socialsite.migration.forwarding_node import encode_commands
 from socialsite.migration.placement_map import DONE, READS_SWITCHED, WRITES_BLOCKED, Repartition, slice_of
 from socialsite.store.address import Address
-from socialsite.store.commands import Command, Reply
+from socialsite.store.commands import Command, Reply, is_write
 from socialsite.store.errors import PartitionLayoutChanged, StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node

@@ -75,7 +75,7 @@ class Migrator:
             raise MigrationRefused(
                 f"{error}: they may not reach the target; see their logs, then use --resume or --back"
             ) from error
-        await self._stores.kill_clients_outside(self.migration.id)
+        await self._stores.kill_clients_outside(self.migration.id, self._session.placement_map.epoch)
         self._report_progress("begun")
 
     # One slice

@@ -143,6 +143,11 @@ def migrator_lock_key() -> Key:
     return _key("mover")
 
 
+def fence_key() -> Key:
+    """STRING: the epoch of the last migration to or from this server, on each server that is not in a cluster."""
+    return _key("fence")
+
+
 def touched_keys_key(number: int) -> Key:
     """SET of the keys of a slice that were written since its migration began. Deleted when the slice is done."""
     return _key(f"touched:{number}")

@@ -1,8 +1,12 @@
 """The lease of a process: the migrator knows every process with a lease, and each must follow the placement map.
 
-A process without a lease opens no new connections (connection_gate.py). The migrator kills the connections of a
-process whose lease expired before it continues. So an unavailable store stops nothing else, and a process can never
-use an outdated map.
+A process without a lease opens no new connections for writes (connection_gate.py). The migrator kills the connections
+of a process whose lease expired before it continues. So an unavailable store stops nothing else, and a process can
+never use an outdated map.
+
+If the registry's server refuses the lease because it refuses all writes, the record is read instead. If that server
+does not answer, the fence on the server of the new connection is read: the epoch of the last migration to or from that
+server. Reads are allowed if the map that the process knows is the last one by that evidence and has no migration.
 """
 
 import asyncio
@@ -10,10 +14,12 @@ import contextlib
 import secrets
 
 from socialsite.migration.connection_gate import ConnectionGate
-from socialsite.migration.placement_map import EMPTY_PLACEMENT_MAP, PlacementMap
-from socialsite.migration.placement_registry import LEASE_MS, PlacementRegistry
+from socialsite.migration.placement_map import EMPTY_PLACEMENT_MAP, PlacementMap, fence_key
+from socialsite.migration.placement_registry import LEASE_MS, LeaseRenewal, PlacementRegistry
 from socialsite.migration.topology_switcher import TopologyFactory
-from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.commands import encode
+from socialsite.store.connection import PipelinedConnection
+from socialsite.store.errors import ReadOnlyServer, StoreError, StoreUnavailable, WritesRefused
 from socialsite.store.store import Topology
 
 LEASE_VALID_S = LEASE_MS / 1000 - 1.0
@@ -38,6 +44,8 @@ class ProcessLease:
         self._topology: Topology | None = None
         self._valid_until = float("-inf")
         self._is_new = True
+        self._refusal: WritesRefused | None = None
+        """The error with which the server refused the last renewal, if the record could be read."""
         self._renew_task: asyncio.Task[None] | None = None
         self._suspended_until: float | None = None
         self._is_released = False
@@ -49,17 +57,37 @@ class ProcessLease:
             self._valid_until = float("-inf")
 
     async def acquire(self) -> None:
-        """Renew for the first time. If the store is unavailable, the first connection tries again."""
+        """Renew for the first time. If the store is unavailable, the first connection tries again.
+
+        Raises ReadOnlyServer: the configured server is a replica.
+        """
         with contextlib.suppress(StoreUnavailable):
-            await self.require_held()
+            await self.renew()
+        if isinstance(self._refusal, ReadOnlyServer):
+            raise self._refusal
 
     async def require_held(self) -> None:
         """Renew the lease unless it is valid. Raises StoreUnavailable."""
-        if asyncio.get_running_loop().time() >= self._valid_until:
+        if not self.is_held:
             await self.renew()
+        if not self.is_held:
+            raise self._refusal or StoreUnavailable("the lease of this process has expired: try again")
+
+    async def may_read(self, connection: PipelinedConnection) -> bool:
+        """Return whether the known map is certainly valid for the server of a new connection."""
+        known_map = self.known_map
+        if self._is_new or self._is_released or known_map.migration is not None or known_map.forwarded_to:
+            return False
+        if self._refusal is not None:  # the record was read
+            return True
+        (fence,) = await connection.send(encode(("GET", fence_key())), 1)
+        return not isinstance(fence, StoreError) and int(fence or 0) <= known_map.epoch
 
     async def renew(self) -> None:
-        """Renew the lease; concurrent callers share one renewal. Raises StoreUnavailable."""
+        """Renew the lease, or read the map if the server refuses writes. Raises StoreUnavailable.
+
+        Concurrent callers share one renewal.
+        """
         if self._renew_task is None or self._renew_task.done():
             self._renew_task = asyncio.create_task(self._renew())
             self._renew_task.add_done_callback(_ignore_exception)
@@ -100,12 +128,16 @@ class ProcessLease:
             self._topology = None
 
     async def _renew(self) -> None:
+        self._refusal, refusal = None, None
         registry = await self.registry()
         await self._require_not_suspended(registry)
         sent_at = asyncio.get_running_loop().time()
-        renewal = await registry.renew_lease(
-            self.process_id, followed_epoch=self.followed_epoch, known_epoch=self.known_map.epoch
-        )
+        try:
+            renewal = await registry.renew_lease(
+                self.process_id, followed_epoch=self.followed_epoch, known_epoch=self.known_map.epoch
+            )
+        except WritesRefused as error:
+            renewal, refusal = await self._read_record(registry, error), error
         if renewal.epoch < self.known_map.epoch:
             raise StoreUnavailable("the map of the store was lost: restore its data, then restart the site")
         is_behind = renewal.placement_map is not None or self.followed_epoch != self.known_map.epoch
@@ -115,7 +147,21 @@ class ProcessLease:
             self.known_map = renewal.placement_map
         self._is_new, self._suspended_until = False, None
         self.has_migrator = renewal.has_migrator
-        self._valid_until = sent_at + LEASE_VALID_S
+        self._refusal = refusal
+        if refusal is None:
+            self._valid_until = sent_at + LEASE_VALID_S
+
+    async def _read_record(self, registry: PlacementRegistry, refusal: WritesRefused) -> LeaseRenewal:
+        """Read the map without a lease. Raises the refusal if a migration is in progress."""
+        placement_map = await registry.read_map()
+        if placement_map.migration is not None:
+            raise refusal
+        is_new_map = placement_map.epoch != self.known_map.epoch
+        return LeaseRenewal(placement_map.epoch, placement_map if is_new_map else None, False, False)
+
+    @property
+    def is_held(self) -> bool:
+        return asyncio.get_running_loop().time() < self._valid_until
 
     async def _require_not_suspended(self, registry: PlacementRegistry) -> None:
         """Raises StoreUnavailable while the lease is suspended and the migrator has not removed this process."""

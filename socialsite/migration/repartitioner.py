@@ -66,7 +66,7 @@ class Repartitioner:
         await self._stores.kill_other_migrators()
         await self._write_state(DONE if self._state == DONE else SOURCE)
         await self._wait_for_processes(FOLLOW_TIMEOUT_S)
-        await self._stores.kill_clients_outside(self._session.migration.id)
+        await self._stores.kill_clients_outside(self._session.migration.id, self._session.placement_map.epoch)
         if self._state != DONE:
             await self._switch_over()
         self._on_progress(MigrationProgress("waiting", -1, 1, 1))

@@ -5,11 +5,13 @@ from collections.abc import Collection, Iterable
 from functools import partial
 
 from socialsite.migration.connection_gate import SITE_NAME_PREFIX, ConnectionGate, kill_clients
+from socialsite.migration.placement_map import fence_key
 from socialsite.migration.placement_registry import PlacementRegistry
 from socialsite.migration.topology_switcher import TopologyFactory, set_gate
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
 from socialsite.store.store import Store, Topology
+from socialsite.store.topology.cluster import Cluster
 
 MIGRATOR_NAME_PREFIX = "mover-"
 
@@ -72,8 +74,15 @@ class StorePool:
         prefixes = tuple(name_prefixes)
         await kill_clients(self.nodes(), lambda id, name: name.startswith(prefixes))
 
-    async def kill_clients_outside(self, migration_id: str) -> None:
-        """Kill the connections that processes opened before they knew of the migration."""
+    async def kill_clients_outside(self, migration_id: str, epoch: int) -> None:
+        """Kill the connections that processes opened before they knew of the migration.
+
+        The fence comes first, so that a process without a lease opens no other one (process_lease.py).
+        """
+        for topology in self._topologies.values():
+            if not isinstance(topology, Cluster):  # a key of a cluster is on one of its servers only
+                for node in topology.nodes:
+                    await node.execute("SET", fence_key(), epoch)
         suffix = f".{migration_id}"
         await kill_clients(
             self.nodes(), lambda id, name: name.startswith(SITE_NAME_PREFIX) and not name.endswith(suffix)

@@ -12,6 +12,7 @@ from socialsite.migration.connection_gate import ConnectionGate, client_name
 from socialsite.migration.forwarding_node import ForwardingNode
 from socialsite.migration.migration_router import MigratingTopology, MigrationRouter
 from socialsite.migration.placement_map import THIS_STORE, PlacementMap
+from socialsite.store.connection import PipelinedConnection
 from socialsite.store.node import Node
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.cluster import Cluster
@@ -41,11 +42,16 @@ class TopologySwitcher:
     """Switches the topologies of one store."""
 
     def __init__(
-        self, process_id: str, create_topology: TopologyFactory, require_lease: Callable[[], Awaitable[None]]
+        self,
+        process_id: str,
+        create_topology: TopologyFactory,
+        require_lease: Callable[[], Awaitable[None]],
+        may_read: Callable[[PipelinedConnection], Awaitable[bool]],
     ) -> None:
         self._process_id = process_id
         self._create_topology = create_topology
         self._require_lease = require_lease
+        self._may_read = may_read
         self._store: Store | None = None
         self.active: ActiveTopology = ActiveTopology(self._create_gate(), {})
 
@@ -115,7 +121,8 @@ class TopologySwitcher:
         # kills every connection whose name has no migration or another one (StorePool.kill_clients_outside).
 
     def _create_gate(self, migration_id: str = "") -> ConnectionGate:
-        return ConnectionGate(client_name(self._process_id, migration_id), self._require_lease)
+        name = client_name(self._process_id, migration_id)
+        return ConnectionGate(name, self._require_lease, self._may_read)
 
     async def _open_topologies(self, urls: Iterable[str], gate: ConnectionGate) -> dict[str, Topology]:
         topologies: dict[str, Topology] = {}

@@ -12,6 +12,7 @@ from socialsite.store.errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
+    WritesRefused,
     WrongType,
 )
 from socialsite.store.factory import InvalidStoreUrl, StoreUrls
@@ -42,6 +43,7 @@ __all__ = [
     "StoreFull",
     "StoreUnavailable",
     "StoreUrls",
+    "WritesRefused",
     "WrongType",
     "combine",
     "encode_int",

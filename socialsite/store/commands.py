@@ -83,6 +83,27 @@ class Script:
         return f"<Script {self.name}>"
 
 
+READ_COMMANDS = frozenset(
+    {
+        "ASKING", "BITCOUNT", "CLIENT", "CLUSTER", "CONFIG", "DBSIZE", "DUMP", "EXISTS", "EXPIRETIME", "GET",
+        "GETBIT", "GETRANGE", "HEXISTS", "HGET", "HGETALL", "HKEYS", "HLEN", "HMGET", "HRANDFIELD",
+        "HSCAN", "HSTRLEN", "HVALS", "INFO", "LINDEX", "LLEN", "LPOS", "LRANGE", "MEMORY", "MGET",
+        "OBJECT", "PEXPIRETIME", "PING", "PTTL", "ROLE", "SCAN", "SCARD", "SCRIPT", "SISMEMBER",
+        "SMEMBERS", "SMISMEMBER", "SRANDMEMBER", "SSCAN", "STRLEN", "TIME", "TTL", "TYPE", "XINFO",
+        "XLEN", "XPENDING", "XRANGE", "XREVRANGE", "ZCARD", "ZCOUNT", "ZLEXCOUNT", "ZMSCORE", "ZRANGE",
+        "ZRANGEBYLEX", "ZRANGEBYSCORE", "ZRANK", "ZREVRANGE", "ZREVRANGEBYSCORE", "ZREVRANK", "ZSCAN",
+        "ZSCORE",
+    }
+)  # fmt: skip
+"""All other commands count as writes: scripts that may write, MULTI, XREADGROUP, publishing."""
+
+
+def is_write(command: Command) -> bool:
+    if command[0] == "EVALSHA" and isinstance(command[1], Script):
+        return not command[1].is_read_only
+    return command[0] not in READ_COMMANDS
+
+
 def as_eval(command: Command) -> Command:
     """Return EVAL with the source instead of EVALSHA, for connections that load no scripts."""
     return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command

@@ -69,6 +69,8 @@ class PipelinedConnection(asyncio.Protocol):
         self._deadline_timer: asyncio.TimerHandle | None = None
         self._is_demoted = False
         self.loaded_scripts: set[str] = set()
+        self.is_read_only = False
+        """Whether the node has to call `authorize_writes` before it sends a write (migration/connection_gate.py)."""
 
     @classmethod
     async def open(cls, address: Address, on_lost: Callable[["PipelinedConnection"], None]) -> Self:

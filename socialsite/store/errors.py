@@ -20,8 +20,12 @@ class PartitionLayoutChanged(StoreUnavailable):
     """A component was repartitioned. The caller has to compute the partition again (timelines/graph/edges.py)."""
 
 
-class StoreFull(StoreUnavailable):
-    """The server refused a write because its memory or disk is full. Reads still work."""
+class WritesRefused(StoreUnavailable):
+    """The server refuses writes and answers reads: too few replicas are connected (NOREPLICAS), or a subclass."""
+
+
+class StoreFull(WritesRefused):
+    """The memory or disk of the server is full (OOM, MISCONF)."""
 
 
 class CommandRefused(StoreError):
@@ -36,7 +40,7 @@ class ScriptMissing(CommandRefused):
     """NOSCRIPT: the script is not in the server's cache."""
 
 
-class ReadOnlyServer(StoreUnavailable):
+class ReadOnlyServer(WritesRefused):
     """READONLY: the server has become a replica."""
 
 
@@ -51,7 +55,7 @@ class ClusterRedirection(StoreUnavailable):
         self.host, self.port = host, int(port)
 
 
-UNAVAILABLE_CODES = ("LOADING", "MASTERDOWN", "NOREPLICAS", "BUSY", "UNBLOCKED")
+UNAVAILABLE_CODES = ("LOADING", "MASTERDOWN", "BUSY", "UNBLOCKED")
 DEAD_PEER_MESSAGES = frozenset(
     f"ERR {os.strerror(code)}"
     for code in (
@@ -74,6 +78,8 @@ def parse_error(text: str) -> StoreError:
         return ScriptMissing(text)
     if code == "READONLY":
         return ReadOnlyServer(text)
+    if code == "NOREPLICAS":
+        return WritesRefused(text)
     if code in REDIRECTION_CODES:
         return ClusterRedirection(text)
     if code in UNAVAILABLE_CODES or text in DEAD_PEER_MESSAGES or "max number of clients" in text:

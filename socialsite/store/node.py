@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from socialsite.store.address import Address
 from socialsite.store.aof import track_node, wait_for_node_aof
-from socialsite.store.commands import Command, Reply, Script, as_eval, encode
+from socialsite.store.commands import Command, Reply, Script, as_eval, encode, is_write
 from socialsite.store.connection import REPLY_TIMEOUT_S, ConnectionTracker, PipelinedConnection, WaitConnections
 from socialsite.store.encoding import EncodedPipeline, PipelineChain, encode_pipeline
 from socialsite.store.errors import ScriptMissing, StoreError, StoreUnavailable
@@ -28,7 +28,13 @@ SUCCESS_REPLY_TYPES = frozenset((bytes, int, list, NoneType))
 class ConnectionAuthorizer(Protocol):
     """Authorizes each new connection before it is used (migration/connection_gate.py)."""
 
-    async def authorize(self, connection: PipelinedConnection) -> None: ...
+    async def authorize(self, connection: PipelinedConnection) -> None:
+        """Raise an error, or allow the connection all commands or only reads (`is_read_only`)."""
+        ...
+
+    async def authorize_writes(self, connection: PipelinedConnection) -> None:
+        """Allow a read-only connection all commands. Raises StoreUnavailable."""
+        ...
 
 
 class ReadReplicas(Protocol):
@@ -57,7 +63,7 @@ class Node:
         self._connect_lock: asyncio.Lock | None = None
         self._blocking_connection: PipelinedConnection | None = None
         self._bulk_connection: PipelinedConnection | None = None
-        self._wait_connections = WaitConnections(self._open_connection)
+        self._wait_connections = WaitConnections(self._open_writing_connection)
         self._connections = ConnectionTracker()
         self._disconnect_count = 0
 
@@ -80,15 +86,17 @@ class Node:
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
     def send_now(self, commands: Sequence[Command]) -> "asyncio.Future[list[Reply]] | None":
-        """Send commands without scripts, for `await_replies`. Returns None if no connection is open."""
-        if self.replaced_by is not None or self._connection is None:
+        """Send commands now, for `await_replies`. Returns None if no connection is open."""
+        if self.replaced_by is not None or self._connection is None or self._connection.is_read_only:
             return None
-        _, payload = self._encode(self._connection, commands)
-        return self._connection.send(payload, len(commands), self._reply_timeout_s)
+        preface, payload = self._encode(self._connection, commands)
+        return self._connection.send(payload, preface + len(commands), self._reply_timeout_s)
 
     async def await_replies(self, commands: Sequence[Command], replies: "asyncio.Future[list[Reply]]") -> list[Reply]:
         """Return the replies to commands that `send_now` sent. Raises the first error reply."""
-        return await self._handle_error_replies(commands, await self._time_round_trip(replies))
+        received = await self._time_round_trip(replies)
+        del received[: len(received) - len(commands)]  # the replies to SCRIPT LOAD
+        return await self._handle_error_replies(commands, received)
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         """Run commands on keys of one tag in MULTI/EXEC."""
@@ -104,6 +112,8 @@ class Node:
             return await track_node(self, self._wait_connections.send(payload, replies, required_replicas))
         bulk_connection = await self._connect_bulk() if replies >= BULK_MIN_COMMANDS else None
         connection = bulk_connection or self._connection or await self._connect()
+        if connection.is_read_only:
+            await self._authorize_writes(connection)
         return await self._time_round_trip(connection.send(payload, replies, self._reply_timeout_s))
 
     async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
@@ -121,6 +131,8 @@ class Node:
         async with self._get_connect_lock():
             connection = self._blocking_connection or await self._open_connection()
             self._blocking_connection = connection
+        if connection.is_read_only:
+            await self._authorize_writes(connection)
         payload = encode(command)
         (reply,) = await connection.send(payload, 1, timeout_s + self._reply_timeout_s)
         if isinstance(reply, StoreError):
@@ -175,6 +187,8 @@ class Node:
         if not commands:
             return []
         connection = self._connection or await self._connect()
+        if connection.is_read_only and any(map(is_write, commands)):
+            await self._authorize_writes(connection)
         preface, payload = self._encode(connection, commands)
         replies = await self._time_round_trip(connection.send(payload, preface + len(commands), self._reply_timeout_s))
         if preface:
@@ -209,6 +223,8 @@ class Node:
     async def _eval_source(self, command: Command) -> Reply:
         """Run a script with its source, because the server has lost its script cache."""
         connection = self._connection or await self._connect()
+        if connection.is_read_only and is_write(command):
+            await self._authorize_writes(connection)
         (reply,) = await track_node(self, connection.send(encode(as_eval(command)), 1, self._reply_timeout_s))
         if isinstance(reply, StoreError):
             raise reply
@@ -228,6 +244,20 @@ class Node:
 
     async def _open_connection(self) -> PipelinedConnection:
         return await self._connections.open(self.resolve_address, self._prepare, self._on_connection_lost)
+
+    async def _open_writing_connection(self) -> PipelinedConnection:
+        connection = await self._open_connection()
+        if connection.is_read_only:
+            try:
+                await self._authorize_writes(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    async def _authorize_writes(self, connection: PipelinedConnection) -> None:
+        assert self.connection_gate is not None
+        await self.connection_gate.authorize_writes(connection)
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
         """Prepare a new connection. If this raises, the connection is closed."""

@@ -159,7 +159,7 @@ class Store:
         return parse_replies(reads, replies)
 
     def send_now(self, read: Read[Result]) -> Awaitable[Result]:
-        """Send a read without scripts now; await the return value for its result.
+        """Send a read now; await the return value for its result.
 
         The read is sent when it is awaited if several nodes have the data or no connection is open.
         """

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Read, StoreFull
+from socialsite.store import Read, WritesRefused
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.merging import merge_nearest
 from timelines.author_feeds.repository import AuthorFeedRepository
@@ -133,7 +133,7 @@ class CachedSkeleton:
         if not self._has_read:
             self._has_read = True
             self._head = await self._read_head(limit)
-            if self._head is None and await self._rebuild_unless_full():
+            if self._head is None and await self._rebuild_unless_refused():
                 self._head = await self._read_head(limit)
         return self._head
 
@@ -142,11 +142,11 @@ class CachedSkeleton:
             return await self._timelines.read_whole(self._owner)
         return await self._timelines.read(self._owner, limit + self._timelines.read_ahead)
 
-    async def _rebuild_unless_full(self) -> bool:
-        """Rebuild, unless the store is full: then the author feeds alone serve the page."""
+    async def _rebuild_unless_refused(self) -> bool:
+        """Rebuild, unless the store refuses writes: then the author feeds alone serve the page."""
         try:
             return await self.rebuild()
-        except StoreFull:
+        except WritesRefused:
             return False
 
     async def rebuild(self) -> bool:
