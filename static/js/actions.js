@@ -32,7 +32,7 @@ async function follow(button) {
 }
 
 /** Append the next older page. The address and the scroll position stay. */
-async function more(link) {
+export async function loadOlder(link) {
   const list = document.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
   const found = await page(link.href);
   const theirs = found.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
@@ -79,7 +79,7 @@ function onClick(event) {
     inPlace(button, button.dataset.delete ? deletePost : follow, () => location.reload());
   } else if (next) {
     event.preventDefault();
-    inPlace(next, more, () => location.assign(next.href));
+    inPlace(next, loadOlder, () => location.assign(next.href));
   }
 }
 
