@@ -68,8 +68,9 @@ async function restore(place) {
 }
 
 export async function keepPlaceInHistory() {
+  const { type } = performance.getEntriesByType("navigation")[0] ?? {};
   const place = history.state?.place;
-  if (place) await restore(place);
+  if (place && type !== "navigate") await restore(place); // a link to the same page leads to its top
   let timer = 0;
   addEventListener("scroll", () => {
     clearTimeout(timer);
