@@ -42,8 +42,6 @@ MODULES = {
     "B18": "b18_topologies",
     "B19": "b19_evenness",
     "B20": "b20_units",
-    "B21": "b21_as_met",
-    "B27": "b27_import",
 }
 
 
