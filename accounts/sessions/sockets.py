@@ -1,11 +1,14 @@
 """Reads the viewer of a websocket from its handshake."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from django.conf import settings
 
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits, Caller
+from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Scope
 from socialsite.web.services import SiteServices
 from socialsite.web.websocket import choose_language, find_scope_address, get_header, parse_socket_cookies
@@ -22,13 +25,15 @@ class SocketViewer:
 
 
 async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketViewer:
-    """Raises StoreUnavailable."""
-    cookies = parse_socket_cookies(scope)
+    """Read the viewer, and count the handshake for its address. Raises RateLimited, StoreUnavailable."""
+    cookies, address = parse_socket_cookies(scope), find_scope_address(scope)
+    with suppress(StoreError):  # the limits may be on other servers: public timelines are sent without them
+        await services[ActionLimits].enforce(Caller(None, address), "address")
     cookie = cookies.get(settings.SESSION_COOKIE_NAME)
     account, session = await services[SessionService].load(cookie, services.clock.now_ms())
     return SocketViewer(
         account_id=AccountId(account.id) if account else None,
         session_id=session.session_id if account else None,
         language=choose_language(cookies, get_header(scope, b"accept-language")),
-        address=find_scope_address(scope),
+        address=address,
     )

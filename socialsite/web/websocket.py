@@ -5,6 +5,7 @@ that of another site, the handshake ends with 403. If the session cannot be read
 """
 
 from collections.abc import Awaitable
+from http import HTTPStatus
 from http.cookies import CookieError
 from urllib.parse import urlsplit
 
@@ -72,8 +73,8 @@ async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "websocket.close", "code": 1000})
 
 
-async def reject_unavailable(send: Send) -> None:
-    """End the handshake with 503 under daphne, with 403 under other servers: ASGI has no other status."""
+async def reject_with_status(send: Send, status: HTTPStatus) -> None:
+    """End the handshake with `status` under daphne, with 403 under other servers: ASGI has no other status."""
     protocol = find_daphne_protocol(send)
     if protocol is None or not hasattr(protocol, "handshake_deferred"):
         await send({"type": "websocket.close", "code": 1000})
@@ -82,7 +83,7 @@ async def reject_unavailable(send: Send) -> None:
 
     deferred = protocol.handshake_deferred
     del protocol.handshake_deferred
-    denied = ConnectionDeny(503, "Service Unavailable")  # type: ignore[no-untyped-call]
+    denied = ConnectionDeny(status.value, status.phrase)  # type: ignore[no-untyped-call]
     deferred.errback(denied)
     protocol.server.protocol_disconnected(protocol)
 

@@ -5,20 +5,29 @@ The long form of idle sockets is a command: `python -m benchmarks.idle_sockets` 
 
 import asyncio
 import contextlib
+import os
+import signal
+import socket
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.support.frames import CONTINUATION, FINAL, PING, TEXT, encode_frame, encode_upgrade_request
+from tests.support.frames import CONTINUATION, FINAL, PING, PONG, TEXT, encode_frame, encode_upgrade_request
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
 from tests.support.stalls import StallMonitor
+from tests.support.waiting import eventually
 from tests.support.world import Person, World
 
 GROWTH_KB = 20 * 1024
 HEARD_WITHIN_S = 3.0
 """About 10 ms on a quiet machine; tens of seconds if the flood were processed first."""
+FLOOD_S = 8.0
+FLOOD_CPU_S = 1.5
+"""About 0.1 s for twenty pages and six handshakes; at least 3 s if the floods were processed for FLOOD_S."""
 
 
 @pytest.fixture(scope="module")
@@ -144,3 +153,84 @@ async def test_a_hundred_silent_sockets_leave_the_site_answering(daphne: DaphneP
     async with others_unmoved(daphne, world), contextlib.AsyncExitStack() as stack:
         for _ in range(100):
             await stack.enter_async_context(raw_socket(daphne))
+
+
+@pytest.mark.parametrize(
+    ("first", "repeated"),
+    [(None, FINAL | PING), (None, FINAL | PONG), (TEXT, CONTINUATION)],
+    ids=["ping", "pong", "empty"],
+)
+async def test_six_visitors_that_flood_with_empty_frames_are_disconnected_and_pages_stay_fast(
+    daphne: DaphneProcess, world: World, first: int | None, repeated: int
+) -> None:
+    head = b"" if first is None else encode_frame(b"x", first)
+    quiet_s = await slowest_page(daphne)
+    with StallMonitor() as stalls:
+        before_s = daphne.cpu_s()
+        floods = [asyncio.to_thread(is_disconnected_for, daphne, head, encode_frame(b"", repeated)) for _ in range(6)]
+        *are_disconnected, flooded_s = await asyncio.gather(*floods, slowest_page(daphne))
+        used_s = daphne.cpu_s() - before_s
+    print(f"slowest page: quiet {quiet_s:.3f} s, flooded {flooded_s:.3f} s; {used_s:.2f} s of CPU")
+    assert all(are_disconnected)
+    assert used_s < FLOOD_CPU_S
+    assert flooded_s < 5 * quiet_s + 0.5 + stalls.total_s
+
+
+def is_disconnected_for(daphne: DaphneProcess, head: bytes, frame: bytes) -> bool:
+    """Send the frame again and again, and read the answers. Return whether the server disconnects."""
+    with socket.create_connection(("127.0.0.1", daphne.port), timeout=10) as flood:
+        flood.sendall(encode_upgrade_request(daphne))
+        assert b" 101 " in flood.recv(4096)
+        flood.sendall(head)
+        flood.setblocking(False)
+        until = time.monotonic() + FLOOD_S
+        while time.monotonic() < until:
+            try:
+                with contextlib.suppress(BlockingIOError):
+                    flood.send(frame * 10_000)
+                with contextlib.suppress(BlockingIOError):
+                    if not flood.recv(65_536):
+                        return True
+            except ConnectionError:
+                return True
+            time.sleep(0.002)
+    return False
+
+
+async def slowest_page(daphne: DaphneProcess) -> float:
+    took = 0.0
+    async with httpx.AsyncClient(base_url=daphne.origin, trust_env=False, timeout=30) as reader:
+        for _ in range(20):
+            began = time.monotonic()
+            assert (await reader.get("/public/")).status_code == 200
+            took = max(took, time.monotonic() - began)
+            await asyncio.sleep(0.02)
+    return took
+
+
+async def test_bytes_before_the_socket_is_accepted_are_not_stored_without_limit(
+    daphne: DaphneProcess, world: World, redis_server: RedisServer
+) -> None:
+    os.kill(redis_server.pid, signal.SIGSTOP)  # the handshake waits for the session, and ends with 503 after 3 s
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", daphne.port)
+        writer.write(encode_upgrade_request(daphne))
+        await eventually(lambda: unread_bytes(writer.get_extra_info("sockname")[1], daphne.port) == 0)
+        writer.write(encode_frame(b"x" * 1_000, FINAL | TEXT) * 1_000)
+        answer = b""
+        with contextlib.suppress(ConnectionError):
+            async with asyncio.timeout(20):
+                answer = await reader.read()
+        assert b" 503 " not in answer
+        writer.close()
+    finally:
+        os.kill(redis_server.pid, signal.SIGCONT)
+
+
+def unread_bytes(client_port: int, server_port: int) -> int:
+    """Return the number of bytes of the connection that the server has not read; -1 if there is no connection."""
+    ends = f"0100007F:{server_port:04X} 0100007F:{client_port:04X}"
+    for line in Path("/proc/net/tcp").read_text().splitlines():
+        if ends in line:
+            return int(line.split()[4].partition(":")[2], 16)
+    return -1

@@ -118,6 +118,13 @@ class SocketClient:
     async def send(self, message: Message | str | bytes) -> None:
         await self._connection.send(json.dumps(message) if isinstance(message, dict) else message)
 
+    async def send_fragments(self, text: str) -> None:
+        """Send a message with one frame for each character."""
+        await self._connection.send(list(text))
+
+    async def ping(self) -> None:
+        await self._connection.ping()
+
     async def subscribe(self, timeline: str, after: int | str | None = None) -> Message:
         """Subscribe, wait until the timeline is live, and return the `subscribed` message."""
         extra = {} if after is None else {"after": str(after)}

@@ -4,6 +4,7 @@ It uses no channel layer (docs/reference/live.md): entries are written to the so
 """
 
 import asyncio
+from http import HTTPStatus
 from weakref import WeakKeyDictionary
 
 from channels.exceptions import StopConsumer
@@ -13,13 +14,14 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
 from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
-from socialsite.analytics.metrics import SOCKETS_OPENED
+from socialsite.analytics.metrics import REFUSALS, SOCKETS_OPENED
+from socialsite.errors import RateLimited
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.errors import StoreError
 from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.services import SiteServices, loop_services
 from socialsite.web.socket_writer import SocketWriter
-from socialsite.web.websocket import reject_unavailable
+from socialsite.web.websocket import reject_with_status
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.lists.service import ListService
 from timelines.live import socket_messages
@@ -44,20 +46,25 @@ class StreamConsumer(AsyncWebsocketConsumer):
     socket: LiveSocket | None = None
 
     async def connect(self) -> None:
-        """Accept the socket and read its session. If the store is unavailable, the answer is HTTP 503."""
+        """Read the session and accept the socket. Else the answer is HTTP 503 (no store) or 429 (too many)."""
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 services = await loop_services.get()
                 self.server = await streaming_servers.get(services)
                 viewer = await authenticate_socket(self.scope, services)
+        except RateLimited as refusal:
+            services.statistics.meter.count(REFUSALS, refusal.rule)
+            await reject_with_status(self.base_send, HTTPStatus.TOO_MANY_REQUESTS)
+            raise StopConsumer from None
         except (StoreError, TimeoutError):
-            await reject_unavailable(self.base_send)
+            await reject_with_status(self.base_send, HTTPStatus.SERVICE_UNAVAILABLE)
             raise StopConsumer from None
         await self.accept()  # type: ignore[no-untyped-call]
         services.statistics.meter.count(SOCKETS_OPENED)
         prometheus.SOCKETS.inc()
         self.limit = create_message_limit(services, viewer)
         writer = open_socket_writer(self.base_send)
+        self.scope.clear()  # Channels keeps it while the socket is open
         self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language)
         self.server.connect(self.socket)
         task = asyncio.current_task()

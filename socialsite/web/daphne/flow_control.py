@@ -83,6 +83,7 @@ class DaphneSocketWriter:
         self._transport.bufferSize = TRANSPORT_BUFFER_BYTES
         self._transport.unregisterProducer()  # the HTTPChannel, registered before the upgrade
         self._transport.registerProducer(self, True)
+        _release_handshake(protocol)
 
     def send(self, frame: TextFrame) -> None:
         if self.is_closed:
@@ -155,6 +156,13 @@ class DaphneSocketWriter:
 
     def stopProducing(self) -> None:  # noqa: N802
         self.detach()
+
+
+def _release_handshake(protocol: Any) -> None:
+    """Free the head of the request, which autobahn and daphne otherwise store while the socket is open."""
+    protocol.http_request_data = b""
+    protocol.http_headers.clear()
+    protocol.clean_headers.clear()
 
 
 def find_daphne_protocol(send: Send) -> Any | None:

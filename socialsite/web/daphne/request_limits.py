@@ -6,13 +6,24 @@
 - Twisted closes the connection at a header line over 16 kB, without a status. Here it reads enough for a 431.
 - Twisted parses form fields, which the site does not use, and closes the connection if it cannot. Here it does not
   parse them, so the site answers 400 with a page.
+- autobahn handles any number of pings, pongs and fragments of a websocket, about 10 us each, and stores any number
+  of bytes that arrive before the socket is accepted. Here a socket with too many is disconnected.
 """
 
 import sys
+import time
 from typing import Any
 
 HEAD_READ_MAX_BYTES = 64 * 1024
 MIN_HEADER_BYTES = len(b"a:")
+FRAMES_PER_S = 200
+"""Frames of any kind that a socket may send in one second."""
+CONTROL_FRAMES_PER_S = 50
+"""Pings, pongs and close frames among them."""
+FRAGMENTS_PER_MESSAGE = 64
+EARLY_MAX_BYTES = 64 * 1024
+"""Bytes that may follow the handshake before the socket is accepted."""
+CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
 def install_request_limits(body_max_bytes: int) -> None:
@@ -33,8 +44,49 @@ def install_request_limits(body_max_bytes: int) -> None:
                 super().handleContentChunk(data[:room])
 
     protocol.WebRequest = BoundedRequest
+    sockets: Any = sys.modules["daphne.ws_protocol"]
+    sockets.WebSocketFactory.protocol = make_bounded_socket(sockets.WebSocketProtocol)
     # Twisted formats a log line for each request, which is not used: the site has its own access log.
     protocol.HTTPFactory.log = lambda factory, request: None
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
     channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # no limit of its own: only the bytes are limited
+
+
+def make_bounded_socket(protocol: Any) -> Any:
+    """Return daphne's websocket protocol, changed to disconnect a client that sends too many frames."""
+
+    class BoundedSocket(protocol):  # type: ignore[misc]
+        second = 0
+        frames = 0
+        control_frames = 0
+        fragments = 0
+
+        def dataReceived(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
+            super().dataReceived(data)
+            if self.state == self.STATE_CONNECTING and len(self.data) > EARLY_MAX_BYTES:
+                self._drop("too many bytes before the socket is accepted")
+
+        def onFrameBegin(self) -> None:  # noqa: N802  (autobahn's name)
+            second = int(time.monotonic())
+            if second != self.second:
+                self.second, self.frames, self.control_frames = second, 0, 0
+            self.frames += 1
+            if self.current_frame.opcode >= CONTROL_OPCODE_MIN:
+                self.control_frames += 1
+            else:
+                self.fragments = self.fragments + 1 if self.inside_message else 1
+            super().onFrameBegin()
+            if (
+                self.frames > FRAMES_PER_S
+                or self.control_frames > CONTROL_FRAMES_PER_S
+                or self.fragments > FRAGMENTS_PER_MESSAGE
+            ):
+                self._drop("too many frames")
+
+        def _drop(self, reason: str) -> None:
+            """Disconnect. autobahn then ends its loop over the received bytes, and logs the reason."""
+            self.wasNotCleanReason = reason
+            self.dropConnection(abort=True)
+
+    return BoundedSocket

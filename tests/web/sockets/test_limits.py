@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, open_socket, running_daphne, sign_in_cookie
@@ -14,7 +14,7 @@ from tests.support.sockets import DaphneProcess, open_socket, running_daphne, si
 
 @pytest.fixture(scope="module")
 def limited_daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
-    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="10/m") as process:
+    with running_daphne(redis_server.url, RATE_LIMIT_SOCKET="10/m", RATE_LIMIT_ADDRESS="20/m") as process:
         yield process
 
 
@@ -61,3 +61,33 @@ async def test_without_a_store_the_handshake_is_503_and_later_works_again(daphne
         os.kill(redis_server.pid, 18)
     async with open_socket(daphne, cookie) as reader:
         await reader.subscribe("home")
+
+
+async def test_handshakes_count_for_the_limit_of_their_address(limited_daphne, world) -> None:
+    statuses = []
+    for _ in range(45):  # twice the limit, in case a minute begins meanwhile
+        try:
+            async with open_socket(limited_daphne):
+                statuses.append(101)
+        except InvalidStatus as refusal:
+            statuses.append(refusal.response.status_code)
+    assert statuses[:20] == [101] * 20
+    assert set(statuses[40:]) == {429}
+
+
+async def test_more_than_two_hundred_frames_a_second_end_the_socket(daphne, world) -> None:
+    async with open_socket(daphne) as loud, open_socket(daphne) as other:
+        with contextlib.suppress(ConnectionClosed):
+            for _ in range(2_000):
+                await loud.send({"type": "unsubscribe", "timeline": "public"})
+        assert await loud.close_code() == 1006
+        await other.subscribe("public")
+
+
+async def test_forty_pings_and_a_message_in_sixty_fragments_are_accepted(daphne, world) -> None:
+    async with open_socket(daphne) as reader:
+        for _ in range(40):
+            await reader.ping()
+        text = '{"type":"subscribe","timeline":"public"}'.ljust(60)
+        await reader.send_fragments(text)
+        await reader.receive_until(lambda m: m["type"] == "subscribed")
