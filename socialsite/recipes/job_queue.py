@@ -5,12 +5,16 @@ the job again, so job handlers must be idempotent. One script deletes a finished
 A job that a worker has fetched is pending. When the worker's heartbeat expires, other workers claim its jobs.
 The server counts deliveries, so a job that kills every worker becomes a dead letter, too.
 
+Senders take turns: at most MAX_JOBS_PER_SENDER unfinished jobs of a sender are in the stream. Its other jobs wait in
+a stream of their own, in their order, and each finished job lets the next one in. So a sender with 50,000 jobs
+delays a job of another sender by MAX_JOBS_PER_SENDER jobs.
+
 The queue does not interpret payloads. `worker.py` performs the jobs.
 """
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import structlog
@@ -22,10 +26,12 @@ CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
 STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
 MAX_DEAD_LETTERS = 10_000
+MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next
+SENDERS_PER_ROUND = 100
 
-ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER = (
+ADD, ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER = (
     load_script(f"job_queue_{name}.lua", __package__)
-    for name in ("add_when_full", "heartbeat", "reclaim", "finish", "dead_letter", "retry", "deregister")
+    for name in ("add", "add_when_full", "heartbeat", "reclaim", "finish", "dead_letter", "retry", "deregister")
 )
 log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
@@ -65,16 +71,20 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A delivered job. `tries` counts the deliveries: 1 for the first."""
+    """A delivered job. `tries` counts the deliveries: 1 for the first. `sender`: empty if it takes no turns."""
 
     id: str
     payload: bytes
     tries: int
+    sender: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """Numbers of unfetched jobs, fetched but unfinished jobs and dead letters, and the age of the oldest job."""
+    """Numbers of unfetched jobs, fetched but unfinished jobs and dead letters, and the age of the oldest job.
+
+    `waiting` is exact while at most SENDERS_PER_ROUND senders wait for their turn; of others it counts one job each.
+    """
 
     waiting: int
     pending: int
@@ -105,6 +115,12 @@ class DeadLetter:
 def parse_payload(fields: Sequence[bytes]) -> bytes:
     """Return the payload of a stream entry; empty if the entry has none, which the job handler then refuses."""
     return dict(zip(fields[::2], fields[1::2], strict=True)).get(b"payload", b"")
+
+
+def parse_job(id: bytes, fields: Sequence[bytes]) -> Job:
+    """Return the job of a stream entry that is delivered for the first time."""
+    sender = dict(zip(fields[::2], fields[1::2], strict=True)).get(b"sender", b"")
+    return Job(id.decode(), parse_payload(fields), 1, sender.decode())
 
 
 def parse_dead_letter(id: str, fields: Sequence[bytes]) -> DeadLetter:
@@ -139,6 +155,20 @@ class JobQueue:
         return Key("jobs", tag=self._name, name="stream")
 
     @property
+    def unfinished_key(self) -> Key:
+        """HASH: sender -> ids of its jobs in the stream, separated by spaces. Ids of finished jobs may remain."""
+        return Key("jobs", tag=self._name, name="unfinished")
+
+    @property
+    def waiting_senders_key(self) -> Key:
+        """ZSET: sender with waiting jobs -> Unix ms of the oldest of them."""
+        return Key("jobs", tag=self._name, name="waiting")
+
+    def waiting_jobs_key(self, sender: str) -> Key:
+        """STREAM of jobs of this sender that are not in the stream yet, field `payload`."""
+        return Key("jobs", tag=self._name, name=f"waiting:{sender}")
+
+    @property
     def dead_letters_key(self) -> Key:
         """STREAM of dead letters, about the newest 10,000: `payload`, `reason`, `tries`, `job`."""
         return Key("jobs", tag=self._name, name="dead")
@@ -152,9 +182,12 @@ class JobQueue:
     def add_command(self, payload: bytes) -> Command:
         return ("XADD", self.stream_key, "*", "payload", payload)
 
-    async def add(self, payload: bytes) -> str:
-        """Add a job and return its id."""
-        (added,) = await self._store.write(self.stream_key, self.add_command(payload))
+    async def add(self, payload: bytes, sender: int | None = None) -> str:
+        """Add a job and return its id. Jobs of a sender are fetched in their order, in turns with other senders."""
+        command = self.add_command(payload)
+        if sender is not None:
+            command = ADD.command(self._sender_keys(str(sender)), [payload, sender, MAX_JOBS_PER_SENDER])
+        (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())
 
     async def add_when_full(self, payload: bytes) -> str:
@@ -197,11 +230,19 @@ class JobQueue:
             "STREAMS", self.stream_key, ">",
         )  # fmt: skip
         reply = await self._with_group(lambda: self.node.blocking(*command, timeout_s=wait_ms / 1000))
-        return [Job(id.decode(), parse_payload(fields), 1) for id, fields in reply[0][1]] if reply else []
+        return [parse_job(id, fields) for id, fields in reply[0][1]] if reply else []
 
     async def finish(self, job: Job, following: Sequence[bytes] = ()) -> bool:
         """Delete `job` and add the following jobs; if `job` was deleted before, add nothing and return False."""
-        return bool(await self._run(FINISH, [self.stream_key], [CONSUMER_GROUP, job.id, *following]))
+        return await self._finish(job.id, job.sender, following)
+
+    async def move_waiting_jobs(self) -> None:
+        """Move jobs to the stream if their senders have too few there.
+
+        `finish` does it. A crash after a dead letter, or a worker of an older release, leaves it to this call.
+        """
+        for sender in await self._read_waiting_senders():
+            await self._finish("", sender)
 
     async def fail(self, job: Job, reason: str) -> int | None:
         """Return the delay in ms before the next try; None if this was the last try: `job` is a dead letter now."""
@@ -215,7 +256,7 @@ class JobQueue:
         tries = job.tries + count_try
         command = ("XCLAIM", self.stream_key, CONSUMER_GROUP, worker, 0, job.id, "RETRYCOUNT", tries)
         claimed = await self._with_group(lambda: self.node.execute(*command))
-        return Job(job.id, job.payload, tries) if claimed else None
+        return replace(job, tries=tries) if claimed else None
 
     async def move_to_dead_letters(self, job: Job, reason: str) -> bool:
         """Move a job to the dead letters; False if the job was deleted before."""
@@ -223,6 +264,8 @@ class JobQueue:
         args = [CONSUMER_GROUP, job.id, job.payload, reason, tries, MAX_DEAD_LETTERS]
         if not await self._run(DEAD_LETTER, [self.stream_key, self.dead_letters_key], args):
             return False
+        if job.sender:
+            await self._finish("", job.sender)
         log.error("dead_letter", queue=self._name, job=job.id, tries=tries, reason=reason)
         return True
 
@@ -240,7 +283,7 @@ class JobQueue:
             delays = self.retry_policy.redelivery_delays
             args = [CONSUMER_GROUP, worker, owner, idle_ms, count, delays, *job_ids_in_progress]
             while claimed := await self._run(RECLAIM, keys, args):
-                jobs = [Job(id.decode(), payload, tries) for id, tries, payload in claimed]
+                jobs = [Job(id.decode(), payload, tries, sender.decode()) for id, tries, payload, sender in claimed]
                 if performable := [job for job in jobs if not await self._move_if_exhausted(job)]:
                     return performable
         return []
@@ -258,16 +301,24 @@ class JobQueue:
         ]  # fmt: skip
         # No MULTI, because a full server refuses it. So a job may end between two of these commands.
         jobs, pending, dead, oldest, now = await self._with_group(lambda: self.node.pipeline(commands))
-        age_ms = int(now[0]) * 1000 + int(now[1]) // 1000 - int(oldest[0][0].split(b"-")[0]) if oldest else 0
-        return QueueDepth(max(0, jobs - pending[0]), pending[0], dead, max(0, age_ms))
+        now_ms = int(now[0]) * 1000 + int(now[1]) // 1000
+        waiting, oldest_ms = await self._read_waiting()
+        oldest_ms = min(oldest_ms or now_ms, int(oldest[0][0].split(b"-")[0]) if oldest else now_ms)
+        return QueueDepth(max(0, jobs - pending[0]) + waiting, pending[0], dead, max(0, now_ms - oldest_ms))
 
     async def read_payloads(self, limit: int) -> list[bytes]:
-        """Return the payloads of unfinished jobs, oldest first, at most `limit`. Changes nothing; for audits."""
+        """Return the payloads of unfinished jobs, at most `limit`. Changes nothing; for audits."""
+        payloads = await self._read_payloads_of(self.stream_key, limit)
+        for sender in await self._read_waiting_senders(limit):
+            payloads += await self._read_payloads_of(self.waiting_jobs_key(sender), limit - len(payloads))
+        return payloads
+
+    async def _read_payloads_of(self, stream: Key, limit: int) -> list[bytes]:
         payloads: list[bytes] = []
         first = "-"
         while len(payloads) < limit:
             count = min(1000, limit - len(payloads))
-            rows = await self.node.execute("XRANGE", self.stream_key, first, "+", "COUNT", count)
+            rows = await self.node.execute("XRANGE", stream, first, "+", "COUNT", count)
             payloads += [parse_payload(fields) for _, fields in rows]
             if len(rows) < count:
                 break
@@ -288,6 +339,28 @@ class JobQueue:
         return bool(await self.node.execute("XDEL", self.dead_letters_key, validated_stream_id(id)))
 
     # Inside
+
+    def _sender_keys(self, sender: str) -> list[Key]:
+        return [self.stream_key, self.unfinished_key, self.waiting_senders_key, self.waiting_jobs_key(sender)]
+
+    async def _finish(self, job_id: str, sender: str, following: Sequence[bytes] = ()) -> bool:
+        args = [CONSUMER_GROUP, job_id, sender, MAX_JOBS_PER_SENDER, *following]
+        return bool(await self._run(FINISH, self._sender_keys(sender), args))
+
+    async def _read_waiting_senders(self, limit: int = SENDERS_PER_ROUND) -> list[str]:
+        """Return the senders with waiting jobs, those who have waited longest first."""
+        senders = await self.node.execute("ZRANGE", self.waiting_senders_key, 0, limit - 1)
+        return [sender.decode() for sender in senders]
+
+    async def _read_waiting(self) -> tuple[int, int | None]:
+        """Return the number of jobs that wait for their turn, and the Unix ms of the oldest of them."""
+        key = self.waiting_senders_key
+        count, oldest = await self.node.pipeline([("ZCARD", key), ("ZRANGE", key, 0, 0, "WITHSCORES")])
+        if not oldest:
+            return 0, None
+        senders = await self._read_waiting_senders()
+        sizes = await self.node.pipeline([("XLEN", self.waiting_jobs_key(sender)) for sender in senders])
+        return sum(sizes) + max(0, count - len(senders)), int(float(oldest[1]))
 
     async def _run(self, script: Script, keys: Sequence[Key], args: Sequence[Any]) -> Reply:
         return await self._with_group(lambda: self.node.run(script, keys, args))

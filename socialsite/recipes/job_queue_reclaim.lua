@@ -2,7 +2,7 @@
 -- Purpose: claim pending jobs of one worker if its heartbeat has expired, or of any worker if they are idle for long.
 -- KEYS: the stream, the heartbeat of that worker (the caller's own heartbeat if the owner is the caller or any worker).
 -- ARGV: group, caller, owner ("": any worker), minimum idle ms, maximum jobs, delays "0,1000,...", then ids to skip.
--- Returns: a list of {id, number of deliveries with this one, payload}. A dead owner without pending jobs is removed.
+-- Returns: a list of {id, number of deliveries with this one, payload, sender}. A dead owner without pending jobs is removed.
 
 local stream, group, caller, owner = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local is_other = owner ~= "" and owner ~= caller
@@ -47,13 +47,11 @@ for _, pending in ipairs(rows) do
   if #jobs < max_jobs and is_due and not skipped[id] then
     local entry = redis.call("XCLAIM", stream, group, caller, 0, id)[1]
     if entry then
-      local payload = ""
+      local fields = {payload = "", sender = ""}
       for field = 1, #entry[2], 2 do
-        if entry[2][field] == "payload" then
-          payload = entry[2][field + 1]
-        end
+        fields[entry[2][field]] = entry[2][field + 1]
       end
-      jobs[#jobs + 1] = {id, pending[4] + 1, payload}
+      jobs[#jobs + 1] = {id, pending[4] + 1, fields.payload, fields.sender}
     end
   end
 end

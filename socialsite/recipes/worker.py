@@ -119,6 +119,7 @@ class Worker:
                 if job.id not in self._jobs:
                     await self._start(job)
             if not jobs:
+                await self._retry_while_unavailable(self._queue.move_waiting_jobs, None)
                 await self._pause(self._queue.retry_policy.reclaim_interval_ms / 1000)
 
     async def _stop_when_empty(self) -> bool:

@@ -32,7 +32,7 @@ class Reservation:
 
 
 class Outbox(Protocol):
-    async def add(self, payload: bytes) -> object: ...
+    async def add(self, payload: bytes, sender: int | None = None) -> object: ...
 
 
 class PostAnnouncer(Protocol):
@@ -84,7 +84,7 @@ class PostWriter:
         if exists:
             return await self.posts.write(post)
         # The intent is stored first: the job has the post, so that a worker can finish the work.
-        await self.outbox.add(encode_job(SyndicatePost.from_post(post)))
+        await self.outbox.add(encode_job(SyndicatePost.from_post(post)), sender=post.author_id)
         result = await self.posts.write(post)
         if result is WriteResult.NEW:
             self.meter.count_post(post.author_id)

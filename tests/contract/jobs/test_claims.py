@@ -42,7 +42,7 @@ async def test_a_worker_with_a_new_heartbeat_keeps_its_jobs(store: Store, queue:
     await queue.send_heartbeat(ALICE)
     assert await claim(store, queue, ALICE) == []
     await run_command(store, "DEL", queue.heartbeat_key(ALICE))
-    assert await claim(store, queue, ALICE) == [[id.encode(), 2, b"%d" % n] for n, id in enumerate(ids)]
+    assert await claim(store, queue, ALICE) == [[id.encode(), 2, b"%d" % n, b""] for n, id in enumerate(ids)]
 
 
 async def test_a_claim_takes_the_jobs_of_one_owner_or_of_all_owners(store: Store, queue: JobQueue) -> None:

@@ -16,6 +16,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.buffer import Entity, FlushResult
+from socialsite.recipes.job_queue import MAX_JOBS_PER_SENDER
 from socialsite.recipes.lock import Lock
 from socialsite.recipes.periodic_tasks import PeriodicTasks
 from socialsite.recipes.pubsub_listener import PubSubListener
@@ -34,6 +35,7 @@ from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
 from timelines.importing.rows import RowRules
+from timelines.jobs import DeleteBoostsOfPost, encode_job
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post
@@ -149,6 +151,8 @@ async def use_queue(site: Services, world: World) -> None:
             await site.outbox.move_to_dead_letters(job, "it is none")
         else:
             await site.outbox.finish(job, await site.fan_out.handle(job.payload))
+    for _ in range(MAX_JOBS_PER_SENDER + 1):
+        await site.outbox.add(encode_job(DeleteBoostsOfPost(PostId(1))), sender=1)
 
 
 async def use_statistics(site: Services, world: World) -> None:

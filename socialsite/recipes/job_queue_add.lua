@@ -1,0 +1,21 @@
+#!lua
+-- Purpose: add a job of a sender to the stream, or to the sender's waiting jobs if enough of its jobs are unfinished.
+-- KEYS: the stream, the unfinished jobs by sender, the senders that wait, the waiting jobs of this sender.
+-- ARGV: payload, sender, maximum number of the sender's jobs in the stream.
+-- Returns: the id of the new entry.
+
+local unfinished = {}
+for id in string.gmatch(redis.call("HGET", KEYS[2], ARGV[2]) or "", "%S+") do
+  if #redis.call("XRANGE", KEYS[1], id, id) > 0 then
+    unfinished[#unfinished + 1] = id
+  end
+end
+if #unfinished >= tonumber(ARGV[3]) or redis.call("EXISTS", KEYS[4]) == 1 then
+  local id = redis.call("XADD", KEYS[4], "*", "payload", ARGV[1])
+  redis.call("ZADD", KEYS[3], "NX", string.match(id, "%d+"), ARGV[2])
+  return id
+end
+local id = redis.call("XADD", KEYS[1], "*", "payload", ARGV[1], "sender", ARGV[2])
+unfinished[#unfinished + 1] = id
+redis.call("HSET", KEYS[2], ARGV[2], table.concat(unfinished, " "))
+return id
