@@ -19,7 +19,7 @@ from socialsite.container import Services
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
-from socialsite.store import CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store import AccessDenied, CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import parse_info
 from timelines import keys
@@ -149,6 +149,8 @@ async def _read_version(node: Node) -> str | None:
     """Return the server's version, or None if it does not answer: only the keys on it are then out of reach."""
     try:
         info = await node.execute("INFO", "server")
+    except AccessDenied:
+        raise
     except StoreUnavailable:
         return None
     return parse_info(info)["redis_version"]

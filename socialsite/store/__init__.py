@@ -6,6 +6,7 @@ It imports no Django and no application. Other packages import its public names 
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
 from socialsite.store.encoding import EncodedPipeline, encode_int, encode_text, encoded_cache
 from socialsite.store.errors import (
+    AccessDenied,
     ClusterRedirection,
     CommandRefused,
     NotDurable,
@@ -22,6 +23,7 @@ from socialsite.store.read import LazyAwaitable, Read, combine
 from socialsite.store.store import KeyDataShardedConnection, KeyShardedConnection, Partition, Store
 
 __all__ = [
+    "AccessDenied",
     "ClusterRedirection",
     "Command",
     "CommandRefused",

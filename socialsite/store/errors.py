@@ -32,6 +32,10 @@ class CommandRefused(StoreError):
     """The server refused the command. This is a bug of the site."""
 
 
+class AccessDenied(StoreUnavailable, CommandRefused):
+    """NOPERM: the user in the server's URL lacks a right. Jobs and requests wait, since it may be granted meanwhile."""
+
+
 class WrongType(CommandRefused):
     """WRONGTYPE: the key has a value of another type."""
 
@@ -72,6 +76,8 @@ def parse_error(text: str) -> StoreError:
     code = text.split(" ", 1)[0]
     if code in ("OOM", "MISCONF") or "OOM command not allowed" in text:
         return StoreFull(text)
+    if code == "NOPERM" or text.startswith("ERR The user executing the script"):
+        return AccessDenied(text)
     if code == "WRONGTYPE":
         return WrongType(text)
     if code == "NOSCRIPT":

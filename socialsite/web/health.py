@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from socialsite.recipes.job_queue import QueueDepth
-from socialsite.store.errors import ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
+from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
 from socialsite.store.node import Node
@@ -88,6 +88,8 @@ def state_from_error(error: Exception) -> str:
         return FULL
     if isinstance(error, ReadOnlyServer):
         return READ_ONLY
+    if isinstance(error, AccessDenied):
+        return "refused"
     if isinstance(error, StoreUnavailable | TimeoutError):
         return STATE_BY_REDIS_ERROR.get(str(error).partition(" ")[0], "unavailable")
     return "refused"

@@ -12,9 +12,13 @@ import redis
 
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
-from socialsite.store import CommandRefused, Store, StoreUnavailable
-from tests.support.queues import ALICE
+from socialsite.recipes.worker import Worker
+from socialsite.store import CommandRefused, Key, Store, StoreUnavailable
+from tests.support.queues import ALICE, FAST_RETRY_POLICY
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
+
+TRIES = 6  # more than a failing job has
 
 
 @contextmanager
@@ -81,3 +85,26 @@ async def test_fetching_from_a_paused_server_ends_with_its_deadline(
     finally:
         os.kill(own_server.pid, signal.SIGCONT)
         await store.close()
+
+
+@pytest.mark.parametrize("command", ["incr", "xreadgroup", "xpending", "evalsha"])
+async def test_a_worker_waits_for_a_missing_right_and_gives_no_job_up(
+    plain: Store, redis_url: str, command: str
+) -> None:
+    """The right of a job's own command, of fetching, of finishing in a script, and of scripts as such."""
+    queue, key = JobQueue(plain, retry_policy=FAST_RETRY_POLICY), Key("jobs", tag="outbox", name="performed")
+
+    async def perform(payload: bytes) -> tuple[bytes, ...]:
+        await plain.node(key).execute("INCR", key)
+        return ()
+
+    worker = Worker(queue, perform)
+    async with asyncio.TaskGroup() as tasks:
+        with refusing(redis_url, command) as client:
+            client.acl_log_reset()
+            await plain.node(key).pipeline([queue.add_command(b"job")])
+            tasks.create_task(worker.run())
+            await eventually(lambda: any(int(row["count"]) > TRIES for row in client.acl_log()), 20)
+        await eventually(lambda: client.get(key), 20)
+        worker.stop()
+    assert (await queue.read_depth()).dead == 0

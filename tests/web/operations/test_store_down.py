@@ -39,6 +39,19 @@ async def test_every_page_is_503_while_the_store_is_unreachable(alice: HttpBrows
         assert str(server.directory) not in page.text + data.text
 
 
+async def test_a_page_whose_commands_are_denied_is_503_until_the_right_is_granted(
+    alice: HttpBrowser, server: RedisServer
+):
+    with server.client() as client:
+        client.execute_command("ACL", "SETUSER", "default", "-@scripting")
+        page, data = await alice.get("/"), await alice.post_json("/posts/", text="hello")
+        client.execute_command("ACL", "SETUSER", "default", "+@scripting")
+    assert data.status_code == 503
+    assert int(data.headers["retry-after"]) > 0
+    assert "NOPERM" not in page.text + data.text
+    assert (await alice.post_json("/posts/", text="hello")).status_code == 201
+
+
 async def test_an_unreachable_store_signs_nobody_out(alice: HttpBrowser, server: RedisServer):
     server.kill()
     answer = await alice.get("/")
