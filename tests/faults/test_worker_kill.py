@@ -53,7 +53,7 @@ async def settled(queue: JobQueue, within_s: float) -> None:
 
 async def start_chains(queue: JobQueue) -> None:
     for chain in range(CHAINS):
-        await queue.add(f"chain {chain} 0 {STEPS}".encode())
+        await queue.add(f"chain {chain} 0 {STEPS}".encode(), sender=chain % 2)  # so that most chains wait for a turn
 
 
 async def test_another_worker_reclaims_the_job_of_a_killed_worker_at_once(
