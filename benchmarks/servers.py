@@ -19,9 +19,9 @@ START_S = 30.0
 
 
 @contextlib.contextmanager
-def redis_server(*options: str) -> Iterator[RedisServer]:
-    """Run a separate server without persistence: the disk is not measured."""
-    server = RedisServer(options=options)
+def redis_server(*options: str, aof: bool = False) -> Iterator[RedisServer]:
+    """Run a separate server, by default without persistence: the disk is not measured."""
+    server = RedisServer(aof=aof, options=options)
     try:
         yield server.start()
     finally:

@@ -85,7 +85,7 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 
 @contextlib.asynccontextmanager
-async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> AsyncIterator[HttpSite]:
+async def populated_site(plan: Plan, *, sampled_into: Path | None = None, aof: bool = False) -> AsyncIterator[HttpSite]:
     """Run a populated site; `sampled_into` is a file for daphne's sampled stacks."""
     prepare()
     from benchmarks.town import build_homes, create_synthetic_site
@@ -94,7 +94,7 @@ async def populated_site(plan: Plan, *, sampled_into: Path | None = None) -> Asy
     from socialsite.startup import open_services
 
     with (
-        redis_server() as redis,
+        redis_server(aof=aof) as redis,
         running_daphne("socialsite.asgi:application", sampled_into=sampled_into, REDIS_URL=redis.url) as server,
     ):
         async with open_services(redis.url, ServiceConfig()) as services:

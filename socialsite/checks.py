@@ -9,6 +9,8 @@
     socialsite.E007  ARCHIVE_URL names no archive, or psycopg is missing  (offline)
     socialsite.W001  a server keeps its data in memory only
     socialsite.W002  a variable looks like REDIS_<COMPONENT>_URL, but the component is unknown  (offline, tag redis)
+    socialsite.W003  a failover may lose posts, and REQUIRE_REPLICAS is not set  (offline, tag redis, --deploy)
+    socialsite.W004  SECURITY_CONTACT is not set  (offline, tag redis, --deploy)
 
 `manage.py check` does not connect to servers; `manage.py check --tag redis` does.
 """
@@ -38,6 +40,7 @@ URL_SCHEMES = (
     "embedded", "redis", "rediss", "unix",
     "redis+sentinel", "redis+shards", "redis+twemproxy", "redis+cluster",
 )  # fmt: skip
+FAILOVER_SCHEMES = ("redis+sentinel", "redis+cluster", "rediss+sentinel", "rediss+cluster")
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")
 """Components with streams, pub/sub or control messages, which Twemproxy does not support."""
 REPLICA_CONFIRMED_COMPONENTS = ("posts", "timelines", "public", "follows")
@@ -58,6 +61,30 @@ def check_variable_names(**_: Any) -> list[CheckMessage]:
         Warning(f"{name} places no component.", hint=f"The components are {components}.", id="socialsite.W002")
         for name in settings_parsers.find_unknown_redis_variables(os.environ)
     ]
+
+
+@register("redis", deploy=True)
+def check_decisions(**_: Any) -> list[CheckMessage]:
+    """Ask for settings for which the operator has to decide."""
+    messages: list[CheckMessage] = []
+    has_failover = any(urlsplit(url).scheme in FAILOVER_SCHEMES for url in _component_urls().values())
+    if has_failover and "REQUIRE_REPLICAS" not in os.environ:
+        messages.append(
+            Warning(
+                "A failover after a network cut loses posts that were acknowledged meanwhile.",
+                hint="Set REQUIRE_REPLICAS=1 to acknowledge only what a replica has, or 0 to accept the loss.",
+                id="socialsite.W003",
+            )
+        )
+    if not settings.SECURITY_CONTACT:
+        messages.append(
+            Warning(
+                "SECURITY_CONTACT is not set: nobody can report a security hole.",
+                hint="Set a mailto: or https: address.",
+                id="socialsite.W004",
+            )
+        )
+    return messages
 
 
 @register("archive")

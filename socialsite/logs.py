@@ -3,6 +3,7 @@
 Callers must not log secrets. JSON escapes control characters.
 """
 
+import sys
 from typing import Any
 
 import structlog
@@ -34,7 +35,7 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
     """Return Django's LOGGING setting. `readable`: format for a terminal instead of JSON."""
     processors: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if readable:
-        processors.append(structlog.dev.ConsoleRenderer())
+        processors.append(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()))
     else:
         processors += [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return {

@@ -34,7 +34,9 @@ TRUSTED_PROXIES = settings_parsers.parse_networks("TRUSTED_PROXIES", env.list("T
 METRICS_ALLOWED = settings_parsers.parse_networks(
     "METRICS_ALLOWED", env.list("METRICS_ALLOWED", default=["127.0.0.0/8", "::1"])
 )
-METRICS_DIR: str = env.str("METRICS_DIR", default="")  # metrics_shared.py reads it, before any settings
+METRICS_TOKEN: str = env.str("METRICS_TOKEN", default="")
+METRICS_DIR: str = env.str("METRICS_DIR", default="")  # analytics/multiprocess.py reads it, before any settings
+SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", default="")
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
 # Where the data is: REDIS_URL, above, but for components placed elsewhere

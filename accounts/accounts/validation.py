@@ -2,10 +2,11 @@
 
 A handle is ASCII after NFKC and case folding, so no two handles look alike in different scripts. Texts are NFC and
 limited in grapheme clusters, which readers call characters. Sizes are checked first, since normalization is slow.
+A name is no identity, the handle is: names may be equal, but they contain no invisible characters and no letters in
+a style (full width, mathematical), which imitate plain letters.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,14 @@ import regex
 from django.utils.translation import gettext_lazy as _
 
 from accounts.errors import FieldErrors
+from socialsite.characters import (
+    DIRECTION_OVERRIDES,
+    VISIBLE,
+    has_crowded_cluster,
+    normalize,
+    remove_hidden,
+    split_clusters,
+)
 from socialsite.errors import LazyText
 
 HANDLE_MAX_LENGTH = 20
@@ -25,8 +34,6 @@ BIO_MAX_GRAPHEMES = 500
 LINK_MAX_LENGTH = 300  # code points
 BYTES_PER_GRAPHEME_CAP = 32
 """The longest family emoji has 25 bytes; zero-width joiners alone could make a grapheme of any size."""
-MARKS_PER_CLUSTER_CAP = 8
-"""Combining marks on one base character. Dozens would cover the lines above."""
 
 HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
     "empty": _("Please choose a handle."),
@@ -52,12 +59,15 @@ TEXT_ERROR_MESSAGES: Mapping[str, Mapping[str, LazyText]] = {
 
 _HANDLE_PATTERN = re.compile(rf"[a-z0-9_]{{1,{HANDLE_MAX_LENGTH}}}")
 _RESERVED_HANDLES_FILE = Path(__file__).with_name("reserved_handles.txt")
-_CLUSTER = regex.compile(r"\X")
-_COMBINING_MARK = regex.compile(r"\p{M}")
-_VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 _FORBIDDEN = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}--\n]", regex.V1)
-_DIRECTION_CONTROL = regex.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_DIRECTION_CONTROL = regex.compile(rf"[{DIRECTION_OVERRIDES}\u2066-\u2069]")
 """Embedding, override and isolate controls: in a name they could reorder the words around it."""
+_INVISIBLE_IN_NAME = regex.compile(
+    r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
+    r"\ufff0-\ufff8]|(?<![^\x00-\x7f])[\u200c\u200d]++|[\u200c\u200d]++(?![^\x00-\x7f])"
+)
+"""Characters that only make equal names differ. Joiners stay between letters that are not Latin, and in emoji."""
+_STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
 _FORBIDDEN_IN_LINK = regex.compile(r"[\s\p{C}\p{Z}<>\"'\\`{}|^]")
 
 
@@ -108,7 +118,7 @@ def normalize_handle(raw: str) -> str:
         raise InvalidHandle("empty")
     if len(raw) > RAW_HANDLE_MAX_LENGTH:
         raise InvalidHandle("too_long")
-    handle = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", raw).casefold())
+    handle = normalize("NFKC", normalize("NFKC", raw).casefold())
     if not _HANDLE_PATTERN.fullmatch(handle):
         is_too_long = re.fullmatch(r"[a-z0-9_]+", handle) is not None
         raise InvalidHandle("too_long" if is_too_long else "characters")
@@ -128,10 +138,12 @@ def _load_reserved_handles() -> frozenset[str]:
 
 def clean_name(raw: str) -> str:
     """Return a display name as stored: one line, NFC, 1 to 50 graphemes. Raises InvalidText."""
-    name = " ".join(_clean_text(raw, NAME_MAX_GRAPHEMES).split())
-    if "\n" in raw.strip() or _DIRECTION_CONTROL.search(name):
+    _check_size(raw, NAME_MAX_GRAPHEMES)
+    if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
         raise InvalidText("characters")
-    if not _VISIBLE.search(name):
+    plain = _STYLED_LETTERS.sub(lambda letters: normalize("NFKC", letters.group()), _INVISIBLE_IN_NAME.sub("", raw))
+    name = " ".join(_clean_text(plain, NAME_MAX_GRAPHEMES).split())
+    if not VISIBLE.search(name):
         raise InvalidText("empty")
     return name
 
@@ -171,15 +183,21 @@ def _is_link(link: str) -> bool:
 
 
 def _clean_text(raw: str, max_graphemes: int) -> str:
-    if len(raw) > max_graphemes * BYTES_PER_GRAPHEME_CAP:
-        raise InvalidText("too_long")
+    _check_size(raw, max_graphemes)
     text = raw.replace("\r\n", "\n").replace("\r", "\n")
     if _FORBIDDEN.search(text):
         raise InvalidText("characters")
-    text = unicodedata.normalize("NFC", text).strip()
-    clusters = _CLUSTER.findall(text)
-    if len(clusters) > max_graphemes or len(text.encode()) > max_graphemes * BYTES_PER_GRAPHEME_CAP:
+    text = normalize("NFC", remove_hidden(text)).strip()
+    clusters = split_clusters(text)
+    if len(clusters) > max_graphemes:
         raise InvalidText("too_long")
-    if any(len(_COMBINING_MARK.findall(cluster)) > MARKS_PER_CLUSTER_CAP for cluster in clusters):
+    if has_crowded_cluster(clusters):
         raise InvalidText("characters")
     return text
+
+
+def _check_size(raw: str, max_graphemes: int) -> None:
+    """Raises InvalidText. `surrogatepass`: another rule refuses halves of surrogate pairs."""
+    most_bytes = max_graphemes * BYTES_PER_GRAPHEME_CAP
+    if len(raw) > most_bytes or len(raw.encode("utf-8", "surrogatepass")) > most_bytes:
+        raise InvalidText("too_long")

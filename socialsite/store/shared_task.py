@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from typing import Any, Generic, ParamSpec
 
 from socialsite.store.errors import StoreError
@@ -22,7 +23,7 @@ class SharedTask(Generic[Params]):
     def start(self, *args: Params.args, **kwargs: Params.kwargs) -> "asyncio.Task[None]":
         """Start the work unless it is running. Its StoreError is dropped if no caller joins it."""
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._work(*args, **kwargs))
+            self._task = asyncio.create_task(self._work(*args, **kwargs), context=Context())  # of no request
             self._task.add_done_callback(_log_unexpected_error)
         return self._task
 

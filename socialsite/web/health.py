@@ -12,7 +12,9 @@ refused       answers with another error: a defect, or missing permissions (ACL)
 
 import asyncio
 from collections.abc import Mapping
+from contextvars import Context
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
@@ -26,8 +28,14 @@ READINESS_TIMEOUT_S = 1.8
 """Time limit of all checks, so that /readyz responds within 2 s."""
 OPEN_TIMEOUT_S = 1.2
 """Time limit for opening the services. Giving up takes 0.5 s more (socialsite/migration/lease.py)."""
+SHARED_LOOK_S = 1.0
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
 STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
+
+
+shared_checks: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[float, asyncio.Task[Readiness]]]"
+shared_checks = WeakKeyDictionary()
+"""The time of the last check of a loop, by its clock, and the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,16 @@ class Readiness:
     @property
     def is_ready(self) -> bool:
         return all(state == OK for state in self.components.values())
+
+
+async def share_readiness() -> Readiness:
+    """Return the result of `check_readiness`. Requests within SHARED_LOOK_S share one check."""
+    loop = asyncio.get_running_loop()
+    started_s, check = shared_checks.get(loop, (0.0, None))
+    if check is None or loop.time() - started_s >= SHARED_LOOK_S:
+        check = loop.create_task(check_readiness(), context=Context())
+        shared_checks[loop] = (loop.time(), check)
+    return await asyncio.shield(check)
 
 
 async def check_readiness() -> Readiness:

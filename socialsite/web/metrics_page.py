@@ -1,7 +1,8 @@
 """`/metrics`: the counts of all processes of this machine, and the state of the store.
 
-The page is shown to direct clients in the networks of METRICS_ALLOWED. For other clients, and for every request
-through a proxy, it does not exist (404).
+The page is shown to direct clients in the networks of METRICS_ALLOWED that know METRICS_TOKEN, if it is set. For
+other clients, and for every request through a proxy, it does not exist (404). A tunnel that adds no headers looks like
+a direct client: only the token keeps its users out.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from ipaddress import IPv6Address, ip_address
 
 from django.conf import settings
 from django.http import Http404, HttpResponse
+from django.utils.crypto import constant_time_compare
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -39,8 +41,11 @@ async def metrics_page(request: SiteRequest) -> HttpResponse:
 
 
 def is_allowed_client(request: SiteRequest) -> bool:
-    """Return whether the client is connected directly and in an allowed network."""
+    """Return whether the client is connected directly, in an allowed network, and has the token."""
     if any(header in request.META for header in FORWARDED_HEADERS):
+        return False
+    token = f"Bearer {settings.METRICS_TOKEN}"
+    if settings.METRICS_TOKEN and not constant_time_compare(request.META.get("HTTP_AUTHORIZATION", ""), token):
         return False
     try:
         peer = ip_address(request.META.get("REMOTE_ADDR", ""))

@@ -7,6 +7,7 @@ that come meanwhile wait for the same opening. settings.SERVICES_OPENER names th
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from contextvars import Context
 from typing import Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -64,7 +65,9 @@ class LoopServices:
             if loop not in self._bound:
                 open_services = import_string(settings.SERVICES_OPENER)
                 stack = AsyncExitStack()
-                self._bound[loop] = await stack.enter_async_context(open_services())
+                opening = stack.enter_async_context(open_services())
+                # In an empty context: background tasks must not log the id of the first visitor's request.
+                self._bound[loop] = await asyncio.create_task(opening, context=Context())
                 self._stacks[loop] = stack
             return self._bound[loop]
 

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import cast
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
 from socialsite import __version__
-from socialsite.web.health import check_readiness
+from socialsite.web.health import share_readiness
 from socialsite.web.middleware.errors import DEFAULT_MESSAGES, error_response
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import json_response
@@ -30,7 +31,7 @@ async def readyz(request: SiteRequest) -> HttpResponse:
 
     `outbox` does not affect the status: readers are served while jobs are waiting for workers.
     """
-    ready = await check_readiness()
+    ready = await share_readiness()
     status = HTTPStatus.OK if ready.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
     headers = {} if ready.is_ready else {"Retry-After": "2"}
     state = "ok" if ready.is_ready else "down"
@@ -49,10 +50,10 @@ async def robots_txt(request: SiteRequest) -> HttpResponse:
 
 
 async def security_txt(request: SiteRequest) -> HttpResponse:
-    """Serve security.txt (RFC 9116). The contact is the front page of the site."""
+    """Serve security.txt (RFC 9116). Without SECURITY_CONTACT the contact is the front page of the site."""
     expires = (datetime.now(UTC) + SECURITY_TXT_VALIDITY).replace(microsecond=0, tzinfo=None).isoformat() + "Z"
     lines = (
-        f"Contact: {request.build_absolute_uri('/')}",
+        f"Contact: {settings.SECURITY_CONTACT or request.build_absolute_uri('/')}",
         f"Expires: {expires}",
         "Preferred-Languages: en, de",
         "",

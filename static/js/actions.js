@@ -1,7 +1,7 @@
 /** Actions without a new page: deleting, following, loading more entries, closing a menu. */
 
 import { page, postsIn, send } from "./send.js";
-import { focusPost, takeOut } from "./timeline.js";
+import { Timeline, focusPost, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
@@ -19,6 +19,8 @@ async function deletePost(button) {
 async function follow(button) {
   const { ok, data } = await send(button.formAction);
   if (!ok) return toast(data.message || word("notDone"));
+  const suggestions = button.closest("[data-suggestions]");
+  if (suggestions && data.following) return refillHome(suggestions, button);
   const fresh = await page(location.href);
   const handle = CSS.escape(button.dataset.follow);
   const other = fresh.querySelector(`[data-follow="${handle}"]`);
@@ -31,8 +33,28 @@ async function follow(button) {
   if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
 }
 
+/** Insert the posts of an account that was followed from home, and replace its suggestions. */
+async function refillHome(suggestions, button) {
+  const { follow: handle } = button.dataset;
+  const name = button.closest("li").querySelector(".name").textContent;
+  const [home, more] = await Promise.all([page(location.pathname), page("/accounts/suggestions/?limit=3")]);
+  const items = [...more.querySelectorAll("ul.accounts > li")].map((item) => document.importNode(item, true));
+  suggestions.replaceChildren(...items);
+  if (!items.length) suggestions.closest("section").remove();
+  const frame = document.querySelector(".timeline-frame");
+  const theirs = home.querySelector(".timeline-frame");
+  const timeline = new Timeline(frame.querySelector("ol[data-timeline]"));
+  const inserted = postsIn(theirs).filter((article) => timeline.insert(article));
+  const end = theirs.querySelector(":scope > :is(nav:has([rel=next]), .end)");
+  if (end && !frame.querySelector(":scope > :is(nav:has([rel=next]), .end)")) timeline.list.after(document.importNode(end, true));
+  const count = inserted.filter(({ dataset }) => dataset.author === handle).length;
+  toast(word(...(count ? ["homeFilled", count] : ["homeUnchanged"])).replace("{name}", () => name));
+  (suggestions.querySelector("[data-follow]") ?? document.getElementById("main")).focus({ preventScroll: true });
+  document.dispatchEvent(new Event("posts:more"));
+}
+
 /** Append the next older page. The address and the scroll position stay. */
-async function more(link) {
+export async function loadOlder(link) {
   const list = document.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
   const found = await page(link.href);
   const theirs = found.querySelector("ol[data-timeline], ol[data-replies], ul.accounts");
@@ -79,7 +101,7 @@ function onClick(event) {
     inPlace(button, button.dataset.delete ? deletePost : follow, () => location.reload());
   } else if (next) {
     event.preventDefault();
-    inPlace(next, more, () => location.assign(next.href));
+    inPlace(next, loadOlder, () => location.assign(next.href));
   }
 }
 

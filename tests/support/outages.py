@@ -68,6 +68,7 @@ def run_outage(servers: OutageServers, blow: Callable[[], None], *, confirmed: b
             wait_until(lambda: load.has_tried_enough, "enough posts and follows", 60)
         wait_until(lambda: servers.owed() == 0, "the worker to have nothing left", 60)
         assert site.is_alive, site.log[-2000:]
+        print("\n".join(line for line in site.log.splitlines() if '"status": 500' in line or "Traceback" in line))
         return OutageResult(load.outcome(), outage_s)
 
 

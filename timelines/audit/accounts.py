@@ -79,11 +79,14 @@ class AccountChecks:
         return discrepancies
 
     async def fill(self, key: Key, missing: Sequence[str] = ACCOUNT_FIELDS) -> None:
-        """Fill the missing fields of an account so that it can be read. Without a state it becomes suspended."""
+        """Fill the missing fields of an account so that it can be read.
+
+        Without a state it becomes suspended, without the mark of its audience private: a repair exposes nothing.
+        """
         handle = f"lost_{key.tag}"
         values = dict.fromkeys(ACCOUNT_FIELDS, "") | {
             "handle": handle, "display_name": handle, "password": "!", "created_ms": "0",
-            "state": SUSPENDED, "staff": "0", "version": "1",
+            "state": SUSPENDED, "staff": "0", "version": "1", "private": "1",
         }  # fmt: skip
         drops = [("HDEL", key, name) for name in missing if name in NUMBER_FIELDS]
         await self._context.store.gather([*drops, *(("HSETNX", key, name, values[name]) for name in missing)])

@@ -90,8 +90,9 @@ class PostIndexChecks:
         key, cap = keys.public_timeline(), self._context.config.public_cap
         discrepancies = await self._check(reader, [key], self._public)
         ids = {int(member) async for page in reader.pages(key) for member, _ in page if member.isdigit()}
-        lowest = min(ids) if len(ids) >= cap else 0
-        missing = [post_id for post_id in self._newest if post_id > lowest and post_id not in ids]
+        oldest = [b"%d" % min(ids)] if ids else []
+        absent = [post_id for post_id in self._newest if post_id not in ids]
+        missing = [post_id for post_id in absent if not was_pushed_out(post_id, len(ids), oldest, cap)]
         return discrepancies + await self._missing_in_public(reader, missing)
 
     def add_met(self, post_ids: Iterable[PostId]) -> None:

@@ -22,7 +22,10 @@ log = structlog.stdlib.get_logger("timelines.audit")
 
 
 class DamageCounts:
-    """`jobs:{audit}:drift`: how often samples found each kind of damage. The logs of the workers say where."""
+    """`jobs:{audit}:drift`: the damage that the last whole audit left, and what samples found since.
+
+    The logs of the workers say where it is.
+    """
 
     def __init__(self, store: Store) -> None:
         self._jobs = store.component("jobs")
@@ -30,6 +33,10 @@ class DamageCounts:
     async def add(self, damage: Mapping[str, int]) -> None:
         key = keys.repair_log()
         await self._jobs[key].pipeline([("HINCRBY", key, kind, count) for kind, count in damage.items()])
+
+    async def replace(self, damage: Mapping[str, int]) -> None:
+        key = keys.repair_log()
+        await self._jobs[key].pipeline([("DEL", key), *(("HSET", key, kind, n) for kind, n in damage.items())])
 
     async def read(self) -> dict[str, int]:
         reply = await self._jobs[keys.repair_log()].execute("HGETALL", keys.repair_log())

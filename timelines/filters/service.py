@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from socialsite.characters import normalize
 from socialsite.ids import AccountId
 from timelines.errors import FilterInvalid, FilterNotFound, FiltersCapReached
 from timelines.filters.repository import Filters
@@ -62,9 +63,9 @@ class FilterService:
 
 def normalize_phrase(phrase: str) -> str:
     """Return the phrase as it is stored. Raises FilterInvalid."""
-    phrase = " ".join(unicodedata.normalize("NFC", phrase).split())
-    if not normalize_spelling(phrase).split():
-        raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})
+    phrase = " ".join(phrase.split())
+    if len(phrase) <= PHRASE_LENGTH_CAP:
+        phrase = normalize("NFC", phrase)
     if len(phrase) > PHRASE_LENGTH_CAP:
         text = ngettext(
             "A phrase has at most %(most)d character.",
@@ -72,6 +73,8 @@ def normalize_phrase(phrase: str) -> str:
             PHRASE_LENGTH_CAP,
         )
         raise FilterInvalid({"phrase": text % {"most": PHRASE_LENGTH_CAP}})
+    if not normalize_spelling(phrase).split():
+        raise FilterInvalid({"phrase": _("Enter a word or a phrase.")})
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in phrase):
         raise FilterInvalid({"phrase": _("This phrase has characters that cannot be shown.")})
     return phrase

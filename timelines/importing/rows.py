@@ -11,10 +11,12 @@ import msgspec
 
 from socialsite.ids import EPOCH_MS, SEQUENCE_MASK, PostId, id_at
 from timelines.importing.lines import LineRefused
-from timelines.text.post_text import TextRefused, check_post_text
+from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
 
 HANDLE_LENGTH_CAP = 20
 SOURCE_ID_CAP = 200
+ESCAPED_TEXT_LENGTH_CAP = 4 * TEXT_BYTES_CAP
+_LONG_CHARACTER_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{20}")
 _NOT_IN_HANDLES = re.compile(r"[^a-z0-9_]")
 
 
@@ -85,6 +87,8 @@ class RowRules:
         )
 
     def _check_text(self, raw: str) -> str:
+        if len(raw) > ESCAPED_TEXT_LENGTH_CAP or _LONG_CHARACTER_REFERENCE.search(raw):
+            raise LineRefused("text_too_large")
         try:
             return check_post_text(html.unescape(raw) if self.unescape else raw, self.max_graphemes)
         except TextRefused as refused:

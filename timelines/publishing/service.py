@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import structs
 
+from socialsite.characters import MARKS_PER_CLUSTER_CAP
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
@@ -22,7 +23,7 @@ from timelines.posts.post import FOLLOWERS, PUBLIC, Post
 from timelines.posts.repository import IdempotencyRecord, PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
-from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP, TextRefused, check_post_text
+from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
 
 MAX_ATTEMPTS = 20
 UNASSIGNED_ID = PostId(0)

@@ -5,12 +5,12 @@ day.
 """
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from itertools import chain
 
 from accounts.accounts.validation import InvalidHandle, normalize_handle
+from socialsite.characters import normalize
 from socialsite.ids import EPOCH_MS, MAX_ID, id_at, ms_from_id
 from timelines.text.accents import fold_accents
 from timelines.text.linkify import find_hashtags, find_mentions
@@ -97,7 +97,7 @@ def parse_query(raw: str) -> SearchQuery:
     if len(raw) > QUERY_LENGTH_CAP:
         raise QueryInvalid("too_long")
     said = _QueryBuilder()
-    for match in _QUERY_WORD.finditer(unicodedata.normalize("NFKC", raw.translate(_QUOTES))):
+    for match in _QUERY_WORD.finditer(normalize("NFKC", raw.translate(_QUOTES))):
         quoted, word = match.groups()
         if quoted is not None:
             said.phrases.append(tokenize(quoted))

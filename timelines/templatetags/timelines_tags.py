@@ -16,7 +16,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from socialsite.characters import readable_url
+
 register = template.Library()
+
+register.filter(readable_url)
 
 HUE_COUNT = 12
 """Avatar colours; static/css/site.css has one class `hue-N` for each."""

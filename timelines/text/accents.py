@@ -9,10 +9,11 @@ Other scripts: all marks stay, because they are vowels, tones or consonants (ह
 """
 
 import re
-import unicodedata
 from functools import partial
 
 import regex
+
+from socialsite.characters import normalize
 
 _COMBINING_MARKS = r"\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 """The Unicode blocks of combining marks for all scripts."""
@@ -39,8 +40,8 @@ _FOLDABLE = re.compile(
 """A text without any of these characters needs no change: Chinese, Hindi, most Russian texts."""
 _NONSPACING_MARK = regex.compile(r"\p{Mn}")
 """A combining mark. Such texts are decomposed, because the result depends on all marks of a letter."""
-_nfd = partial(unicodedata.normalize, "NFD")
-_nfc = partial(unicodedata.normalize, "NFC")
+_nfd = partial(normalize, "NFD")
+_nfc = partial(normalize, "NFC")
 
 
 def remove_marks(text: str) -> str:

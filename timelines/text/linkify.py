@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from html import escape
 from urllib.parse import quote
 
+from socialsite.characters import readable_url
 from timelines.text.token_scanner import Piece, scan
 
 REL = "nofollow ugc noopener"
@@ -34,8 +35,8 @@ def find_hashtags(text: str) -> list[str]:
 
 
 def display_url(url: str) -> str:
-    """Return the text of a link: without the scheme, and a long path shortened in its middle."""
-    address = url.partition("://")[2] or url
+    """Return the text of a link: without the scheme, the host readable, and a long path shortened in its middle."""
+    address = readable_url(url.partition("://")[2] or url)
     host, slash, path = address.partition("/")
     max_length = max(DISPLAY_URL_LENGTH - len(host) - 1, MIN_DISPLAY_PATH_LENGTH)
     if len(path) <= max_length:

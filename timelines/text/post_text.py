@@ -1,26 +1,27 @@
 """Normalize and validate texts before they are stored.
 
 Sizes are checked first, because normalizing and segmenting a long text takes time. Length is counted in grapheme
-clusters, as Intl.Segmenter does in the browser. Bidirectional control characters are allowed, because right-to-left
-text needs them; pages isolate them (`<bdi>`, `unicode-bidi`).
+clusters, as Intl.Segmenter does in the browser. Bidirectional marks and isolates are allowed, because right-to-left
+text needs them; pages isolate them (`<bdi>`, `unicode-bidi`). Embeddings and overrides, and tag characters outside of
+flags, are removed.
 """
 
-import unicodedata
-
 import regex
+
+from socialsite.characters import (
+    MARKS_PER_CLUSTER_CAP,
+    VISIBLE,
+    has_crowded_cluster,
+    normalize,
+    remove_hidden,
+    split_clusters,
+)
 
 TEXT_BYTES_CAP = 16_384
 """Maximum size of a text in UTF-8 bytes before normalization."""
 
-MARKS_PER_CLUSTER_CAP = 8
-"""Maximum number of combining marks on one base character. No orthography needs more than about five; higher stacks of
-marks cover other posts."""
-
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")
-_VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
-_CLUSTER = regex.compile(r"\X")
-_MARK = regex.compile(r"\p{M}")
 
 
 class TextRefused(ValueError):
@@ -38,10 +39,10 @@ def normalize_text(raw: str) -> str:
     text = raw.replace("\r\n", "\n").replace("\r", "\n")
     if _CONTROL.search(text):  # before strip(), which removes some control characters
         raise TextRefused("control", "The text holds control characters.")
-    text = unicodedata.normalize("NFC", text).strip()
-    if not _VISIBLE.search(text):
+    text = normalize("NFC", remove_hidden(text)).strip()
+    if not VISIBLE.search(text):
         raise TextRefused("empty", "The text is empty.")
-    if _has_too_many_marks(text):
+    if not text.isascii() and has_crowded_cluster(split_clusters(text)):
         raise TextRefused("marks", f"More than {MARKS_PER_CLUSTER_CAP} marks stand on one character.")
     return text
 
@@ -50,7 +51,7 @@ def grapheme_count(text: str) -> int:
     """Return the number of extended grapheme clusters (Unicode Standard Annex 29)."""
     if text.isascii() and "\r" not in text:
         return len(text)
-    return sum(1 for _ in _CLUSTER.finditer(text))
+    return len(split_clusters(text))
 
 
 def check_post_text(raw: str, max_graphemes: int) -> str:
@@ -74,12 +75,3 @@ def _check_encoding(raw: str) -> None:
         raise TextRefused("too_large", f"The text is larger than {TEXT_BYTES_CAP} bytes.")
     if _NONCHARACTER.search(raw):
         raise TextRefused("noncharacter", "The text holds code points that are not characters.")
-
-
-def _has_too_many_marks(text: str) -> bool:
-    """Return whether a cluster has more marks than the cap. Clusters up to that length are skipped."""
-    if text.isascii():
-        return False
-    cap = MARKS_PER_CLUSTER_CAP
-    clusters = (match.group() for match in _CLUSTER.finditer(text))
-    return any(len(cluster) > cap and len(_MARK.findall(cluster)) > cap for cluster in clusters)

@@ -8,13 +8,13 @@ The time is linear in the text: patterns are possessive, an invalid candidate is
 253 characters, and a path is read only after a valid host (docs/reference/decisions/linkifier.md).
 """
 
-import unicodedata
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal, NamedTuple
 
 import regex
 
+from socialsite.characters import normalize
 from timelines.text.hosts import host_length, is_bare_host
 
 TAG_LENGTH_CAP = 100
@@ -62,7 +62,7 @@ _NOT_A_HOST_END = regex.compile(r"[@%\\0-9]|:[^\s\p{P}]|://")
 _NOT_A_BARE_END = regex.compile(r"[@%\\0-9_(\p{Latin}\p{Cyrillic}\p{Greek}\p{M}]|:[^\s\p{P}]|://|-")
 _MENTION_CONTINUES = regex.compile(r"[@＠\p{Latin}\p{M}]|://")
 _TAG_CONTINUES = regex.compile(r"[#＃]|://")
-_nfkc = partial(unicodedata.normalize, "NFKC")
+_nfkc = partial(normalize, "NFKC")
 _PATH_TRAILERS = "?!.,:;'*@…’”»"
 
 

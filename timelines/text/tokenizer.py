@@ -7,13 +7,13 @@ characters (bigrams).
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 
 import msgspec
 import regex
 
+from socialsite.characters import normalize
 from timelines.text.accents import fold_accents
 from timelines.text.linkify import find_hashtags, find_mentions
 
@@ -36,7 +36,7 @@ _TOKEN = regex.compile(rf"(?P<unit>{_UNSPACED_CHARACTER}\p{{M}}*+)|{WORD_CHARACT
 _UNIT = regex.compile(_UNSPACED_CHARACTER, regex.VERSION1)
 _PLAIN_WORD = re.compile("[a-z0-9_]+")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
-_nfkc = partial(unicodedata.normalize, "NFKC")
+_nfkc = partial(normalize, "NFKC")
 
 
 def normalize_spelling(text: str) -> str:

@@ -1,5 +1,6 @@
 """Keyword filters: phrases that hide a post from their owner, or show a warning instead of its text."""
 
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
@@ -14,6 +15,10 @@ FILTERS_CAP = 50
 """Filters of one account. Each post of a page is compared with all of them."""
 PHRASE_LENGTH_CAP = 100
 """Characters of a phrase."""
+START, END = "\1", "\2"
+"""Marks around words; no normalized text contains control characters."""
+_BETWEEN_WORDS = regex.compile(rf"[^{WORD_CHARACTER}]", regex.VERSION1)
+_MARKED = rf"{END}\g<0>{START}"
 
 
 class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
@@ -34,14 +39,12 @@ decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
 def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
-    """Return the filter that matches a text; if several match, one that hides."""
-    looked_at: str | None = None
+    """Return the filter that matches a text; if several match, one that hides. Linear in the text for each filter."""
     match: KeywordFilter | None = None
     for each in filters:
         if each.is_expired(now_ms) or (match is not None and each.action == "warn"):
             continue
-        looked_at = looked_at if looked_at is not None else normalize_spelling(text)
-        if _compile_phrase(each.phrase, each.whole_word).search(looked_at):
+        if _compile_phrase(each.phrase, each.whole_word).search(_spell(text, each.whole_word)):
             match = each
             if each.action == "hide":
                 break
@@ -49,16 +52,27 @@ def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> Key
 
 
 @lru_cache(maxsize=4_096)
-def _compile_phrase(phrase: str, whole_word: bool) -> "regex.Pattern[str]":
-    """Compile a phrase: any white space may separate its words. Matching takes linear time.
+def _spell(text: str, whole_word: bool) -> str:
+    """Return the text with single spaces, as filters compare it; for whole words with marks between words.
+
+    A START follows, and an END precedes, each character that is not part of a word. So a word in the text has the same
+    marks around it as a phrase, and no look-around is needed.
+    """
+    spelled = " ".join(normalize_spelling(text).split())
+    return f"{START}{_BETWEEN_WORDS.sub(_MARKED, spelled)}{END}" if whole_word else spelled
+
+
+@lru_cache(maxsize=4_096)
+def _compile_phrase(phrase: str, whole_word: bool) -> "re.Pattern[str]":
+    """Compile a phrase as a literal, which `re` finds in linear time (Knuth-Morris-Pratt).
 
     Scripts without spaces have no whole words, so their characters match next to any others.
     """
-    spelled = " ".join(normalize_spelling(phrase).split())
+    spelled = _spell(phrase, False)
     if not spelled:
-        return regex.compile("(?!)")  # no visible character: older releases accepted such phrases
-    words = r"\s+".join(map(regex.escape, spelled.split()))
+        return re.compile("(?!)")  # no visible character: older releases accepted such phrases
     if whole_word:
-        before = "" if is_unspaced(spelled[0]) else f"(?<!{WORD_CHARACTER})"
-        words = before + words + ("" if is_unspaced(spelled[-1]) else f"(?!{WORD_CHARACTER})")
-    return regex.compile(words, regex.VERSION1)
+        first, last = is_unspaced(spelled[0]), is_unspaced(spelled[-1])
+        spelled = _spell(phrase, True)
+        spelled = spelled[len(START) if first else 0 : -len(END) if last else None]
+    return re.compile(re.escape(spelled))

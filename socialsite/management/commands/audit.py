@@ -18,6 +18,7 @@ from socialsite.management.base import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from timelines.audit import Audit, AuditReport
+from timelines.audit.sampler import DamageCounts
 from timelines.audit.unknown_keys import ForeignKeys
 
 MAX_REPAIR_ROUNDS = 3  # a repair may reveal another discrepancy
@@ -60,7 +61,10 @@ class Command(SiteCommand):
                 self._print_report(report, repair=repair)
                 if not (repair and report.repaired and report.is_whole):
                     break
-            return report.damage.total() if report.is_whole else report.left
+            if not report.is_whole:
+                return report.left
+            await DamageCounts(services.store).replace(report.damage if report.left else {})
+            return report.damage.total()
 
     async def _audit(self, services: Services, sample: int | None, *, repair: bool) -> AuditReport:
         console = Console(stderr=True)

@@ -1,5 +1,6 @@
 """The base class of the site's middleware."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 from asgiref.sync import markcoroutinefunction
@@ -9,6 +10,8 @@ from socialsite.web.requests import SiteRequest
 
 PROBE_PATHS = ("/livez", "/readyz", "/metrics")
 """Requested often, also while the store is unavailable: they use neither services nor sessions."""
+ADDRESS_HOST = re.compile(r"(localhost|[0-9.]+|\[[0-9a-fA-F:.]+\])(:\d+)?")
+"""A Host header without a domain name. A page of another site cannot send one (DNS rebinding)."""
 
 GetResponse = Callable[[SiteRequest], Awaitable[HttpResponseBase]]
 

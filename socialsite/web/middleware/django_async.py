@@ -20,7 +20,7 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import activate, get_language, get_language_from_request
 
 from socialsite.errors import MalformedRequest
-from socialsite.web.middleware.base import PROBE_PATHS
+from socialsite.web.middleware.base import ADDRESS_HOST, PROBE_PATHS
 from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data
 
 LANGUAGE_CACHE_MAX_LENGTH = 200
@@ -48,10 +48,12 @@ class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
 
 
 class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):
-    """Host check, missing slash, Content-Length. Probes use an address as host, so they are not checked."""
+    """Host check, missing slash, Content-Length. Probes may use any address as host."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
-        return None if request.path_info in PROBE_PATHS else super().process_request(request)
+        host = request.META.get("HTTP_HOST", "localhost")
+        is_probe = request.path_info in PROBE_PATHS and ADDRESS_HOST.fullmatch(host)
+        return None if is_probe else super().process_request(request)
 
 
 class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):

@@ -185,6 +185,12 @@ def test_the_command_fails_on_damage_and_repairs_it() -> None:
         run("--sample", "0")
 
 
+async def test_an_account_without_the_mark_of_its_audience_becomes_private(town: SampleSite) -> None:
+    await town.execute("HDEL", account_keys.account(town.bob.id), "private")
+    await town.repair_until_clean()
+    assert (await town.services.accounts.get(town.bob.id)).is_private
+
+
 async def test_a_full_profile_with_a_deleted_post_is_no_damage(redis_urls: StoreUrls) -> None:
     async with open_services(redis_urls, ServiceConfig(profile_cap=6)) as services:
         (alice,) = await World(services).people("alice")

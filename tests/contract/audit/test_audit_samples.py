@@ -4,6 +4,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from socialsite.container import Services
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
+from socialsite.store import StoreUrls
 from tests.support.commands import run_with_services
 from tests.support.damage import DAMAGE_BY_NAME, Damage
 from tests.support.town import SampleSite
@@ -67,6 +70,40 @@ async def test_the_background_sampler_logs_and_counts_damage(
     await sampler.audit_sample()
     assert await counts.read() == {"handle_without_account": 2}
     assert "audit_drift" in caplog.text
+
+
+async def test_posts_pushed_out_of_public_are_no_damage_after_a_deletion(
+    redis_urls: StoreUrls,
+) -> None:
+    async with open_services(redis_urls, ServiceConfig(public_cap=6)) as services:
+        (alice,) = await World(services).people("alice")
+        posts = [await alice.publishes(f"post {number}") for number in range(40)]
+        await World(services).deliver_all()
+        await alice.deletes(posts[-1])
+        await World(services).deliver_all()
+        assert len(await World(services).public_ids()) == 5
+        for _ in range(10):
+            audit = Audit(services.audit_context, second_check_after_s=0.01)
+            assert not (await audit.run(sample=30)).damage
+        assert not (await Audit(services.audit_context, second_check_after_s=0.01).run()).damage
+
+
+@pytest.mark.usefixtures("here")
+def test_a_whole_audit_replaces_the_damage_on_the_dashboard_by_what_it_left() -> None:
+    async def damage(services: Services) -> None:
+        town = await SampleSite.build(World(services))
+        await DamageCounts(services.store).add({"public_incomplete": 7})
+        await DAMAGE_BY_NAME["follow_one_sided"](town)
+
+    async def counts(services: Services) -> dict[str, int]:
+        return await DamageCounts(services.store).read()
+
+    run_with_services(damage)
+    with pytest.raises(CommandError, match="1 damaged places"):
+        call_command("audit", verbosity=0)
+    assert run_with_services(counts) == {"follow_one_sided": 1}
+    call_command("audit", "--repair", verbosity=0)
+    assert run_with_services(counts) == {}
 
 
 async def test_a_sample_quarantines_only_keys_that_it_rebuilds(town: SampleSite) -> None:

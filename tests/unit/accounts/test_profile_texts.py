@@ -30,6 +30,10 @@ def code_of(clean, raw):
         ("\u05d0\u05d1\u05d2", "\u05d0\u05d1\u05d2"),
         (FAMILY, FAMILY),
         ("<script>", "<script>"),
+        ("al\u200bice\u2060\u200d", "alice"),
+        ("\uff21\uff4c\U0001d4f2ce", "Alice"),
+        ("Caf\u00e9 \u2122", "Caf\u00e9 \u2122"),
+        ("\u0645\u06cc\u200c\u062e", "\u0645\u06cc\u200c\u062e"),
     ],
 )
 def test_a_name_is_stored_in_normalized_form(raw, stored):

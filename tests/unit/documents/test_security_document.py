@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from accounts.sessions.values import SessionLimits
+from socialsite.characters import MARKS_PER_CLUSTER_CAP
 from socialsite.clock import DAY_MS
 from socialsite.settings_parsers import DEFAULT_RATE_LIMITS
 from socialsite.web import socket_writer as outlet
@@ -16,7 +17,7 @@ from socialsite.web.handler import REQUEST_DEADLINE_S
 from socialsite.web.middleware.request_size import HEAD_MAX_BYTES, HEADER_COUNT_MAX
 from timelines.live.server import MAX_SUBSCRIPTIONS_PER_SOCKET
 from timelines.live.socket_messages import MAX_MESSAGE_BYTES, MAX_WATCHED_POSTS
-from timelines.text.post_text import MARKS_PER_CLUSTER_CAP, TEXT_BYTES_CAP
+from timelines.text.post_text import TEXT_BYTES_CAP
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "reference" / "security.md").read_text()

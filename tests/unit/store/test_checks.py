@@ -57,6 +57,25 @@ def test_replicas_cannot_be_required_behind_twemproxy(settings: Any) -> None:
     assert (error.id, "posts" in error.msg) == ("socialsite.E001", True)
 
 
+@pytest.mark.parametrize("scheme", ["redis+sentinel", "redis+cluster"])
+def test_the_operator_decides_what_a_failover_may_lose(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, scheme: str
+) -> None:
+    settings.SECURITY_CONTACT = "mailto:security@social.example.org"
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = f"{scheme}://127.0.0.1:26379", {}
+    monkeypatch.delenv("REQUIRE_REPLICAS", raising=False)
+    assert ids(run_checks(tags=["redis"], include_deployment_checks=True)) == ["socialsite.W003"]
+    assert run_checks(tags=["redis"]) == []
+    for decision in ("0", "1"):
+        monkeypatch.setenv("REQUIRE_REPLICAS", decision)
+        assert run_checks(tags=["redis"], include_deployment_checks=True) == []
+
+
+def test_a_site_without_a_contact_for_security_holes_is_reported(settings: Any) -> None:
+    settings.REDIS_URL, settings.REDIS_COMPONENT_URLS = "redis://127.0.0.1:6379", {}
+    assert ids(run_checks(tags=["redis"], include_deployment_checks=True)) == ["socialsite.W004"]
+
+
 def test_an_unknown_topology_is_reported_by_name(settings: Any) -> None:
     settings.REDIS_URL = "mysql://127.0.0.1"
     settings.REDIS_COMPONENT_URLS = {}

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextvars import ContextVar
 
 import pytest
 
@@ -25,6 +26,18 @@ class Work:
         await self.finish.wait()
         if self.error is not None:
             raise self.error
+
+
+async def test_a_run_does_not_see_the_context_of_its_first_caller() -> None:
+    request_id = ContextVar("request_id", default="")
+    seen: list[str] = []
+
+    async def work() -> None:
+        seen.append(request_id.get())
+
+    request_id.set("of a visitor")
+    await SharedTask(work).join()
+    assert seen == [""]
 
 
 async def test_callers_share_one_run() -> None:

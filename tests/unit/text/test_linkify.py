@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from socialsite.characters import readable_url
 from tests.support.markup import Markup
 from timelines.text.linkify import REL, display_url, find_hashtags, find_mentions, linkify
 from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
@@ -14,6 +15,23 @@ from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
 def hrefs(text: str) -> list[str]:
     return [anchor.attributes["href"] for anchor in Markup(linkify(text)).anchors]
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("https://аррӏе.com/аррӏе", "xn--80ak6aa92e.com/аррӏе"),  # Cyrillic letters only
+        ("https://gооgle.com", "xn--ggle-55da.com"),
+        ("https://bücher.de", "bücher.de"),
+        ("https://пример.рф/путь", "пример.рф/путь"),
+        ("https://россия.com", "россия.com"),
+        ("https://東京タワーtokyo.jp", "東京タワーtokyo.jp"),
+    ],
+)
+def test_a_host_that_imitates_another_host_is_shown_in_punycode(url: str, text: str) -> None:
+    assert display_url(url) == text
+    assert f'href="{url}"' in linkify(url)
+    assert readable_url(url) == f"https://{text}"
 
 
 def test_a_link_keeps_its_address_and_displays_it_without_the_scheme() -> None:

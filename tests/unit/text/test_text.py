@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialsite.characters import CLUSTER_LENGTH_CAP, MARKS_PER_CLUSTER_CAP
 from timelines.text.post_text import (
-    MARKS_PER_CLUSTER_CAP,
     TEXT_BYTES_CAP,
     TextRefused,
     check_post_text,
@@ -29,7 +29,10 @@ def refusal(raw: str, max_graphemes: int = 500) -> str:
         ("one\r\ntwo\rthree", "one\ntwo\nthree"),
         ("a\tb", "a\tb"),
         ("e\u0301", "é"),
-        ("\u202eright to left\u202c", "\u202eright to left\u202c"),
+        ("\u202eright to left\u202c", "right to left"),
+        ("\u2067\u05d0\u2069\u200f", "\u2067\u05d0\u2069\u200f"),
+        ("a\U000e0061\U000e0062b", "ab"),
+        ("\U0001f3f4\U000e0067\U000e0062\U000e007f", "\U0001f3f4\U000e0067\U000e0062\U000e007f"),
         ("สวัสดี", "สวัสดี"),
     ],
 )
@@ -61,6 +64,7 @@ def test_noncharacters_are_refused(raw: str) -> None:
 def test_many_stacked_marks_are_refused_and_real_orthographies_are_not() -> None:
     assert refusal("a" + "\u0353" * (MARKS_PER_CLUSTER_CAP + 1)) == "marks"
     assert normalize_text("a" + "\u0353" * MARKS_PER_CLUSTER_CAP)
+    assert refusal("\N{WOMAN}" + "\N{ZERO WIDTH JOINER}\N{WOMAN}" * CLUSTER_LENGTH_CAP) == "marks"
     assert normalize_text("ที่นี่ क्षत्रिय עַל־יְדֵי བསྒྲུབས 👩‍❤️‍💋‍👨")
 
 

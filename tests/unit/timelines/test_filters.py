@@ -128,6 +128,35 @@ def test_hostile_texts_are_filtered_within_a_second(phrase: str, text: str) -> N
     assert time.process_time() - began < 1.0
 
 
+@pytest.mark.parametrize(
+    ("phrase", "text", "whole_word"),
+    [
+        ("a " * 48 + "b{0:02}", "a " * 243 + "{0}", True),
+        ("\u1100" * 49 + "\u1101" + "\u1100" * 49, "\u1101" + "\u1100" * 5_300 + "{0}", False),
+        ("\ufdfa" * 50 + "b{0}", "\ufdfa" * 490 + "{0}", True),
+    ],
+)
+def test_fifty_filters_on_a_hundred_hostile_posts_take_little_time(phrase: str, text: str, whole_word: bool) -> None:
+    """One page, in one stretch of the event loop, when texts and phrases were seen before."""
+    filters = [KeywordFilter(n, phrase.format(n), "hide", None, whole_word) for n in range(50)]
+    texts = [text.format(n) for n in range(100)]
+
+    def seconds() -> float:
+        began = time.process_time()
+        assert [find_filter(filters, each, NOW) for each in texts] == [None] * 100
+        return time.process_time() - began
+
+    assert seconds() < 1.0
+    assert min(seconds(), seconds()) < 0.2
+
+
+def test_a_phrase_that_begins_with_a_sign_matches_no_part_of_a_word() -> None:
+    assert found("#tea", "a #tea")
+    assert not found("#tea", "a#tea")
+    assert found("c++", "c++ c")
+    assert not found("c++", "c++c")
+
+
 def test_time_grows_linearly_with_the_text() -> None:
     def seconds(length: int) -> float:
         text = ("a" + " " * 9) * (length // 10) + "b"

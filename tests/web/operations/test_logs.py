@@ -1,16 +1,23 @@
 """Logs are lines of JSON with the id of the request and the client's address, and without secrets."""
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Iterator
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
 import pytest
+import structlog
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 from websockets.typing import Origin
 
+from socialsite.web.services import LoopServices
 from tests.support.fleet import DaphneFleet
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
@@ -87,3 +94,33 @@ async def test_a_socket_from_another_site_logs_one_line(fleet):
             pass
     (line,) = events(fleet, "origin_refused")
     assert (line["origin"], line["client"]) == ("https://evil.example", "127.0.0.1")
+
+
+@contextlib.asynccontextmanager
+async def open_with_recorded_context() -> AsyncIterator[dict[str, Any]]:
+    """An opener of services that yields the log context of the background tasks that it starts."""
+    yield await asyncio.create_task(read_log_context())
+
+
+async def read_log_context() -> dict[str, Any]:
+    return structlog.contextvars.get_contextvars()
+
+
+async def test_background_tasks_do_not_log_the_request_that_opened_the_services(settings: Any) -> None:
+    settings.SERVICES_OPENER = f"{__name__}.open_with_recorded_context"
+    with structlog.contextvars.bound_contextvars(request_id="of the first visitor"):
+        context: Any = await LoopServices().get()
+    assert context == {}
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_readable_logs_have_colours_on_a_terminal_only(is_terminal: bool) -> None:
+    script = "import logging, django; django.setup(); logging.getLogger('site').warning('a warning')"
+    environment = {**os.environ, "DEBUG": "1", "DJANGO_SETTINGS_MODULE": "socialsite.settings"}
+    reading, writing = pty.openpty() if is_terminal else os.pipe()
+    subprocess.run([sys.executable, "-c", script], env=environment, stderr=writing, check=True)
+    output = os.read(reading, 10_000)
+    os.close(reading)
+    os.close(writing)
+    assert b"a warning" in output
+    assert (b"\x1b[" in output) is is_terminal

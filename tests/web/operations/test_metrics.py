@@ -58,6 +58,23 @@ async def test_a_scraper_may_use_the_ip_address_of_the_site(prometheus, settings
     assert (await prometheus.http.get("/public/", headers={"Host": "10.0.0.7:8000"})).status_code == 400
 
 
+async def test_a_domain_name_that_is_not_the_sites_reads_no_probe(prometheus, settings):
+    settings.ALLOWED_HOSTS = ["social.example.org"]
+    for path in ("/metrics", "/livez", "/readyz"):
+        for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8000", "localhost@evil.example"):
+            assert (await prometheus.http.get(path, headers={"Host": host})).status_code == 400
+        for host in ("localhost:8000", "[::1]:8000", "social.example.org"):
+            assert (await prometheus.http.get(path, headers={"Host": host})).status_code == 200
+
+
+async def test_metrics_with_a_token_are_404_without_it(prometheus, settings):
+    settings.METRICS_TOKEN = "secret"
+    assert (await prometheus.get("/metrics")).status_code == 404
+    for given, status in (("Bearer wrong", 404), ("secret", 404), ("Bearer secret", 200)):
+        answer = await prometheus.http.get("/metrics", headers={"Authorization": given})
+        assert answer.status_code == status
+
+
 async def test_requests_are_counted_by_view_and_class_of_status(prometheus, alice):
     before = await scraped(prometheus)
     await alice.get("/public/")

@@ -1,5 +1,6 @@
 """/readyz names each component in trouble and its state: unreachable, loading, read-only, full, not saving."""
 
+import asyncio
 import os
 import signal
 import time
@@ -13,6 +14,7 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
+from socialsite.web import health
 from socialsite.web.health import COMPONENTS, check_readiness, state_from_info
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
@@ -43,6 +45,7 @@ async def site(server: RedisServer, other: RedisServer) -> AsyncIterator[Service
 
 
 async def asked(visitor: HttpBrowser) -> tuple[int, dict[str, str]]:
+    health.shared_checks.clear()
     answer = await visitor.get("/readyz")
     readiness = answer.json()
     assert readiness["status"] == ("ok" if answer.status_code == 200 else "down")
@@ -51,6 +54,16 @@ async def asked(visitor: HttpBrowser) -> tuple[int, dict[str, str]]:
 
 async def test_all_components_are_ok(visitor):
     assert await asked(visitor) == (200, dict.fromkeys(COMPONENTS, "ok"))
+
+
+async def test_requests_of_one_second_share_one_check(visitor, other):
+    started = time.monotonic()
+    with other.client() as client:
+        client.config_resetstat()
+        answers = await asyncio.gather(*(visitor.get("/readyz") for _ in range(50)))
+        checks = client.info("commandstats")["cmdstat_info"]["calls"]
+    assert {answer.status_code for answer in answers} == {200}
+    assert checks <= 1 + time.monotonic() - started
 
 
 async def test_the_version_matches_the_package_and_the_changelog(visitor):

@@ -18,6 +18,12 @@ async def test_security_txt_is_valid_for_half_a_year(visitor):
     assert "\nExpires: 20" in answer.text
 
 
+async def test_security_txt_names_the_contact_of_the_settings(visitor, settings):
+    settings.SECURITY_CONTACT = "mailto:security@social.example.org"
+    answer = await visitor.get("/.well-known/security.txt")
+    assert answer.text.startswith("Contact: mailto:security@social.example.org\n")
+
+
 @pytest.mark.parametrize("path", ["/favicon.ico", "/manifest.webmanifest"])
 async def test_browsers_find_the_icon_and_the_manifest(visitor, path):
     answer = await visitor.get(path)

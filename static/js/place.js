@@ -1,0 +1,81 @@
+/**
+ * Reload and Back lead to the same post at the same height, also if it was loaded from an older page. The place is part
+ * of the history entry: the first rows in sight, and the height of the first.
+ */
+
+import { loadOlder } from "./actions.js";
+
+const PAUSE = 200; // ms without scrolling after which the place is stored
+const NEIGHBOURS = 3; // rows stored: one of them may be deleted meanwhile
+const PER_REQUEST = 100; // entries, the most that the site returns
+const MAX_REQUESTS = 5;
+
+const rows = () => [...document.querySelectorAll("main :is([data-post-id], [data-account])")];
+const nameOf = ({ dataset }) => dataset.postId ?? dataset.account;
+
+function storePlace() {
+  const all = rows();
+  const first = scrollY > 0 ? all.findIndex((row) => row.getBoundingClientRect().bottom > 0) : -1;
+  const names = all.slice(first, first + NEIGHBOURS).map(nameOf);
+  const place = first < 0 ? null : { names, top: all[first].getBoundingClientRect().top };
+  history.replaceState({ ...history.state, place }, "");
+}
+
+const rowAt = ({ names }) => {
+  const all = rows();
+  return names.map((name) => all.find((row) => nameOf(row) === name)).find(Boolean);
+};
+
+/** Load older pages until one of the rows is there. */
+async function loadUntilThere(place) {
+  for (let request = 0; request < MAX_REQUESTS && !rowAt(place); request += 1) {
+    const link = document.querySelector('.pager a[rel="next"]');
+    if (!link) return;
+    const limit = new URL(link.href).searchParams.get("limit");
+    setLimit(link, PER_REQUEST);
+    link.ariaBusy = "true"; // it does not load the same page automatically meanwhile
+    await loadOlder(link);
+    setLimit(document.querySelector('.pager a[rel="next"]'), limit);
+  }
+}
+
+function setLimit(link, limit) {
+  if (!link) return;
+  const url = new URL(link.href);
+  if (limit) url.searchParams.set("limit", limit);
+  else url.searchParams.delete("limit");
+  link.href = url;
+}
+
+async function restore(place) {
+  let isMoved = false; // by the reader: then the page stays where it is
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"])
+    addEventListener(kind, () => (isMoved = true), { once: true, passive: true });
+  const show = () => {
+    const row = rowAt(place);
+    if (row && !isMoved) scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: "instant" });
+  };
+  history.scrollRestoration = "manual"; // the browser's own would follow with the load event
+  await loadUntilThere(place).catch(() => {}); // without a connection: as far as the page reaches
+  show();
+  requestAnimationFrame(show);
+  const finish = () => {
+    show();
+    history.scrollRestoration = "auto";
+  };
+  if (document.readyState === "complete") finish();
+  else addEventListener("load", () => setTimeout(finish), { once: true });
+}
+
+export async function keepPlaceInHistory() {
+  const { type } = performance.getEntriesByType("navigation")[0] ?? {};
+  const place = history.state?.place;
+  if (place && type !== "navigate") await restore(place); // a link to the same page leads to its top
+  let timer = 0;
+  addEventListener("scroll", () => {
+    clearTimeout(timer);
+    timer = setTimeout(storePlace, PAUSE);
+  });
+  addEventListener("pagehide", storePlace);
+  addEventListener("click", storePlace, { capture: true, passive: true }); // perhaps on a link
+}

@@ -1,0 +1,37 @@
+"""Following somebody from an empty home fills it at once."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor
+
+
+def test_following_from_an_empty_home_fills_it_and_renews_the_suggestions(
+    reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    for _ in range(4):
+        author = visitor()
+        for number in range(3):
+            author.publishes(f"words {number}")
+    own = visitor()
+    me = reader(own)
+
+    def shows_suggestions() -> bool:
+        me.go_to("/")
+        return me.page.locator("[data-suggestions] > li").count() == 3
+
+    me.wait_for(shows_suggestions)  # the site computes them every 30 s
+    expect(me.page.locator("[data-empty]")).to_be_visible()
+    first = me.page.locator("[data-suggestions] > li").first
+    handle = first.get_attribute("data-account")
+    first.get_by_role("button").click()
+    expect(me.page.locator(f"article[data-author='{handle}']").first).to_be_visible()
+    posts = own.timeline(f"/@{handle}/")
+    expect(me.entries).to_have_count(len(posts))
+    expect(me.page.locator("[data-empty]")).to_have_count(0)
+    expect(me.page.locator(".timeline-frame > .end")).to_be_visible()
+    expect(me.page.locator(".toast")).to_contain_text(str(len(posts)))
+    expect(me.page.locator(f"[data-suggestions] > [data-account='{handle}']")).to_have_count(0)
+    expect(me.page.locator("[data-suggestions] > li")).to_have_count(3)
+    expect(me.page.locator("[data-suggestions] [data-follow]").first).to_be_focused()
+    order = me.entry_ids()
+    assert order == sorted(order, key=int, reverse=True)
