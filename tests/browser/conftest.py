@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.support.chromium import VIEWPORT, BrowserPage, find_chromium, launch
+from tests.support.chromium import VIEWPORT, BrowserPage, find_headless_chromium, launch
 from tests.support.site import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 
@@ -49,9 +49,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    program = find_chromium()
+    program = find_headless_chromium()
     if program is None:
-        pytest.skip("chromium is not installed (Debian package chromium)")
+        pytest.skip("chromium is not installed (Debian package chromium-headless-shell)")
     with sync_playwright() as playwright:
         browser = launch(playwright, program)
         yield browser
