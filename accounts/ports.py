@@ -30,7 +30,7 @@ class EndSessions(Protocol):
 
 
 OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
-"""Called after the state became "deleted", to remove what the account leaves."""
+"""Called before the state becomes "deleted" to store the intent, and afterwards to close what is open."""
 
 
 @dataclass(frozen=True, slots=True)

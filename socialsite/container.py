@@ -127,14 +127,18 @@ class Services:
             accounts=self.repositories.accounts,
             end_sessions=self.sessions.end_all,
             limits=self.action_limits,
-            on_account_deleted=self._purge_account,
+            on_deletion_requested=self._store_deletion,
+            on_account_deleted=self._close_account,
             on_account_created=partial(self.statistics.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
         )
 
-    async def _purge_account(self, account_id: AccountId) -> None:
-        """Have a worker remove what a deleted account leaves, and close its sockets."""
-        await self.outbox.add_when_full(encode_job(PurgeAccount(account_id)))
+    async def _store_deletion(self, account_id: AccountId) -> None:
+        """Have a worker complete the deletion and remove what the account leaves."""
+        await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
+
+    async def _close_account(self, account_id: AccountId) -> None:
+        """Close the sockets of a deleted account, and delete its counters."""
         await self.live.account_closed(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
@@ -456,6 +460,7 @@ class Services:
     def purging(self) -> AccountPurge:
         at = self.repositories
         return AccountPurge(
+            complete_deletion=self.accounts.complete_deletion,
             reactions=self.reactions,
             boosts=self.boosts,
             blocks_and_mutes=at.blocks_and_mutes,

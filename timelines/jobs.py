@@ -53,9 +53,13 @@ class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
 
 
 class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
-    """Delete the data of a deleted account, in rounds."""
+    """Delete the data of a deleted account, in rounds.
+
+    `is_deletion`: the job is the stored intent of a deletion, so the account itself may have to be deleted first.
+    """
 
     account_id: AccountId
+    is_deletion: bool = False
 
 
 class DeleteBoostsOfPost(msgspec.Struct, frozen=True, tag="fade"):

@@ -40,6 +40,7 @@ class AccountService:
     accounts: AccountRepository
     end_sessions: EndSessions
     limits: ActionLimits
+    on_deletion_requested: OnAccountDeleted = ignore_account_deleted
     on_account_deleted: OnAccountDeleted = ignore_account_deleted
     on_account_created: OnAccountCreated = ignore_account_created
     on_names_changed: OnNamesChanged = ignore_names_changed
@@ -238,11 +239,20 @@ class AccountService:
         log.info("reinstated", account=account_id)
         return changed
 
-    async def delete(self, *, account_id: AccountId, now_ms: int) -> bool:
+    async def delete(self, *, account_id: AccountId) -> bool:
         """Delete the account for good; its handle is never assigned again. Returns whether the state changed.
 
-        The state changes first, and every reader then hides the account. The other steps may be repeated, so a
-        repeated deletion does all of them again.
+        The intent is stored first: if this process crashes, a worker completes the deletion. May be repeated.
+        Raises AccountNotFound if there is no such account.
+        """
+        await self.get(account_id)
+        await self.on_deletion_requested(account_id)
+        return await self.complete_deletion(account_id)
+
+    async def complete_deletion(self, account_id: AccountId) -> bool:
+        """Perform a deletion whose intent is stored. Returns whether the state changed. Raises AccountNotFound.
+
+        The state changes first, and every reader then hides the account. A repetition does all steps again.
         """
         empty_profile = {"display_name": "", "bio": "", "link": "", "staff": "0"}
         unusable = await passwords.hash_password(None)
@@ -250,7 +260,7 @@ class AccountService:
         await self.end_sessions(account_id)
         await self.on_account_deleted(account_id)
         await self.on_names_changed([account_id])
-        log.info("deleted", account=account_id, at_ms=now_ms)
+        log.info("deleted", account=account_id)
         return changed
 
     async def _replace_password(

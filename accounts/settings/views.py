@@ -112,7 +112,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
             raise FieldErrors({"password": _("That is not your current password.")})
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/delete.html", form, error)
-    await services[AccountService].delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())
+    await services[AccountService].delete(account_id=AccountId(account.id))
     await sign_out(request)
     return done(request, {}, default="/")
 

@@ -36,7 +36,7 @@ async def gone(site: Services, open_browser) -> None:
         await browser.publish("from before")
     accounts = [await site.accounts.get_by_handle(handle) for handle in GONE]
     await site.accounts.suspend(account_id=AccountId(accounts[0].id))
-    await site.accounts.delete(account_id=AccountId(accounts[1].id), now_ms=site.clock.now_ms())
+    await site.accounts.delete(account_id=AccountId(accounts[1].id))
 
 
 @pytest.mark.parametrize("who", ["signed in", "anonymous"])

@@ -101,7 +101,7 @@ async def test_jobs_performed_again_change_nothing(services: Services, redis_url
     people = await busy_town(world)
     payloads = await worked(services)
     leaving = people.pop()
-    await services.accounts.delete(account_id=leaving.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=leaving.id)
     payloads += await worked(services)
     assert {type(decode_job(payload)) for payload in payloads} == set(get_args(Job))
     before = await pages(people, world)

@@ -66,6 +66,7 @@ class FaultProxy:
         self.port = 0
         self.until_swallowed: int | None = None
         """Number of replies that pass before a reply is dropped; None disables the count."""
+        self._then: Fault | None = None
 
     @property
     def url(self) -> str:
@@ -92,15 +93,15 @@ class FaultProxy:
         finally:
             self.set_fault(Fault.PASS)
 
-    def drop_replies_after(self, replies: int) -> None:
-        """Let so many replies pass, then drop the next reply and its connection once."""
-        asyncio.run_coroutine_threadsafe(self._count_down(replies), self._loop).result(5)
+    def drop_replies_after(self, replies: int, then: Fault | None = None) -> None:
+        """Let so many replies pass, then drop the next reply and its connection once, or begin the fault `then`."""
+        asyncio.run_coroutine_threadsafe(self._count_down(replies, then), self._loop).result(5)
 
     def set_fault(self, fault: Fault) -> None:
         asyncio.run_coroutine_threadsafe(self._apply_fault(fault), self._loop).result(5)
 
-    async def _count_down(self, replies: int) -> None:
-        self.until_swallowed = replies
+    async def _count_down(self, replies: int, then: Fault | None) -> None:
+        self.until_swallowed, self._then = replies, then
 
     async def _apply_fault(self, fault: Fault) -> None:
         self._fault = fault
@@ -177,5 +178,8 @@ class FaultProxy:
             self.until_swallowed -= 1
             return False
         self.until_swallowed = None
-        link.reset()
+        if self._then is None:
+            link.reset()
+        else:
+            self._fault = self._then
         return True

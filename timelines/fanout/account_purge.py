@@ -4,6 +4,7 @@ Readers see none of it as soon as the state of the account is "deleted". The pur
 of other accounts.
 """
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId
@@ -30,6 +31,7 @@ ITEMS_PER_ROUND = 200
 class AccountPurge:
     """Removes posts, follows, lists, blocks, mutes and caches of one account."""
 
+    complete_deletion: Callable[[AccountId], Awaitable[bool]]
     posts: PostRepository
     profiles: AuthorFeedRepository
     author_timelines: AuthorTimelines
@@ -47,8 +49,13 @@ class AccountPurge:
     reactions: ReactionsService
     boosts: BoostService
 
-    async def purge(self, account_id: AccountId) -> bool:
-        """Run one round for each kind of data. Return True if something may be left."""
+    async def purge(self, account_id: AccountId, *, is_deletion: bool = False) -> bool:
+        """Run one round for each kind of data. Return True if something may be left.
+
+        `is_deletion`: complete the deletion of the account first; the process that stored it may have crashed.
+        """
+        if is_deletion:
+            await self.complete_deletion(account_id)
         remaining = [
             await self._purge_posts(account_id),
             await self.follows.remove_all(account_id, ITEMS_PER_ROUND) > 0,

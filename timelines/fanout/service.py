@@ -95,7 +95,8 @@ class FanOutService:
         if isinstance(job, SyndicatePost):
             return await self._fan_out(job.post, bytes(job.value))
         if isinstance(job, PurgeAccount):
-            return (payload,) if await self.account_purge.purge(job.account_id) else ()
+            is_unfinished = await self.account_purge.purge(job.account_id, is_deletion=job.is_deletion)
+            return (encode_job(PurgeAccount(job.account_id)),) if is_unfinished else ()
         if isinstance(job, DeleteBoostsOfPost):
             return (payload,) if await self.boosts.delete_more_boosts(job.post_id) else ()
         cursor = PassCursor(job.partition, job.at_ms, job.id)

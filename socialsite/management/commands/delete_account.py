@@ -33,5 +33,5 @@ class Command(AccountCommand):
         if options["dry_run"]:
             is_deleted = account.state == DELETED
             return f"@{account.handle} is deleted already." if is_deleted else f"Would delete @{account.handle}."
-        changed = await services.accounts.delete(account_id=AccountId(account.id), now_ms=services.clock.now_ms())
+        changed = await services.accounts.delete(account_id=AccountId(account.id))
         return f"Deleted @{account.handle}." if changed else f"@{account.handle} was deleted; swept it again."

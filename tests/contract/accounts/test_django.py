@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.test import AsyncClient
 
 from accounts.sessions.service import SessionStore
-from tests.support.account_world import NOW_MS, PASSWORD
+from tests.support.account_world import PASSWORD
 
 ARGON2 = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 
@@ -119,7 +119,7 @@ async def test_no_log_line_contains_a_secret(world, caplog):
     session = await world.sign_in(alice)
     await world.accounts.authenticate("alice", "a wrong guess 1")
     await world.accounts.change_password(account=alice, old=PASSWORD, new="another one 7")
-    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    await world.accounts.delete(account_id=alice.id)
     log_text = caplog.text + "".join(str(vars(record)) for record in caplog.records)
     for secret in (PASSWORD, "another one 7", "a wrong guess 1", session.session_key, alice.password):
         assert secret not in log_text

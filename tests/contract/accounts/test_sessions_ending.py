@@ -30,7 +30,7 @@ async def test_the_end_of_an_account_ends_its_sessions(world, alice, end):
     if end == "suspend":
         await world.accounts.suspend(account_id=alice.id)
     else:
-        await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+        await world.accounts.delete(account_id=alice.id)
     late = await world.sign_in(alice)
     assert await world.account_of(session) is None
     assert await world.account_of(late) is None

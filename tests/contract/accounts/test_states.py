@@ -6,7 +6,7 @@ import pytest
 
 from accounts.errors import AccountNotFound, HandleTaken
 from socialsite.store import StoreUnavailable
-from tests.support.account_world import NOW_MS, PASSWORD
+from tests.support.account_world import PASSWORD
 
 
 async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
@@ -26,7 +26,7 @@ async def test_a_deleted_account_is_gone_and_its_handle_stays_reserved(world):
     await world.accounts.edit_profile(
         account_id=alice.id, display_name="Alice", bio="about me", link="https://a.example"
     )
-    assert await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    assert await world.accounts.delete(account_id=alice.id)
     left = await world.accounts.find(alice.id)
     assert (left.state, left.display_name, left.bio, left.link) == ("deleted", "", "", "")
     assert not left.has_usable_password()
@@ -40,14 +40,14 @@ async def test_a_deleted_account_is_gone_and_its_handle_stays_reserved(world):
 
 async def test_a_repeated_deletion_only_repeats_the_sweep(world):
     alice = await world.sign_up()
-    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
-    assert not await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    await world.accounts.delete(account_id=alice.id)
+    assert not await world.accounts.delete(account_id=alice.id)
     assert world.deleted == [alice.id, alice.id]
 
 
 async def test_a_deleted_account_changes_to_no_other_state(world):
     alice = await world.sign_up()
-    await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    await world.accounts.delete(account_id=alice.id)
     for attempt in (
         world.accounts.reinstate(account_id=alice.id),
         world.accounts.suspend(account_id=alice.id),
@@ -65,7 +65,7 @@ async def test_edits_during_a_deletion_leave_no_personal_data(world, turn):
     edits = [
         world.accounts.edit_profile(account_id=alice.id, display_name=f"Alice {n}", bio="b", link="") for n in range(10)
     ]
-    delete = world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+    delete = world.accounts.delete(account_id=alice.id)
     await asyncio.gather(*edits[: 2 * turn], delete, *edits[2 * turn :], return_exceptions=True)
     left = await world.accounts.find(alice.id)
     assert (left.state, left.display_name, left.bio) == ("deleted", "", "")
@@ -78,7 +78,7 @@ async def test_accounts_are_deleted_and_suspended_when_memory_is_full(world, dep
             await world.sign_up("carol")
         session = await world.sign_in(bob)
         assert await world.account_of(session)
-        await world.accounts.delete(account_id=alice.id, now_ms=NOW_MS)
+        await world.accounts.delete(account_id=alice.id)
         await world.accounts.suspend(account_id=bob.id)
     assert (await world.accounts.find(alice.id)).state == "deleted"
     assert await world.account_of(session) is None

@@ -109,7 +109,7 @@ async def test_a_deletion_removes_the_archived_body(town: SampleSite, services: 
 
 async def test_a_deleted_account_leaves_no_archived_body(town: SampleSite, services: Services) -> None:
     await archived(services)
-    await services.accounts.delete(account_id=town.bob.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=town.bob.id)
     await town.world.deliver_all()
     assert await services.repositories.archive.get([town.first.id]) == {}
     assert not (await town.audit()).damage

@@ -117,7 +117,7 @@ async def test_leftovers_are_reported_separately_and_deleted(town: SampleSite) -
 
 
 async def test_a_pending_sweep_is_no_damage(town: SampleSite) -> None:
-    await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
+    await town.services.accounts.delete(account_id=town.carol.id)
     assert not (await town.audit()).damage
     await town.world.deliver_all()
     assert not (await town.audit()).damage

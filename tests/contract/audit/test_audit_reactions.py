@@ -149,7 +149,7 @@ async def test_an_unlisted_post_is_removed_from_the_public_timeline(square: Squa
 
 async def test_a_deleted_accounts_reactions_are_deleted(square: Square) -> None:
     town = square.town
-    await town.services.accounts.delete(account_id=town.alice.id, now_ms=town.services.clock.now_ms())
+    await town.services.accounts.delete(account_id=town.alice.id)
     await town.world.deliver_all()
     assert [str(found) for found in (await town.audit()).discrepancies if found.is_damage] == []
     assert await town.execute("GET", keys.post_counts(square.post.id)) == b"1 0 1"

@@ -103,7 +103,7 @@ async def test_a_deleted_account_leaves_no_data(world: World, services: Services
     await author.follows(reader)
     posts = [await author.publishes(f"post {n}") for n in range(3)]
     await author.makes_list(reader, title="Mine")
-    await services.accounts.delete(account_id=author.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=author.id)
     assert await reader.home_ids() == []
     await world.deliver_all()
     assert (await services.following.counts(reader.id)).followers == 0

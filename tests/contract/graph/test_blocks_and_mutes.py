@@ -178,7 +178,7 @@ async def test_deleted_accounts_do_not_count_towards_the_cap(world: World, servi
     await services.accounts.suspend(account_id=bob.id)
     with pytest.raises(BlocksAndMutesCapReached):  # it may be reinstated
         await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
-    await services.accounts.delete(account_id=bob.id, now_ms=now_ms)
+    await services.accounts.delete(account_id=bob.id)
     assert await act(account_id=alice.id, other_id=carol.id, now_ms=now_ms)
     with pytest.raises(BlocksAndMutesCapReached):
         await act(account_id=alice.id, other_id=dave.id, now_ms=now_ms)
@@ -224,7 +224,7 @@ async def test_a_deleted_account_leaves_no_block_or_mute(world: World, services:
     await alice.follows(bob)
     await services.blocks_and_mutes.hide_boosts(account_id=alice.id, other_id=carol.id, now_ms=1)
     await services.filters.add(account_id=alice.id, phrase="tea")
-    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
     of_all = (
         keys.blocks,

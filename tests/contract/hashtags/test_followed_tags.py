@@ -53,6 +53,6 @@ async def test_posts_of_followed_hashtags_are_one_timeline(world: World, service
 async def test_a_deleted_accounts_followed_hashtags_are_deleted(world: World, services: Services) -> None:
     alice = await world.person("alice")
     await services.followed_hashtags.follow(account_id=alice.id, tag="one", now_ms=1)
-    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
     assert await services.store.gather([("EXISTS", keys.followed_hashtags(alice.id))]) == [0]

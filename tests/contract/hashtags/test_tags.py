@@ -61,7 +61,7 @@ async def test_a_page_is_full_without_suspended_and_deleted_authors(world: World
         await bob.publishes(f"{n} #redis")
         await carol.publishes(f"{n} #redis")
     await services.accounts.suspend(account_id=bob.id)
-    await services.accounts.delete(account_id=carol.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=carol.id)
     assert await tagged(services, "redis", limit=3) == ids_of(posts)
     await services.accounts.reinstate(account_id=bob.id)
     assert len(await tagged(services, "redis", limit=100)) == 23

@@ -58,7 +58,7 @@ async def restored(target: str) -> AsyncIterator[Services]:
 async def test_a_restored_site_is_equal_on_another_topology(world: World, restored: Services, tmp_path: Path) -> None:
     town = await SampleSite.build(world)
     await town.bob.publishes("owed to the worker")
-    await town.services.accounts.delete(account_id=town.carol.id, now_ms=town.services.clock.now_ms())
+    await town.services.accounts.delete(account_id=town.carol.id)
     before = await read_records(world.services.store)
     await write_backup(world.services, tmp_path / "site.backup")
     await restore_backup(restored, tmp_path / "site.backup")
@@ -110,8 +110,7 @@ async def busy(town: SampleSite) -> AsyncIterator[list[int]]:
             newcomer = await world.person(f"p{number}_{turn}")
             await newcomer.follows(person)
             if turn % 3 == 0:
-                now_ms = world.services.clock.now_ms()
-                await world.services.accounts.delete(account_id=newcomer.id, now_ms=now_ms)
+                await world.services.accounts.delete(account_id=newcomer.id)
 
     async def works() -> None:
         while not stop.is_set():

@@ -84,7 +84,7 @@ async def test_a_deleted_accounts_notifications_are_deleted(
     await bob.follows(alice)
     await mark_all_read(alice)
     await services.notifications.set_preferences(alice.id, {"like": "none"})
-    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alice.id)
     await bob.publishes("goodbye @alice")
     await world.deliver_all()
     gone = [build(alice.id) for build in (keys.notifications, keys.last_read_notification, keys.preferences)]

@@ -91,6 +91,6 @@ async def test_purging_removes_replies_of_an_interrupted_deletion(world: World, 
     question = await alice.publishes("a question")
     answer = await bob.publishes("an answer", in_reply_to=question)
     await services.repositories.posts.delete(answer.id, bob.id)
-    await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=bob.id)
     await world.deliver_all()
     assert (await services.reading.post(question.id, viewer_id=None)).counts.replies == 0

@@ -79,7 +79,7 @@ async def test_home_pages_reach_the_oldest_post_and_a_deleted_account_leaves_no_
     await alice.deletes(posts[10])
     assert posts[10].id not in await alice.profile_ids(limit=100)
     assert not (await Audit(services.audit_context, second_check_after_s=0.1).run()).damage
-    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
     assert deployment.all_keys("timelines:*:profile:*") == []
 

@@ -207,7 +207,7 @@ async def test_a_deleted_accounts_reactions_are_deleted(
             await act(bob, post)
         await acts.likes(alice, post)
     assert await acts.read_counts(posts[0]) == PostCounts(boosts=1, likes=2)
-    await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=bob.id)
     await world.deliver_all()
     for post in posts:
         assert await acts.read_counts(post) == PostCounts(likes=1)

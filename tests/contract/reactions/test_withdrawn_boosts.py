@@ -152,7 +152,7 @@ async def test_the_worker_deletes_boosts_above_the_limit_of_a_request(
         await alice.deletes(post)  # a repeated deletion
         assert await counts() == [1, 0, 0, 0, 0, 0, 0]
     else:
-        await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+        await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
     assert await counts() == [0] * 7
     assert [await acts.read_indexes(booster) for booster in boosters] == [(set(), set())] * 7
@@ -169,7 +169,7 @@ async def test_a_round_of_a_purge_deletes_few_boosts(
         for booster in others:
             await acts.boosts(booster, post)
     await world.deliver_all()
-    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alice.id)
     job = encode_job(PurgeAccount(alice.id))
     assert await services.fan_out.handle(job) == (job,)
     assert [await services.reading.post_count(booster.id) for booster in others] == [1, 1, 1]
@@ -190,7 +190,7 @@ async def test_boosts_are_deleted_with_the_boosted_post(
     if ending == "post":
         await alice.deletes(post)
     else:
-        await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+        await services.accounts.delete(account_id=alice.id)
         await world.deliver_all()
     for booster in (bob, carol):
         assert await services.reading.post_count(booster.id) == 0

@@ -54,7 +54,7 @@ async def test_the_scroll_preference_is_stored_beside_other_preferences(services
 async def test_a_deleted_account_leaves_no_marker(world: World, services: Services, deployment: Deployment) -> None:
     alice = await world.person("alice")
     await services.markers.move(alice.id, "home", PostId(5))
-    await services.accounts.delete(account_id=alice.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alice.id)
     await world.deliver_all()
     assert keys.markers(alice.id) not in deployment.all_keys()
 

@@ -58,7 +58,7 @@ async def test_a_page_is_full_without_deleted_hidden_and_unlisted_posts(world: W
     await world.deliver_all()
     await alice.deletes(gone)
     await services.accounts.suspend(account_id=bob.id)
-    await services.accounts.delete(account_id=carol.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=carol.id)
     assert await search_post_ids(services, "word", limit=3) == ids_of(posts)
     assert await search_post_ids(services, "word", dora, limit=3) == ids_of(posts)
     assert await search_post_ids(services, "word from:bob") == []

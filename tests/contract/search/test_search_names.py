@@ -47,7 +47,7 @@ async def test_the_exact_handle_is_completed_first_then_followed_accounts(world:
 async def test_suspended_and_deleted_accounts_are_not_completed(world: World, services: Services) -> None:
     alice, alan = await world.people("alice", "alan")
     await services.accounts.suspend(account_id=alice.id)
-    await services.accounts.delete(account_id=alan.id, now_ms=services.clock.now_ms())
+    await services.accounts.delete(account_id=alan.id)
     assert await names(services, "al") == []
     await services.accounts.reinstate(account_id=alice.id)
     assert await names(services, "al") == ["alice"]

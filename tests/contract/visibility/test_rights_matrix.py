@@ -99,7 +99,7 @@ ACTIONS: dict[str, Action] = {
         lambda s: s.services.accounts.reinstate(account_id=s.bob.id),
         EVERYWHERE,
     ),
-    "delete": Action(lambda s: s.services.accounts.delete(account_id=s.bob.id, now_ms=s.now_ms), None, EVERYWHERE),
+    "delete": Action(lambda s: s.services.accounts.delete(account_id=s.bob.id), None, EVERYWHERE),
     "lock, to a follower": Action(
         lambda s: s.bob.locks(), lambda s: s.bob.locks(private=False), AMONG_STRANGERS | {"feed"}
     ),

@@ -44,7 +44,7 @@ async def test_suspension_and_deletion_close_every_socket_of_the_account(daphne,
         await two.subscribe("public")
         await services.accounts.suspend(account_id=alice.id)
         assert await one.close_code() == 4401
-        await services.accounts.delete(account_id=bob.id, now_ms=services.clock.now_ms())
+        await services.accounts.delete(account_id=bob.id)
         assert await two.close_code() == 4401
 
 

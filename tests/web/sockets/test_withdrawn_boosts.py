@@ -139,7 +139,6 @@ async def test_an_own_boost_is_replaced_by_anothers_boost(daphnes, scene: Remove
 async def test_boosts_of_a_deleted_account_are_replaced(daphnes, scene: RemovedBoostScenario, world: World) -> None:
     async with open_socket(daphnes[1], await sign_in_cookie(scene.dave)) as reader:
         await reader.subscribe("home")
-        now_ms = world.services.clock.now_ms()
-        await world.services.accounts.delete(account_id=scene.boosters[0].id, now_ms=now_ms)
+        await world.services.accounts.delete(account_id=scene.boosters[0].id)
         await world.deliver_all()
         await reader.receive_entry(scene.boosts[1], "home")

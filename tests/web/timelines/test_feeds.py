@@ -119,7 +119,7 @@ async def test_a_suspended_deleted_or_unknown_account_has_no_feed(alice, site, v
     if leaving == "suspend":
         await site.accounts.suspend(account_id=account.id)
     elif leaving == "delete":
-        await site.accounts.delete(account_id=account.id, now_ms=site.clock.now_ms())
+        await site.accounts.delete(account_id=account.id)
     assert (await visitor.get(f"/@{handle}/feed.atom")).status_code == 404
 
 
