@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.current import get_current_services
+from accounts.errors import AccountSuspended
 from accounts.models import Account
 from socialsite.ids import AccountId
 
@@ -24,7 +25,10 @@ class HandleBackend:
     ) -> Account | None:
         if username is None or password is None:
             return None
-        return await get_current_services()[AccountService].authenticate(username, password)
+        try:
+            return await get_current_services()[AccountService].authenticate(username, password)
+        except AccountSuspended:
+            return None
 
     async def aget_user(self, user_id: int) -> Account | None:
         account = await get_current_services()[AccountService].find(AccountId(user_id))

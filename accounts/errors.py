@@ -28,7 +28,13 @@ class AccountNotFound(NotFound):
 
 
 class InvalidCredentials(Unauthorized):
-    """Unknown handle, wrong password or suspended account. The three have one answer."""
+    """Unknown handle or wrong password, also of a suspended account. They have one answer."""
 
     code = "wrong_login"
     message = _("Handle and password do not match.")
+
+
+class AccountSuspended(InvalidCredentials):
+    """Handle and password are right, but the account is suspended. Nobody else gets this answer."""
+
+    message = _("This account is suspended. Please contact the people who run this site.")

@@ -177,4 +177,6 @@ def redisplay_form(request: SiteRequest, template: str, form: forms.Form, error:
     for name, message in messages.items():
         if name not in form.errors:
             form.add_error(name if name in form.fields else None, str(message))
+    wrong = [field for field in form.visible_fields() if field.errors] or form.visible_fields()[-1:]
+    wrong[0].field.widget.attrs["autofocus"] = True
     return page_response(request, template, {"form": form}, get_error_status(error))

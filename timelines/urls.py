@@ -73,7 +73,9 @@ urlpatterns = [
     path("@<handle:handle>/following/", dispatch_by_method(GET=profiles.following), name="following"),
     path("@<handle:handle>/follow/", dispatch_by_method(POST=following.follow), name="follow"),
     path("@<handle:handle>/unfollow/", dispatch_by_method(POST=following.unfollow), name="unfollow"),
-    path("@<handle:handle>/block/", dispatch_by_method(POST=following.block), name="block"),
+    path(
+        "@<handle:handle>/block/", dispatch_by_method(GET=following.confirm_block, POST=following.block), name="block"
+    ),
     path("@<handle:handle>/unblock/", dispatch_by_method(POST=following.unblock), name="unblock"),
     path("@<handle:handle>/mute/", dispatch_by_method(POST=following.mute), name="mute"),
     path("@<handle:handle>/unmute/", dispatch_by_method(POST=following.unmute), name="unmute"),
@@ -116,6 +118,7 @@ urlpatterns = [
     path("tags/<str:tag>/feed.atom", dispatch_by_method(GET=feeds.hashtag_atom), name="tag-feed"),
     path("search/", dispatch_by_method(GET=search.search), name="search"),
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
+    path("@<handle:handle>/lists/", dispatch_by_method(GET=lists.choose_for_account), name="account-lists"),
     path("lists/", dispatch_by_method(GET=lists.index, POST=lists.create), name="lists"),
     path("lists/<id:list_id>/", dispatch_by_method(GET=redirect_date_queries(lists.show)), name="list"),
     path("lists/<id:list_id>/edit/", dispatch_by_method(POST=lists.edit), name="list-edit"),

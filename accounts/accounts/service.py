@@ -12,7 +12,7 @@ from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
 from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author
-from accounts.errors import AccountNotFound, FieldErrors, HandleTaken
+from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
 from accounts.models import Account
 from accounts.ports import (
     EndSessions,
@@ -154,7 +154,8 @@ class AccountService:
     async def authenticate(self, handle: str, password: str, *, caller: Caller | None = None) -> Account | None:
         """Return the active account of this handle and password. A failure takes the same time for any reason.
 
-        An attempt counts for the caller's address and for the handle, also for an unknown handle. Raises RateLimited.
+        An attempt counts for the caller's address and for the handle, also for an unknown handle. Raises RateLimited,
+        and AccountSuspended if only the state of the account prevents the log-in.
         """
         if caller is not None:
             identifiers = Identifier.address(caller.address), Identifier.handle(_login_handle(handle))
@@ -163,6 +164,8 @@ class AccountService:
         is_right = await self.check_password(account, password)
         if account is None or not is_right or not account.is_active:
             log.info("sign_in_refused", account=account.id if account else None)
+            if account is not None and is_right and account.state == SUSPENDED:
+                raise AccountSuspended
             return None
         return account
 

@@ -44,7 +44,7 @@ async def login_page(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def log_in(request: SiteRequest) -> HttpResponse:
-    """200 with the account. Unknown handle, wrong password and suspension have the same answer."""
+    """200 with the account. An unknown handle and a wrong password have the same answer."""
     form = LoginForm(get_form_data(request))
     try:
         fields = validate_form(form)

@@ -114,6 +114,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
         return redisplay_form(request, "accounts/delete.html", form, error)
     await services[AccountService].delete(account_id=AccountId(account.id))
     await sign_out(request)
+    messages.success(request, _("Your account is deleted."), fail_silently=True)
     return done(request, {}, default="/")
 
 

@@ -1,6 +1,7 @@
 """HTTP responses: a page or JSON, redirects and what every page contains."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -12,9 +13,10 @@ from django.contrib.messages import get_messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.template import loader
 
+from socialsite.errors import MalformedRequest
 from socialsite.web.csrf import get_page_token
 from socialsite.web.page_cache import PageViewer, Placeholder, render_page
-from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data, is_own_url, wants_json
+from socialsite.web.requests import JSON_TYPE, SAFE_METHODS, SiteRequest, get_form_data, is_own_url, wants_json
 
 
 class SeeOther(HttpResponseRedirect):
@@ -98,8 +100,12 @@ def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
 
 
 def redirect_to_login(request: SiteRequest) -> SeeOther:
-    """Redirect to the log-in page, and from there back to this page; after a POST back to the front page."""
-    back = request.get_full_path() if request.method in ("GET", "HEAD") else "/"
+    """Redirect to the log-in page, and from there back to this page; after a POST to the form's `next`, else "/"."""
+    back = request.get_full_path()
+    if request.method not in SAFE_METHODS:
+        with suppress(MalformedRequest):
+            back = get_form_data(request).get("next", "")
+        back = back if is_own_url(request, back) else "/"
     return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': back})}")
 
 

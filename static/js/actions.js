@@ -26,6 +26,8 @@ async function follow(button) {
   const other = fresh.querySelector(`[data-follow="${handle}"]`);
   if (other) {
     const put = document.importNode(other, true);
+    put.classList.add("just"); // no "Unfollow" under the pointer that has just followed
+    put.addEventListener("pointerleave", () => put.classList.remove("just"), { once: true });
     button.replaceWith(put);
     put.focus();
   } else takeOut(button); // an accepted suggestion

@@ -1,15 +1,32 @@
-/** Counts clicks on links of other authors' posts. The links lead directly to their targets. */
+/** Clicks on posts: counts followed links of other authors' posts, and opens a post by a click anywhere on it. */
 
 import { send, shownId } from "./send.js";
 
-function onClick(event) {
+function count(event) {
   if (event.button > 1 || !event.target.closest?.(".post-text a.link")) return;
   const article = event.target.closest("article[data-post-id]");
   const isOwn = article?.dataset.author === document.body.dataset.handle && !article.dataset.boostOf;
   if (article && !isOwn) send("/clicks/", { post: shownId(article) }, { keepalive: true });
 }
 
+/** Follow the link of the post's time, unless the click was on a control or selected text. */
+function open(event) {
+  const article = event.target.closest?.(".timeline article.post, .thread-parent article.post");
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && !document.querySelector("details.menu[open]");
+  if (!article || !isPlain || event.target.closest("a, button, details, label, input, select, textarea")) return;
+  if (!String(getSelection())) article.querySelector(".post-time")?.click();
+}
+
+/** Go back to the page of this site that the reader came from, at its place. Without one the link leads to the profile. */
+function back(event) {
+  if (!event.target.closest?.("a[data-back]") || !document.referrer.startsWith(`${location.origin}/`)) return;
+  event.preventDefault();
+  history.back();
+}
+
 export function countClicks() {
-  document.addEventListener("click", onClick);
-  document.addEventListener("auxclick", onClick); // the middle button opens a new tab
+  document.addEventListener("click", back);
+  document.addEventListener("click", count);
+  document.addEventListener("auxclick", count); // the middle button opens a new tab
+  document.addEventListener("click", open, { capture: true }); // before the click closes an open menu
 }

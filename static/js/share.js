@@ -1,21 +1,22 @@
-/** A button on a post's page that copies its URL, if the browser allows it. */
+/** Links that copy their address, or open the share sheet of a phone. Without a script they open the post. */
 
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
-async function copyAddress() {
+async function onClick(event) {
+  const link = event.target.closest?.("a[data-copy]");
+  if (!link || !navigator.clipboard || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  link.closest("details").open = false;
   try {
-    await navigator.clipboard.writeText(document.querySelector('link[rel="canonical"]')?.href ?? location.href);
+    if (navigator.share && matchMedia("(pointer: coarse)").matches) return await navigator.share({ url: link.href });
+    await navigator.clipboard.writeText(link.href);
     toast(word("copied"));
-  } catch {
-    toast(word("notDone"));
+  } catch (error) {
+    if (error.name !== "AbortError") toast(word("notDone"));
   }
 }
 
 export function offerAddress() {
-  const button = document.getElementById("share")?.content.firstElementChild.cloneNode(true);
-  const last = document.querySelector('.thread-post .post-actions > [data-act="bookmark"]');
-  if (!button || !last || !navigator.clipboard) return;
-  button.addEventListener("click", copyAddress);
-  last.after(button);
+  document.addEventListener("click", onClick);
 }

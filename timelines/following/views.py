@@ -137,6 +137,15 @@ async def _refuse_follow_request(request: SiteRequest, me: AccountId, other_id: 
     await request.services[FollowRequestService].refuse(account_id=me, requester_id=other_id)
 
 
+@with_canonical_handle
+async def confirm_block(request: SiteRequest, handle: str) -> HttpResponseBase:
+    """Ask before an account is blocked."""
+    require_viewer_id(request)
+    account = await request.services[AccountService].get_undeleted_by_handle(handle)
+    context = {"handle": account.handle, "page_title": _("Block @%(handle)s") % {"handle": account.handle}}
+    return page_response(request, "timelines/block.html", context)
+
+
 block, unblock = relation_view(_block), relation_view(_unblock)
 mute, unmute = relation_view(_mute), relation_view(_unmute)
 hide_boosts, show_boosts = relation_view(_hide_boosts), relation_view(_show_boosts)

@@ -11,6 +11,7 @@ from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
 from timelines.hashtags.trends import Trend, TrendService
 from timelines.pages.presenters import Json, hashtag_json, hashtag_url
+from timelines.pages.responses import TemplateContext
 
 
 async def trends_panel(request: SiteRequest) -> Placeholder | str:
@@ -32,5 +33,9 @@ def trends_json(trends: Sequence[Trend]) -> Json:
 @lru_cache(maxsize=64)
 def _render_panel(trends: tuple[Trend, ...], language: str) -> SafeString:
     """`language` is the active language; it is part of the key of the cache."""
-    contexts = [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]
-    return render_to_string("timelines/_trends.html", {"trends": contexts})
+    return render_to_string("timelines/_trends.html", {"trends": trend_contexts(trends)})
+
+
+def trend_contexts(trends: Sequence[Trend]) -> list[TemplateContext]:
+    """Return the trends for templates."""
+    return [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]

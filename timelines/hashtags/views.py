@@ -10,10 +10,10 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
-from socialsite.web.responses import done, json_response, respond
+from socialsite.web.responses import done, respond
 from timelines.errors import HashtagNotFound
 from timelines.hashtags.service import FollowedHashtagService
-from timelines.hashtags.trend_views import trends_json, trends_panel
+from timelines.hashtags.trend_views import trend_contexts, trends_json, trends_panel
 from timelines.hashtags.trends import TrendService
 from timelines.markers.views import load_marker
 from timelines.pages.presenters import hashtag_json, hashtag_url
@@ -71,10 +71,10 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
 
 
 async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
-    """Return the trends as JSON; as a page, show the timeline of the hashtag "trending"."""
-    if not wants_json(request):
-        return await show(request, "trending")
-    return json_response(trends_json(await request.services[TrendService].top()))
+    """Show the trends, in either shape."""
+    trends = await request.services[TrendService].top()
+    context = {"trends": trend_contexts(trends), "page_title": _("Trending")}
+    return respond(request, "timelines/trending.html", page=lambda: context, data=lambda: trends_json(trends))
 
 
 async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:

@@ -106,6 +106,10 @@ class ListService:
             await self.live.lists_changed(owner_id)
         return account_list
 
+    async def lists_with(self, lists: Sequence[AccountList], account_id: AccountId) -> set[ListId]:
+        """Return the lists that have the account as a member of their own."""
+        return await self.memberships.lists_with([each.id for each in lists], account_id)
+
     async def exclusive_ids(self, owner_id: AccountId) -> set[ListId]:
         """Return the owner's exclusive lists, which hide their members from home."""
         return await self.repository.exclusive_ids(owner_id)

@@ -26,7 +26,8 @@ from timelines.lists.list_page import (
     redisplay_list,
 )
 from timelines.lists.service import ListService
-from timelines.pages.presenters import Json
+from timelines.pages.handles import with_canonical_handle
+from timelines.pages.presenters import Json, author_json
 from timelines.pages.queries import PageQuery, parse_limit
 from timelines.pages.responses import TemplateContext, url_with_query
 
@@ -71,6 +72,23 @@ async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     me, query = require_viewer_id(request), PageQuery.parse(request.GET)
     account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
     return await list_response(request, account_list, query)
+
+
+@with_canonical_handle
+async def choose_for_account(request: SiteRequest, handle: str) -> HttpResponseBase:
+    """Show the viewer's lists with members of their own, and which of them have the account."""
+    me, lists = require_viewer_id(request), request.services[ListService]
+    account = await request.services[AccountService].get_by_handle(handle)
+    own = [each for each in await lists.all_lists(me) if not each.operation]
+    with_account = await lists.lists_with(own, AccountId(account.id))
+    rows = [{"id": str(each.id), "title": each.title, "has_account": each.id in with_account} for each in own]
+    title = _("Lists with @%(handle)s") % {"handle": account.handle}
+    return respond(
+        request,
+        "timelines/account_lists.html",
+        page=lambda: {"account": author_json(account), "lists": rows, "page_title": title},
+        data=lambda: {"lists": rows},
+    )
 
 
 async def edit(request: SiteRequest, list_id: ListId) -> HttpResponseBase:

@@ -59,6 +59,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
 
     For a boost, `post` and `author` are the boost and the booster, and `counts` and `viewer` belong to `original`.
     `filter_phrase`: the phrase of a keyword filter; the text is shown after a click.
+    `replied_author`: the author of the post that this one replies to; None if that account is hidden.
     """
 
     post: Post
@@ -67,6 +68,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     viewer: ViewerState | None
     original: "HydratedPost | None" = None
     filter_phrase: str | None = None
+    replied_author: Author | None = None
 
     @property
     def id(self) -> PostId:

@@ -30,6 +30,8 @@ Json = dict[str, Any]
 
 FRAGMENT_CACHE_SIZE = 8_192
 """Rendered entries in memory, a few kB each."""
+MAX_LINES_UNFOLDED = 12
+"""A post with more line breaks is shown folded in timelines."""
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 
 
@@ -163,17 +165,18 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     language = language or get_language() or ""
     displayed = entry.original
     if displayed is None:
-        before, url, after = _entry_html_around_actions(entry.post, entry.author, None, None, language)
         displayed = entry
+        before, url, after = _entry_html_around_actions(
+            entry.post, entry.author, entry.replied_author, None, None, language
+        )
     else:
         before, url, after = _entry_html_around_actions(
-            displayed.post, displayed.author, entry.post, entry.author, language
+            displayed.post, displayed.author, displayed.replied_author, entry.post, entry.author, language
         )
     actions = actions_html(displayed, url, language)
-    own = (
-        _own_actions_html(displayed.post.id, language) if displayed.viewer is not None and displayed.viewer.own else ""
-    )
-    html = f"{before}{actions}{own}{after}"
+    is_own = displayed.viewer.own if displayed.viewer is not None else None
+    menu = _menu_html(displayed.post.id, displayed.author.handle, is_own, language)
+    html = f"{before}{actions}{menu}{after}"
     return (
         html
         if entry.filter_phrase is None
@@ -195,7 +198,12 @@ def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _entry_html_around_actions(
-    post: Post, author: Author, boost: Post | None, booster: Author | None, language: str
+    post: Post,
+    author: Author,
+    replied_author: Author | None,
+    boost: Post | None,
+    booster: Author | None,
+    language: str,
 ) -> tuple[str, str, str]:
     """Return (HTML before the buttons, URL of the post, HTML after the buttons).
 
@@ -213,6 +221,8 @@ def _entry_html_around_actions(
             "created_ms": post.created_ms,
             "text_html": SafeString(post_html(post.text).replace("<br>", "\n")),
             "in_reply_to": post.in_reply_to,
+            "replied_author": replied_author,
+            "is_long": post.text.count("\n") > MAX_LINES_UNFOLDED,
             "audience": NAME_BY_AUDIENCE[post.audience],
         },
     )
@@ -227,5 +237,7 @@ def _filtered_html(phrase: str, language: str) -> str:
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
-def _own_actions_html(post_id: int, language: str) -> str:
-    return render_to_string("timelines/_own_actions.html", {"post_id": post_id})
+def _menu_html(post_id: int, handle: str, is_own: bool | None, language: str) -> str:
+    """Return the menu of a post. `is_own` is None for a visitor."""
+    context = {"post_id": post_id, "handle": handle, "is_own": is_own}
+    return render_to_string("timelines/_post_menu.html", context)

@@ -2,7 +2,9 @@
 
 from http import HTTPStatus
 
+from django.contrib import messages
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import (
@@ -13,7 +15,7 @@ from socialsite.web.requests import (
     require_viewer_id,
     wants_json,
 )
-from socialsite.web.responses import done, json_response, redirect_to_next
+from socialsite.web.responses import SeeOther, done, json_response, redirect_to_next
 from timelines.pages.presenters import post_json
 from timelines.publishing.draft import preserve_draft
 from timelines.publishing.forms import PostForm
@@ -37,6 +39,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         caller=request.caller,
     )
     if not wants_json(request):
+        messages.success(request, _("Your post is published."), fail_silently=True)
         return redirect_to_next(request, "/")
     entry = await services[ReadingService].post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
@@ -44,4 +47,6 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
 
 async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     await request.services[PublishingService].delete(account_id=require_viewer_id(request), post_id=post_id)
+    if f"/{post_id}/" in get_form_data(request).get("next", ""):  # the page of the deleted post
+        return SeeOther("/")
     return done(request, {"deleted": str(post_id)}, default="/")

@@ -39,21 +39,31 @@ class PostFactsCache:
         self.author_of: dict[PostId, AccountId] = {}
         self.original_of: dict[PostId, tuple[PostId, AccountId]] = {}
         """Id of a boost -> the original and its author."""
+        self.replied_author_of: dict[PostId, AccountId] = {}
+        """Id of a reply -> the author of its parent."""
 
     def add(self, posts: Iterable[Post]) -> None:
         if len(self.author_of) > FACTS_CAP:
             self.author_of.clear()
             self.original_of.clear()
+            self.replied_author_of.clear()
         for post in posts:
             self.author_of[post.id] = post.author_id
             if post.boost_of is not None and post.boosted_author_id is not None:
                 self.original_of[post.id] = post.boost_of, post.boosted_author_id
+            if post.reply_to_author_id is not None:
+                self.replied_author_of[post.id] = post.reply_to_author_id
 
     def originals_of(self, post_ids: Sequence[PostId]) -> list[PostId]:
         """Return the originals of the known boosts among `post_ids`."""
         if not self.original_of:
             return []
         return [self.original_of[post_id][0] for post_id in post_ids if post_id in self.original_of]
+
+    def replied_authors_of(self, post_ids: Iterable[PostId]) -> set[AccountId]:
+        """Return the known authors of the parents of replies."""
+        known = self.replied_author_of
+        return {known[post_id] for post_id in post_ids if post_id in known}
 
     def authors_of(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
         """Return the known authors, and whether the author of every post is known."""
@@ -140,13 +150,22 @@ class HydrationState:
         for start in range(0, len(missing_ids), MAX_AUTHORS):
             await self._read((), missing_ids[start : start + MAX_AUTHORS])
 
-    async def _read(self, post_ids: Sequence[PostId], author_ids: Collection[AccountId]) -> None:
-        """Read posts, authors and rights in one round trip per node."""
+    async def _read(
+        self,
+        post_ids: Sequence[PostId],
+        author_ids: Collection[AccountId],
+        replied_author_ids: Collection[AccountId] = (),
+    ) -> None:
+        """Read posts, authors and rights in one round trip per node.
+
+        Of the authors of parents (`replied_author_ids`, and those that the facts cache knows) only names are read.
+        """
         sources, viewer_ids = self._sources, self._rights_by_viewer
+        parent_author_ids = replied_author_ids or sources.facts.replied_authors_of(post_ids)
         reads: list[Read[Any]] = [
             sources.posts.read_many(post_ids),
             read_counts(post_ids).allow_lag(self._counts_may_lag),
-            sources.authors.read_authors(author_ids),
+            sources.authors.read_authors({*author_ids, *parent_author_ids}),
             *[rights.read_allowed(author_ids) for rights in self._rights_by_rule],
             *[read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids],
         ]
@@ -186,8 +205,9 @@ class HydrationState:
         author_ids = {post.author_id for post in posts}
         author_ids |= {post.boosted_author_id for post in posts if post.boosted_author_id is not None}
         author_ids -= self._loaded_author_ids
-        if original_ids or author_ids:
-            await self._read(sorted(original_ids), author_ids)
+        replied_author_ids = self._sources.facts.replied_authors_of(self.loaded.posts) - self.loaded.authors.keys()
+        if original_ids or author_ids or replied_author_ids:
+            await self._read(sorted(original_ids), author_ids, replied_author_ids)
             self._sources.facts.add(self.loaded.posts.values())
 
     async def _read_earlier_boosters(self, boosts: Sequence[Post]) -> None:
@@ -227,7 +247,8 @@ class HydrationState:
     def _restricted_author_ids(self) -> set[AccountId]:
         """Return the authors of posts that only followers may see."""
         author_ids = {post.author_id for post in self.loaded.posts.values() if post.audience == FOLLOWERS}
-        return author_ids | {author.id for author in self.loaded.authors.values() if author.private}
+        private_ids = {author.id for author in self.loaded.authors.values() if author.private}
+        return author_ids | (private_ids & self._loaded_author_ids)
 
     async def _read_follows(self, viewers: Sequence[ViewerRights], author_ids: Collection[AccountId]) -> None:
         """Read which viewers follow which of the authors. Homes know that already."""

@@ -176,7 +176,7 @@ def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[V
     others = None if viewer_id is None else NO_ACTIONS
     return [
         HydratedPost(each.post, each.author, counts[each.post.id], OWN_POST if each.author.id == viewer_id else others)
-        if each.original is None
+        if each.original is None and each.post.in_reply_to is None
         else present_post(loaded, rights, each)
         for each in visible_posts
     ]
@@ -185,11 +185,19 @@ def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[V
 def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost) -> HydratedPost:
     post, author, phrase = visible.post, visible.author, visible.filter_phrase
     if visible.original is None:
-        return HydratedPost(post, author, loaded.counts[post.id], _viewer_state(rights, post), None, phrase)
+        viewer, replied_author = _viewer_state(rights, post), _replied_author(loaded, post)
+        return HydratedPost(post, author, loaded.counts[post.id], viewer, None, phrase, replied_author)
     original, original_author = visible.original
     counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
-    shown = HydratedPost(original, original_author, counts, viewer, None, phrase)
+    replied_author = _replied_author(loaded, original)
+    shown = HydratedPost(original, original_author, counts, viewer, None, phrase, replied_author)
     return HydratedPost(post, author, counts, viewer, shown, phrase)
+
+
+def _replied_author(loaded: LoadedPosts, post: Post) -> Author | None:
+    """Return the author of the parent of a reply, if that account is visible."""
+    author = loaded.authors.get(post.reply_to_author_id) if post.reply_to_author_id is not None else None
+    return author if author is not None and author.is_visible else None
 
 
 def _viewer_state(rights: ViewerRights, post: Post) -> ViewerState | None:

@@ -14,7 +14,7 @@ from django.templatetags.static import static
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 
 from socialsite.characters import readable_url
 
@@ -58,6 +58,13 @@ def initial(name: str) -> str:
     """Return the first grapheme of a name, with its accents."""
     match = regex.match(r"\X", name.strip())
     return match[0].upper() if match else "?"
+
+
+@register.filter
+def device(value: str) -> str:
+    """Translate the name of a device: "Firefox on Linux"."""
+    browser, separator, system = value.partition(" on ")
+    return gettext("%(browser)s on %(system)s") % {"browser": browser, "system": system} if separator else value
 
 
 @register.filter

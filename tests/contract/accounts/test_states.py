@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from accounts.errors import AccountNotFound, HandleTaken
+from accounts.errors import AccountNotFound, AccountSuspended, HandleTaken
 from socialsite.store import StoreUnavailable
 from tests.support.account_world import PASSWORD
 
@@ -13,7 +13,9 @@ async def test_a_suspended_account_is_hidden_until_it_is_reinstated(world):
     alice = await world.sign_up()
     assert await world.accounts.suspend(account_id=alice.id)
     assert not await world.accounts.suspend(account_id=alice.id)
-    assert await world.accounts.authenticate("alice", PASSWORD) is None
+    with pytest.raises(AccountSuspended):
+        await world.accounts.authenticate("alice", PASSWORD)
+    assert await world.accounts.authenticate("alice", "wrong") is None
     with pytest.raises(AccountNotFound):
         await world.accounts.get_by_handle("alice")
     assert await world.accounts.reinstate(account_id=alice.id)

@@ -1,5 +1,8 @@
 """Log-in and log-out: redirects, answers to wrong credentials, and session cookies."""
 
+import re
+from urllib.parse import urlencode
+
 import pytest
 
 from socialsite.service_config import ServiceConfig
@@ -37,12 +40,35 @@ async def test_every_wrong_log_in_gets_the_same_answer(visitor, alice, site):
     answers += [await visitor.log_in(nobody) for nobody in ("nobody", "{}:*")]
     account = await site.accounts.get_by_handle("alice")
     await site.accounts.suspend(account_id=account.id)
-    answers.append(await visitor.log_in("alice"))
+    answers.append(await visitor.log_in("alice", "wrong"))
     assert {answer.status_code for answer in answers} == {401}
     assert len({answer.text for answer in answers}) == 1
     page = await visitor.post("/accounts/login/", username="alice", password="wrong")
     assert page.status_code == 401
     assert "<form" in page.text
+
+
+async def test_a_suspended_person_learns_it_after_the_right_password(visitor, alice, site):
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.suspend(account_id=account.id)
+    answer = await visitor.log_in("alice")
+    assert answer.status_code == 401
+    assert answer.json()["error"] == "wrong_login"
+    assert "suspended" in answer.json()["message"]
+
+
+async def test_a_refused_form_has_the_cursor_in_the_first_wrong_field(visitor, alice):
+    page = await visitor.post("/accounts/login/", username="alice", password="wrong")
+    assert re.search(r'<input type="password"[^>]* autofocus', page.text)
+    page = await visitor.post("/accounts/signup/", handle="alice", password1=PASSWORD, password2=PASSWORD)
+    assert re.search(r'name="handle" value="alice"[^>]* autofocus', page.text)
+
+
+async def test_a_visitor_who_likes_a_post_comes_back_to_it_after_the_log_in(visitor, alice):
+    post = await alice.publish("hello")
+    assert f'name="next" value="{post["url"]}"' in (await visitor.get(post["url"])).text
+    answer = await visitor.post(f"/posts/{post['id']}/like/", next=post["url"])
+    assert answer.headers["location"] == f"/accounts/login/?{urlencode({'next': post['url']})}"
 
 
 async def test_a_log_in_by_json_returns_the_account(visitor, alice):

@@ -1,0 +1,69 @@
+"""What a post offers besides its text: whom it replies to, its menu, and folding of long posts."""
+
+import pytest
+
+from socialsite.container import Services
+from tests.support.browser import HttpBrowser
+
+pytestmark = pytest.mark.usefixtures("site")
+
+
+async def test_a_reply_links_to_its_parent_by_the_handle_of_the_parents_author(
+    alice: HttpBrowser, bob: HttpBrowser
+) -> None:
+    question = await bob.publish("what is the time?")
+    await alice.publish("noon", in_reply_to=question["id"])
+    for page in ("/", "/@alice/", "/public/", "/@alice/"):  # the last one from the process's cache
+        html = (await alice.get(page)).text
+        assert f'<a href="{question["url"]}">Replying to <bdi>@bob</bdi></a>' in html
+
+
+async def test_a_reply_to_a_suspended_account_names_nobody(
+    alice: HttpBrowser, bob: HttpBrowser, site: Services
+) -> None:
+    question = await bob.publish("what is the time?")
+    await alice.publish("noon", in_reply_to=question["id"])
+    await site.accounts.suspend(account_id=(await site.accounts.get_by_handle("bob")).id)
+    html = (await alice.get("/")).text
+    assert "Replying to a post" in html
+    assert "@bob" not in html
+
+
+async def test_the_menu_offers_what_the_viewer_may_do(
+    alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser
+) -> None:
+    post = await bob.publish("hello")
+    others, own, strangers = [(await each.get(post["url"])).text for each in (alice, bob, visitor)]
+    for action in ('href="/@bob/lists/"', 'formaction="/@bob/mute/"', 'href="/@bob/block/"'):
+        assert action in others
+        assert action not in own
+        assert action not in strangers
+    assert "data-delete=" in own
+    assert "data-delete=" not in others
+    assert all("data-copy" in html for html in (others, own, strangers))
+
+
+async def test_blocking_asks_first_and_is_undone_on_the_profile(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    question = (await alice.get("/@bob/block/")).text
+    assert '<form method="post" action="/@bob/block/">' in question
+    assert "/@bob/unblock/" not in (await alice.get("/@bob/")).text
+    await alice.post("/@bob/block/")
+    assert 'formaction="/@bob/unblock/"' in (await alice.get("/@bob/")).text
+
+
+async def test_an_account_is_added_to_a_list_from_its_profile(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    friends = (await alice.post_json("/lists/", title="friends")).json()
+    assert "/@bob/lists/" in (await alice.get("/@bob/")).text
+    assert f'action="/lists/{friends["id"]}/members/"' in (await alice.get("/@bob/lists/")).text
+    added = await alice.post(f"/lists/{friends['id']}/members/", handle="bob", next="/@bob/lists/")
+    assert added.headers["location"] == "/@bob/lists/"
+    row = {"id": friends["id"], "title": "friends", "has_account": True}
+    assert (await alice.get_json("/@bob/lists/")).json() == {"lists": [row]}
+    assert f'action="/lists/{friends["id"]}/members/remove/"' in (await alice.get("/@bob/lists/")).text
+
+
+async def test_a_post_of_many_lines_is_folded(alice: HttpBrowser) -> None:
+    await alice.publish("short")
+    assert 'class="fold"' not in (await alice.get("/")).text
+    await alice.publish("\n".join("line" for _ in range(20)))
+    assert 'class="fold"' in (await alice.get("/")).text
