@@ -29,6 +29,7 @@ from socialsite import settings_parsers
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.replies import parse_info
+from socialsite.store.site_marks import find_mark_faults
 from timelines import keys
 from timelines.archive.factory import create_archive
 from timelines.posts.archive import InvalidArchiveUrl
@@ -141,6 +142,7 @@ async def _check_store(urls: StoreUrls) -> list[CheckMessage]:
     store = await open_store(urls)
     try:
         messages = [message for node in store.nodes for message in await _check_node(node)]
+        messages += [Error(fault.reason, id="socialsite.E006") for fault in await find_mark_faults(store)]
         return messages or await _check_partitions(store)
     finally:
         await store.close()

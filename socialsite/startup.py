@@ -22,6 +22,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import AccessDenied, CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import parse_info
+from socialsite.store.site_marks import RESTORING, check_and_write_marks, read_site
 from timelines import keys
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 Node.on_round_trip = staticmethod(metrics.observe_round_trip)
 
 LOWEST_VERSION = (7, 0)
+NO_EVICTION = "noeviction"
 UNREACHABLE_PREFIXES = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")
 HINTS = {
     "cluster support disabled": "it is no member of a cluster, so write redis:// for it",
@@ -63,9 +65,12 @@ class WrongPartitions(StoreError):
 
 @contextlib.asynccontextmanager
 async def open_services(
-    urls: StoreUrls | str | None = None, config: ServiceConfig | None = None
+    urls: StoreUrls | str | None = None, config: ServiceConfig | None = None, *, may_be_restoring: bool = False
 ) -> AsyncIterator[Services]:
-    """Open services over the store of `urls`, by default the settings', and run their background tasks meanwhile."""
+    """Open services over the store of `urls`, by default the settings', and run their background tasks meanwhile.
+
+    `may_be_restoring`: open a store whose restore did not finish, too.
+    """
     config = config or ServiceConfig.from_settings()
     with with_hints():
         store = await open_store(
@@ -83,6 +88,9 @@ async def open_services(
         config = effective_config(store, config)
         with with_hints():
             await require_versions(store)
+            await require_no_eviction(store)
+            if not may_be_restoring or RESTORING not in await read_site(store.topology("map")):
+                await check_and_write_marks(store)
             await check_partitions(store, config.follow_partitions, config.profile_partitions)
         await clock.refresh()
         services = Services(store, clock, config)
@@ -134,10 +142,20 @@ def with_hints() -> Iterator[None]:
         raise
 
 
+async def require_no_eviction(store: Store) -> None:
+    """Raises NotUsable if a server that answers deletes data when its memory is full."""
+    infos = await asyncio.gather(*(_read_info(node, "memory") for node in store.nodes))
+    for node, info in zip(store.nodes, infos, strict=True):
+        policy = info.get("maxmemory_policy", NO_EVICTION)
+        if policy != NO_EVICTION:
+            raise NotUsable(f"{node.address} deletes data when its memory is full: set maxmemory-policy to noeviction")
+
+
 async def require_versions(store: Store, lowest: tuple[int, int] = LOWEST_VERSION) -> None:
     """Raises ServerTooOld if a server that answers is older than `lowest`."""
-    versions = await asyncio.gather(*(_read_version(node) for node in store.nodes))
-    for node, version in zip(store.nodes, versions, strict=True):
+    infos = await asyncio.gather(*(_read_info(node, "server") for node in store.nodes))
+    for node, info in zip(store.nodes, infos, strict=True):
+        version = info.get("redis_version")
         if version is not None and tuple(map(int, version.split(".")[:2])) < lowest:
             required = ".".join(map(str, lowest))
             raise ServerTooOld(
@@ -145,15 +163,14 @@ async def require_versions(store: Store, lowest: tuple[int, int] = LOWEST_VERSIO
             )
 
 
-async def _read_version(node: Node) -> str | None:
-    """Return the server's version, or None if it does not answer: only the keys on it are then out of reach."""
+async def _read_info(node: Node, section: str) -> dict[str, str]:
+    """Return fields of INFO, or none if the server does not answer: only the keys on it are then out of reach."""
     try:
-        info = await node.execute("INFO", "server")
+        return parse_info(await node.execute("INFO", section))
     except AccessDenied:
         raise
     except StoreUnavailable:
-        return None
-    return parse_info(info)["redis_version"]
+        return {}
 
 
 async def check_partitions(store: Store, follows: int, profiles: int = 1) -> None:

@@ -37,6 +37,8 @@ class OperatorCommand(SiteCommand):
     """Runs `handle_async` with open services. It raises CommandError if it fails."""
 
     requires_system_checks = ()
+    may_be_restoring = False
+    """Whether the command accepts a store whose restore did not finish."""
     verbosity: int = 1
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -70,5 +72,5 @@ class OperatorCommand(SiteCommand):
             yield lambda count: progress.advance(task, count)
 
     async def _run(self, options: dict[str, Any]) -> None:
-        async with open_services() as services:
+        async with open_services(may_be_restoring=self.may_be_restoring) as services:
             await self.handle_async(services, options)

@@ -12,6 +12,7 @@ from socialsite.store.errors import CommandRefused
 from socialsite.store.key import Key
 from socialsite.store.store import Topology
 from socialsite.store.topology.cluster import Cluster
+from socialsite.store.topology.shard_map import require_no_shard
 from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
 
@@ -60,6 +61,8 @@ async def plan_migration(
     target = await stores.open(target_url)
     if isinstance(target, Twemproxy):
         raise MigrationRefused("what stands behind Twemproxy cannot be moved while the site serves")
+    if isinstance(target, Standalone):
+        await require_no_shard(target.nodes[0])
     if await read_server_ids(target) == await read_server_ids(stores.topology(THIS_STORE)):
         target_url = THIS_STORE
     routes = {}

@@ -26,6 +26,7 @@ from socialsite.migration.process_barrier import ProcessBarrier
 from socialsite.migration.progress import MigrationProgress, MigrationReport, OnProgress
 from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
+from socialsite.store.site_marks import copy_marks
 
 FOLLOW_TIMEOUT_S = 15.0
 """Time for every process to open the target and to begin counting its commands."""
@@ -75,6 +76,9 @@ class Migrator:
             raise MigrationRefused(
                 f"{error}: they may not reach the target; see their logs, then use --resume or --back"
             ) from error
+        home = self._stores.topology(THIS_STORE)
+        for target in {route.target for route in self.migration.routes.values()}:
+            await copy_marks(home, self._stores.topology(target), with_record=False)
         await self._stores.kill_clients_outside(self.migration.id, self._session.placement_map.epoch)
         self._report_progress("begun")
 
@@ -177,6 +181,8 @@ class Migrator:
             replaced = await target.read_map()
             epoch = max(replaced.epoch, self._session.placement_map.epoch) + 1
             component_urls = {name: url for name, url in component_urls.items() if url != new_home_url}
+            source = self._stores.topology(THIS_STORE)
+            await copy_marks(source, self._stores.topology(new_home_url), with_record=True)
             moved_map = PlacementMap(epoch, component_urls, arriving_from=self._stores.home_url)
             if not await target.advance_epoch(moved_map, replaced.epoch, lock.token):
                 raise MigratorReplaced

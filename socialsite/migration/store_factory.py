@@ -1,17 +1,21 @@
 """Open the store of the configured URLs at the place to which a migration has moved its data."""
 
 import asyncio
+import contextlib
 
 from socialsite.migration.migration_follower import MigrationFollower
+from socialsite.store.errors import StoreUnavailable
 from socialsite.store.factory import StoreUrls, components_of_url, create_topology
 from socialsite.store.store import Store, Topology
+from socialsite.store.topology.shard_map import require_no_shard
+from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
 
 
 async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Store:
     """Open a store on the topologies of these URLs; equal URLs share one topology.
 
-    Raises InvalidStoreUrl, StoreUnavailable.
+    Raises InvalidStoreUrl, InvalidShardMap, StoreUnavailable.
     """
     if isinstance(urls, str):
         urls = StoreUrls(urls)
@@ -34,6 +38,10 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
         store.topology_follower = follower
         if follower is not None:
             await follower.start_following(store, urls.component_urls)
+        for topology in store.topologies:
+            if isinstance(topology, Standalone):
+                with contextlib.suppress(StoreUnavailable):  # as for every check of a server that may return
+                    await require_no_shard(topology.nodes[0])
     except BaseException:
         if follower is not None:
             await follower.close()

@@ -1,4 +1,4 @@
-"""Parse the replies of INFO and EXEC."""
+"""Parse the replies of INFO, HGETALL and EXEC."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +10,11 @@ def parse_info(info: bytes) -> dict[str, str]:
     """Return the fields of an INFO reply by name."""
     lines = (line.partition(":") for line in info.decode("utf-8", "replace").splitlines())
     return {name: value for name, colon, value in lines if colon}
+
+
+def parse_hash(reply: Sequence[bytes]) -> dict[str, str]:
+    """Return the fields of an HGETALL reply."""
+    return {name.decode(): value.decode() for name, value in zip(reply[::2], reply[1::2], strict=True)}
 
 
 def exec_results(replies: Sequence[Any]) -> list[Any]:

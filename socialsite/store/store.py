@@ -71,6 +71,8 @@ class Store:
         self.on_topology_change: set[Callable[[], None]] = set()
         """Called if keys may have moved to other nodes."""
         self.topology_follower: TopologyFollower | None = None
+        self.site_id: str | None = None
+        """The id that all servers had at the start (site_marks.py)."""
         self.partition_layouts: dict[str, PartitionLayout] = {}
         """Layouts of the components that were repartitioned."""
         self.set_topologies(default, component_topologies or {})

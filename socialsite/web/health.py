@@ -7,6 +7,11 @@ read_only     is a replica: the master is another server
 full          less than MEMORY_RESERVE is left below maxmemory: posting is refused, reading continues
 not_saving    refuses writes because its last write did not reach the disk (MISCONF)
 no_replicas   refuses writes because too few replicas are connected
+evicts        may delete data when its memory is full (maxmemory-policy is not noeviction)
+emptied       does not have the data that it had, or is another server
+misplaced     is behind a proxy that looks for keys on other servers than before
+foreign       belongs to another site
+restoring     a restore runs, or was interrupted
 refused       answers with another error: a defect, or missing permissions (ACL)
 """
 
@@ -22,6 +27,7 @@ from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
+from socialsite.store.site_marks import find_mark_faults
 from socialsite.web.services import SiteServices, loop_services
 
 READINESS_TIMEOUT_S = 1.8
@@ -29,6 +35,7 @@ READINESS_TIMEOUT_S = 1.8
 OPEN_TIMEOUT_S = 1.2
 """Time limit for opening the services. Giving up takes 0.5 s more (socialsite/migration/lease.py)."""
 SHARED_LOOK_S = 1.0
+NO_EVICTION = "noeviction"
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
 STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 
@@ -69,14 +76,15 @@ async def check_readiness() -> Readiness:
     except (StoreError, TimeoutError) as error:
         return Readiness(dict.fromkeys(COMPONENTS, state_from_error(error)))
     nodes = services.store.nodes
-    node_states, write_states, outbox = await asyncio.gather(
+    node_states, write_states, mark_states, outbox = await asyncio.gather(
         asyncio.gather(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
         asyncio.gather(*(_probe_write(services, name, until) for name in COMPONENTS)),
+        _check_marks(services, until),
         read_outbox_depth(services, until),
     )
     by_node = dict(zip(nodes, node_states, strict=True))
     states = (_combine_states(services, *each, by_node) for each in zip(COMPONENTS, write_states, strict=True))
-    return Readiness(dict(zip(COMPONENTS, states, strict=True)), outbox)
+    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, outbox)
 
 
 async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth | None:
@@ -97,6 +105,8 @@ def state_from_info(facts: Mapping[str, str], reserve_bytes: int) -> str:
     if facts.get("aof_last_write_status", OK) != OK:
         return NOT_SAVING
     max_bytes = int(facts.get("maxmemory", 0))
+    if facts.get("maxmemory_policy", NO_EVICTION) != NO_EVICTION:
+        return "evicts"
     return FULL if max_bytes and int(facts.get("used_memory", 0)) + reserve_bytes > max_bytes else OK
 
 
@@ -119,6 +129,16 @@ async def _check_node(node: Node, reserve_bytes: int, until: float) -> str:
             return state_from_info(parse_info(await node.execute("INFO")), reserve_bytes)
     except (StoreError, TimeoutError) as error:
         return state_from_error(error)
+
+
+async def _check_marks(services: SiteServices, until: float) -> dict[str, str]:
+    """Return the states of the components whose servers do not have the site's data."""
+    try:
+        async with asyncio.timeout_at(until):
+            faults = await find_mark_faults(services.store)
+    except (StoreError, TimeoutError):  # the other checks say why
+        return {}
+    return {component: fault.state for fault in faults for component in fault.components}
 
 
 async def _probe_write(services: SiteServices, component: str, until: float) -> str:

@@ -22,7 +22,7 @@ from socialsite.analytics import multiprocess, prometheus
 from socialsite.store.errors import StoreError
 from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
-from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
+from socialsite.web.health import NO_EVICTION, OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
 from socialsite.web.requests import SiteRequest
 from socialsite.web.services import loop_services
 
@@ -114,10 +114,14 @@ def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
         up.add_metric([component], float(state == OK))
     used = GaugeMetricFamily("socialsite_redis_used_bytes", "Memory used, by node", labels=["node"])
     limit = GaugeMetricFamily("socialsite_redis_max_bytes", "maxmemory, by node; 0: no limit", labels=["node"])
+    evicts = GaugeMetricFamily(
+        "socialsite_redis_evicts", "1 if the node may delete data (maxmemory-policy), by node", labels=["node"]
+    )
     for node, facts in nodes:
+        evicts.add_metric([node], float(facts.get("maxmemory_policy", NO_EVICTION) != NO_EVICTION))
         used.add_metric([node], float(facts.get("used_memory", 0)))
         limit.add_metric([node], float(facts.get("maxmemory", 0)))
-    return [up, used, limit, *_build_outbox_gauges(ready)]
+    return [up, used, limit, evicts, *_build_outbox_gauges(ready)]
 
 
 def _build_outbox_gauges(ready: Readiness) -> list[Metric]:

@@ -14,11 +14,13 @@ from socialsite.container import Services
 from socialsite.maintenance.backup_file import BackupFooter, BackupReader, InvalidBackup
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.management.base import OperatorCommand
+from socialsite.store.site_marks import set_restoring
 from timelines.archive.service import ArchivedBodies
 
 
 class Command(OperatorCommand):
     help = "Bring back a backup. Refuses a store that is not empty."
+    may_be_restoring = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help="what `backup` has written")
@@ -40,6 +42,7 @@ class Command(OperatorCommand):
         if options["dry_run"]:
             self.print_line(f"The backup is whole: {sum(footer.counts.values())} keys. Nothing was written.")
             return
+        await set_restoring(services.store, True)
         if options["force"]:
             await restore.delete_all_keys()
             await bodies.clear()
@@ -84,6 +87,7 @@ class Command(OperatorCommand):
     async def _rebuild_and_audit(self, services: Services) -> None:
         with self.progress_bar("Rebuilding and checking", None) as step:
             report = await services.rebuild_after_restore.run(step)
+        await set_restoring(services.store, False)
         for finding in report.discrepancies:
             self.print_line(str(finding))
         if report.damage:

@@ -11,12 +11,12 @@ A shard is identified by its number, so that a server that changes its address k
 
 import hashlib
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
 
-from socialsite.store.commands import Command, Reply, load_script
+from socialsite.store.commands import Command, load_script
 from socialsite.store.errors import StoreError
 from socialsite.store.key import Key
 from socialsite.store.node import Node
@@ -27,6 +27,7 @@ from socialsite.store.partitioners import (
     TablePartitioner,
     balanced_partitioner,
 )
+from socialsite.store.replies import parse_hash
 from socialsite.store.slots import InvalidSlotMap
 
 FORM_SHARD = load_script("form_shard.lua", __package__)
@@ -125,15 +126,21 @@ def load_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Parti
     return partitioner
 
 
-def parse_hash(reply: Reply) -> Mapping[str, str]:
-    return {name.decode(): value.decode() for name, value in zip(reply[::2], reply[1::2], strict=True)}
-
-
 def damaged_map_error(node: Node, reason: str) -> InvalidShardMap:
     return InvalidShardMap(
         f"the map of shards on {node.address} is damaged ({reason}): restore that server from a backup, or "
         "copy the keys map:{shards}:* of another shard to it, with its own number"
     )
+
+
+async def require_no_shard(node: Node) -> None:
+    """Raises InvalidShardMap if a single server is one of several shards."""
+    number, count = await node.execute("HMGET", shard_key(), "number", "count")
+    if number is not None:
+        raise InvalidShardMap(
+            f"{node.address} is shard {int(number)} of {int(count or 0)} and holds a part of the data: name all shards "
+            "(redis+shards://), or delete the keys map:{shards}:* there if no site uses them any more"
+        )
 
 
 SAMPLED_KEYS = 1000

@@ -128,7 +128,8 @@ class Shards:
             stored_maps = await self._form_map(stored_maps)
         shards = [self._require_position(number, stored) for number, stored in enumerate(stored_maps)]
         require_same_map(self._nodes, shards)
-        await asyncio.gather(*(node.execute("HSET", shard_key(), "state", FORMED) for node in self._nodes))
+        forming = [node for node, shard in zip(self._nodes, shards, strict=True) if not shard.is_formed]
+        await asyncio.gather(*(node.execute("HSET", shard_key(), "state", FORMED) for node in forming))
         self._partition_of = lru_cache(maxsize=TAG_CACHE_SIZE)(shards[0].shard_map.partitioner.partition_of)
         for node in self._nodes:
             node.checksum = shards[0].shard_map.checksum

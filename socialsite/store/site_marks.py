@@ -1,0 +1,191 @@
+"""Marks: every server stores the id of its site, so that an emptied or exchanged server is noticed.
+
+    map:{site}:stores   HASH on the default topology: the id, the components whose servers have marks, and `restoring`
+    map:{m<n>}:site     STRING on every topology: the id. One key on a single server, MARK_COUNT keys elsewhere
+
+The marks of a topology with several servers have many tags, so that each server has some of them. They are written at
+the first start, and to its target by a migration.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from socialsite.store.errors import StoreError, StoreUnavailable
+from socialsite.store.factory import COMPONENTS
+from socialsite.store.key import Key
+from socialsite.store.replies import parse_hash
+from socialsite.store.store import Store, Topology
+from socialsite.store.topology.standalone import Standalone
+from socialsite.store.topology.twemproxy import Twemproxy
+
+MARK_COUNT = 128
+"""All of ten servers behind a proxy have a mark, except in one of 70,000 cases."""
+MARKED_COMPONENTS = ("accounts", "posts", "timelines", "public", "follows", "jobs")
+"""Components that no other data could restore. The others may be emptied at any time."""
+ID, RESTORING = "id", "restoring"
+EMPTIED, MISPLACED, FOREIGN = "emptied", "misplaced", "foreign"
+
+
+class WrongServer(StoreError):
+    """A server does not have the data that it had. The message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkFault:
+    """What is wrong with the servers of these components. `state` is a state of /readyz."""
+
+    components: Sequence[str]
+    state: str
+    reason: str
+
+
+def stores_key() -> Key:
+    """HASH: id; component -> 1 if its servers have marks; `restoring` while a restore runs or after it was killed."""
+    return Key("map", tag="site", name="stores")
+
+
+def mark_key(number: int) -> Key:
+    """STRING: the id of the site."""
+    return Key("map", tag=f"m{number}", name="site")
+
+
+async def find_mark_faults(store: Store) -> list[MarkFault]:
+    """Compare the marks of all servers with the site's record. Servers that do not answer are left out."""
+    if is_migrating(store):
+        return []
+    fields = await read_site(store.topology("map"))
+    if RESTORING in fields:
+        reason = "a restore into this store did not finish: repeat `manage.py restore FILE --force`"
+        return [MarkFault(COMPONENTS, RESTORING, reason)]
+    if store.site_id and fields.get(ID) != store.site_id:
+        return [_emptied_fault(store.topology("map"), MARKED_COMPONENTS)]
+    faults: list[MarkFault] = []
+    for topology, components in _components_by_topology(store):
+        if faults and ID not in fields:  # the record itself is out of reach
+            break
+        with contextlib.suppress(StoreUnavailable):
+            fault = await _compare_marks(topology, components, fields)
+            if fault is not None:
+                faults.append(fault)
+    return faults
+
+
+async def check_and_write_marks(store: Store) -> None:
+    """Compare the marks at a start, and write those that are missing. Raises WrongServer.
+
+    Servers that do not answer, or refuse writes, get their marks at a later start.
+    """
+    if is_migrating(store):
+        return
+    with contextlib.suppress(StoreUnavailable):
+        for fault in await find_mark_faults(store):
+            raise WrongServer(fault.reason)
+        fields = await read_site(store.topology("map"))
+        store.site_id = fields.get(ID)
+        if not fields.keys() >= {ID, *MARKED_COMPONENTS}:
+            await _write_missing_marks(store, fields)
+
+
+async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -> None:
+    """Write the site id of `source` to the servers of a migration's target; with its record if that moves too."""
+    fields = await read_site(source)
+    if ID in fields:
+        await _write_marks(target, fields[ID], replace=True)
+        if with_record:
+            pairs = [part for pair in fields.items() for part in pair]
+            await Store(target).gather([("HSET", stores_key(), *pairs)])
+
+
+async def set_restoring(store: Store, is_restoring: bool) -> None:
+    """Record that a restore begins or ends."""
+    command = ("HSET", stores_key(), RESTORING, 1) if is_restoring else ("HDEL", stores_key(), RESTORING)
+    await store.node(stores_key()).execute(*command)
+
+
+async def read_site(topology: Topology) -> dict[str, str]:
+    return parse_hash(await topology.node_for(stores_key().tag).execute("HGETALL", stores_key()))
+
+
+def is_migrating(store: Store) -> bool:
+    """Return whether the places of components change now, so that marks say nothing."""
+    return store.topology_follower is not None and store.topology_follower.migration_state[1]
+
+
+async def _compare_marks(topology: Topology, components: Sequence[str], fields: dict[str, str]) -> MarkFault | None:
+    marks = await _read_marks(topology)
+    ids = {mark for mark in marks if mark is not None}
+    names = _addresses(topology)
+    if isinstance(topology, Twemproxy) and None in marks and await _are_behind_proxy(topology, marks):
+        reason = (
+            f"Twemproxy looks for keys on other servers than before ({names}): put the servers and names of its file "
+            "back as they were when the site was first started"
+        )
+        return MarkFault(components, MISPLACED, reason)
+    if ids - {fields.get(ID)}:
+        if ID not in fields:
+            return _emptied_fault(None, MARKED_COMPONENTS)
+        return MarkFault(components, FOREIGN, f"{names} belongs to another site than REDIS_URL: correct the URLs")
+    if None in marks and not fields.keys().isdisjoint(components):
+        return _emptied_fault(topology, components)
+    return None
+
+
+def _emptied_fault(topology: Topology | None, components: Sequence[str]) -> MarkFault:
+    """`topology`: None means that of REDIS_URL, which has no record while other servers have marks."""
+    if topology is None:
+        reason = "the server of REDIS_URL has lost its data, or is another server: correct the URL or restore the data"
+    else:
+        names = ", ".join(components)
+        reason = (
+            f"{_addresses(topology)} has lost its data ({names}), or is another server: correct the URL or restore the "
+            f"data; to continue without it, delete these fields of {stores_key()} at REDIS_URL (HDEL)"
+        )
+    return MarkFault(components, EMPTIED, reason)
+
+
+async def _are_behind_proxy(topology: Twemproxy, marks: Sequence[str | None]) -> bool:
+    """Return whether a server behind the proxy has a mark that the proxy does not find."""
+    missing = [("EXISTS", mark_key(number)) for number, mark in enumerate(marks) if mark is None]
+    replies = await asyncio.gather(*(node.pipeline(missing) for node in topology.nodes))
+    return any(any(reply) for reply in replies)
+
+
+async def _write_missing_marks(store: Store, fields: dict[str, str]) -> None:
+    node = store.node(stores_key())
+    await node.execute("HSETNX", stores_key(), ID, secrets.token_hex(8))
+    site_id = (await node.execute("HGET", stores_key(), ID)).decode()
+    store.site_id = site_id
+    for topology, components in _components_by_topology(store):
+        new = [component for component in components if component not in fields]
+        if new:
+            await _write_marks(topology, site_id, replace=False)
+            await node.execute("HSET", stores_key(), *(part for name in new for part in (name, 1)))
+
+
+async def _read_marks(topology: Topology) -> list[str | None]:
+    replies = await Store(topology).gather([("GET", mark_key(n)) for n in range(_mark_count(topology))])
+    return [None if reply is None else reply.decode() for reply in replies]
+
+
+async def _write_marks(topology: Topology, site_id: str, *, replace: bool) -> None:
+    condition = () if replace else ("NX",)
+    count = _mark_count(topology)
+    await Store(topology).gather([("SET", mark_key(n), site_id, *condition) for n in range(count)])
+
+
+def _mark_count(topology: Topology) -> int:
+    return 1 if isinstance(topology, Standalone) else MARK_COUNT
+
+
+def _components_by_topology(store: Store) -> list[tuple[Topology, list[str]]]:
+    return [
+        (topology, [name for name in MARKED_COMPONENTS if store.topology(name) is topology])
+        for topology in store.topologies
+    ]
+
+
+def _addresses(topology: Topology) -> str:
+    return ", ".join(str(node.address) for node in topology.nodes)
