@@ -7,7 +7,7 @@ nothing deleted is restored. Caches are not backed up: they are rebuilt.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +29,7 @@ from socialsite.maintenance.scanning import (
     scan_keys,
     topology_fingerprint,
 )
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import Key, Node, Store
 
 
@@ -53,11 +54,13 @@ class Backup:
         """
         before = await topology_fingerprint(self._store)
         with BackupWriter(path, BackupHeader(FORMAT_VERSION, now_ms, dict(self._partitions))) as file:
-            for key in FIRST_KEYS:
+            # Jobs move from the waiting streams to the stream of jobs. Read in this order, none of them is missed.
+            first_keys = [*await JobQueue(self._store).waiting_streams(), *FIRST_KEYS]
+            for key in first_keys:
                 await self._write_keys(file, self._store.node(key), [key])
             for pass_number in (REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS):
                 for node in self._store.nodes:
-                    await self._write_pass(file, node, pass_number, on_progress)
+                    await self._write_pass(file, node, pass_number, frozenset(first_keys), on_progress)
             if self._archive is not None:  # after the markers, so that a body deleted now leaves no marker
                 await self._write_archived_bodies(file, self._archive)
             await require_unchanged(self._store, before)
@@ -71,10 +74,12 @@ class Backup:
                 counts.update(get_family(key) for key in keys if is_backed_up(key))
         return counts
 
-    async def _write_pass(self, file: BackupWriter, node: Node, pass_number: int, on_progress: OnProgress) -> None:
+    async def _write_pass(
+        self, file: BackupWriter, node: Node, pass_number: int, written: Set[Key], on_progress: OnProgress
+    ) -> None:
         seen: set[Key] = set()  # in the previous step: a resized table returns keys twice
         async for keys in scan_keys(node, on_progress):
-            due = [k for k in keys if is_backed_up(k) and get_backup_pass(k) == pass_number and k not in FIRST_KEYS]
+            due = [k for k in keys if is_backed_up(k) and get_backup_pass(k) == pass_number and k not in written]
             await self._write_keys(file, node, [key for key in dict.fromkeys(due) if key not in seen])
             seen = set(due)
 

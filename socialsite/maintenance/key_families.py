@@ -44,7 +44,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " requests tag tags",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead drift fence lock owed stream trail turn worker",
+        "jobs": "dead drift fence lock owed stream trail turn unfinished waiting worker",
         "live": "alive hours online",
         "map": "changes fence leases mover partition probe record seen shard site stores touched",
     }.items()

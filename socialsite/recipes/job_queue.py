@@ -27,7 +27,7 @@ CONSUMER_NAME = re.compile(r"[0-9a-f]+")
 STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
 MAX_DEAD_LETTERS = 10_000
 MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next
-SENDERS_PER_ROUND = 100
+SENDERS_PER_ROUND, MAX_WAITING_STREAMS = 100, 100_000
 
 ADD, ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER = (
     load_script(f"job_queue_{name}.lua", __package__)
@@ -324,6 +324,10 @@ class JobQueue:
                 break
             first = f"({rows[-1][0].decode()}"
         return payloads
+
+    async def waiting_streams(self) -> list[Key]:
+        """Return the keys of the jobs that wait for their turn, at most MAX_WAITING_STREAMS, for backups."""
+        return [self.waiting_jobs_key(sender) for sender in await self._read_waiting_senders(MAX_WAITING_STREAMS)]
 
     async def read_dead_letters(self, limit: int, cursor: str | None = None) -> list[DeadLetter]:
         """Return dead letters, newest first; if `cursor` is given, only those older than that id."""

@@ -16,6 +16,7 @@ from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, Bac
 from socialsite.maintenance.dump import KeyRecord
 from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_body_writer
 from socialsite.maintenance.scanning import scan_store
+from socialsite.recipes.job_queue import MAX_JOBS_PER_SENDER
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import Key, Store
@@ -57,7 +58,8 @@ async def restored(target: str) -> AsyncIterator[Services]:
 
 async def test_a_restored_site_is_equal_on_another_topology(world: World, restored: Services, tmp_path: Path) -> None:
     town = await SampleSite.build(world)
-    await town.bob.publishes("owed to the worker")
+    for _ in range(MAX_JOBS_PER_SENDER + 1):
+        await town.bob.publishes("pending")
     await town.services.accounts.delete(account_id=town.carol.id)
     before = await read_records(world.services.store)
     await write_backup(world.services, tmp_path / "site.backup")
