@@ -13,6 +13,9 @@ import pytest
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DEPLOY = BASE_DIR / "deploy"
+HOST = "localhost"
+"""Replaces the name of the site. It must be a name: TLS clients send no address."""
+HASHED_FILE = "css/site.0123456789ab.css"
 PASSWORDS = {role: f"password-of-{role}" for role in ("web", "worker", "operator")}
 
 
@@ -43,8 +46,8 @@ def certificate(directory: Path) -> tuple[Path, Path]:
     key, certificate_path = directory / "privkey.pem", directory / "fullchain.pem"
     openssl = program("openssl", "openssl")
     subprocess.run(
-        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1",
-         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate_path)],
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={HOST}",
+         "-addext", f"subjectAltName=DNS:{HOST}", "-keyout", str(key), "-out", str(certificate_path)],
         check=True,
         capture_output=True,
     )  # fmt: skip
@@ -57,21 +60,27 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
     `without_tls`: port `tls` speaks plain HTTP, for clients that trust no certificate.
     """
     key, certificate_path = certificate(directory)
-    text = (DEPLOY / "nginx/socialsite.conf").read_text()
+    files = shutil.copytree(BASE_DIR / "static", directory / "static")
+    shutil.copy(files / "css/site.css", files / HASHED_FILE)
+    names = ("socialsite.conf",) if without_tls else ("socialsite-http.conf", "socialsite.conf")
+    text = "".join((DEPLOY / "nginx" / name).read_text() for name in names)
+    if without_tls:  # a plain listener has no handshake to refuse
+        text = text.replace("    ssl_reject_handshake on;\n", "").replace(" ssl http2", "")
     for ours, here in (
         ("server 127.0.0.1:8000", f"server 127.0.0.1:{upstream}"),
-        ("listen 80;", f"listen 127.0.0.1:{plain};"),
-        ("listen 443 ssl http2;", f"listen 127.0.0.1:{tls}{'' if without_tls else ' ssl http2'};"),
-        ("    listen [::]:80;\n", ""),
-        ("    listen [::]:443 ssl http2;\n", ""),
+        ("listen 80", f"listen 127.0.0.1:{plain}"),
+        ("listen 443", f"listen 127.0.0.1:{tls}"),
+        ("    listen [::]:", "    #"),
         ("/etc/letsencrypt/live/social.example.org/fullchain.pem", str(certificate_path)),
         ("/etc/letsencrypt/live/social.example.org/privkey.pem", str(key)),
-        ("/var/lib/socialsite/static/", f"{BASE_DIR}/static/"),
+        ("/var/lib/socialsite/static/", f"{files}/"),
+        ("/var/www/letsencrypt", str(directory / "letsencrypt")),
+        ("social.example.org", "127.0.0.1" if without_tls else HOST),
         ("Host $host;", "Host $http_host;"),  # browsers include a port that is not the default
         ("rate=30r/s", "rate=10000r/s"),
         ("socialsite_connections 100", "socialsite_connections 10000"),
     ):
-        assert ours in text, ours
+        assert ours in text or without_tls, ours
         text = text.replace(ours, here)
     (directory / "site.conf").write_text(text)
     paths = "".join(
@@ -79,7 +88,9 @@ def nginx_files(directory: Path, *, upstream: int, plain: int, tls: int, without
     )
     conf = directory / "nginx.conf"
     conf.write_text(
-        f"daemon off; pid {directory}/nginx.pid; error_log {directory}/error.log warn;\n"
+        # Workers started by root would be another user, which cannot read the test's directory.
+        f"{'user root; ' if os.getuid() == 0 else ''}daemon off;\n"
+        f"pid {directory}/nginx.pid; error_log {directory}/error.log warn;\n"
         "events {}\n"
         f"http {{ include /etc/nginx/mime.types; access_log off;\n{paths}include {directory}/site.conf; }}\n"
     )

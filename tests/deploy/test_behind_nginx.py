@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
-from tests.deploy.support import nginx_files, program, running_nginx
+from tests.deploy.support import HASHED_FILE, HOST, nginx_files, program, running_nginx
 from tests.support.fleet import DaphneFleet
 from tests.support.ports import free_ports
 from tests.support.rolling import restart_all_under_load
@@ -26,7 +26,7 @@ class Front:
 
     @property
     def origin(self) -> str:
-        return f"https://127.0.0.1:{self.tls}"
+        return f"https://{HOST}:{self.tls}"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def front(redis_url, tmp_path) -> AsyncIterator[Front]:
     """A daphne behind nginx with TLS, set up as in operations.md."""
     program("nginx", "nginx-light")
     plain, tls = free_ports(2)
-    async with DaphneFleet(redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS="127.0.0.1") as fleet:
+    async with DaphneFleet(redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS=HOST) as fleet:
         conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=tls)
         with running_nginx(conf, tls):
             yield Front(fleet, plain, tls, tmp_path / "fullchain.pem")
@@ -57,8 +57,36 @@ async def test_nginx_serves_pages_with_https_and_its_headers(http, front):
     login = await http.get("/accounts/login/")
     assert "set-cookie" not in login.headers, "the browser has it already"
     async with httpx.AsyncClient(trust_env=False) as plain:
-        moved = await plain.get(f"http://127.0.0.1:{front.plain}/public/")
-    assert (moved.status_code, moved.headers["location"]) == (301, "https://127.0.0.1/public/")
+        moved = await plain.get(f"http://{HOST}:{front.plain}/public/")
+    assert (moved.status_code, moved.headers["location"]) == (301, f"https://{HOST}/public/")
+
+
+async def test_nginx_answers_no_request_for_another_host_name(http, front, tmp_path):
+    async with httpx.AsyncClient(trust_env=False, verify=False) as stranger:
+        for headers in ({"Host": "evil.example"}, {"Host": f"{HOST}.evil.example"}):
+            with pytest.raises(httpx.RemoteProtocolError):
+                await stranger.get(f"http://{HOST}:{front.plain}/x", headers=headers)
+            with pytest.raises(httpx.RemoteProtocolError):
+                await http.get("/public/", headers=headers)
+        with pytest.raises(httpx.ConnectError):
+            await stranger.get(f"https://127.0.0.1:{front.tls}/public/")
+
+
+async def test_nginx_serves_the_challenge_of_a_certificate_authority(front, tmp_path):
+    challenge = tmp_path / "letsencrypt/.well-known/acme-challenge/token"
+    challenge.parent.mkdir(parents=True)
+    challenge.write_text("token.thumbprint")
+    async with httpx.AsyncClient(trust_env=False) as authority:
+        answer = await authority.get(f"http://{HOST}:{front.plain}/.well-known/acme-challenge/token")
+    assert (answer.status_code, answer.text) == (200, "token.thumbprint")
+
+
+async def test_nginx_shows_readyz_to_this_machine_only(http, front):
+    assert (await http.get("/readyz")).json()["status"] == "ok"
+    transport = httpx.AsyncHTTPTransport(verify=False, local_address="127.0.0.2")
+    async with httpx.AsyncClient(transport=transport) as stranger:
+        assert (await stranger.get(f"{front.origin}/readyz")).status_code == 403
+        assert (await stranger.get(f"{front.origin}/livez")).status_code == 200
 
 
 async def test_nginx_does_not_serve_metrics(http, front):
@@ -67,11 +95,13 @@ async def test_nginx_does_not_serve_metrics(http, front):
         assert (await local.get(f"{front.fleet.origin}/metrics")).status_code == 200
 
 
-async def test_nginx_serves_static_files_as_immutable(http):
-    answer = await http.get("/static/css/site.css")
-    assert answer.status_code == 200
-    assert "immutable" in answer.headers["cache-control"]
-    assert answer.headers["x-content-type-options"] == "nosniff"
+async def test_nginx_serves_only_files_with_hashed_names_as_immutable(http):
+    for path, is_immutable in (("css/site.css", False), (HASHED_FILE, True)):
+        answer = await http.get(f"/static/{path}")
+        assert answer.status_code == 200
+        assert ("immutable" in answer.headers["cache-control"]) is is_immutable
+        assert "max-age=" in answer.headers["cache-control"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_nginx_refuses_a_far_too_large_body_and_the_site_a_slightly_too_large_body(http):
@@ -104,7 +134,7 @@ async def test_the_client_address_comes_from_nginx_and_not_from_headers(http):
 
 async def test_nginx_forwards_a_websocket(front):
     trusting = ssl.create_default_context(cafile=str(front.certificate))
-    url = f"wss://127.0.0.1:{front.tls}/ws/stream/"
+    url = f"wss://{HOST}:{front.tls}/ws/stream/"
     async with connect(url, ssl=trusting, origin=Origin(front.origin), proxy=None) as socket:
         await socket.send('{"type":"subscribe","timeline":"public"}')
         async with asyncio.timeout(20):

@@ -77,7 +77,7 @@ def test_redis_has_no_default_user_and_random_passwords(tmp_path):
     assert first != second, "a password that was not given is made anew"
 
 
-SCRIPTS = ("rolling-restart", "socialsite", "redis/make-users", "redis/create-cluster.sh")
+SCRIPTS = ("rolling-restart", "socialsite", "certbot/reload-nginx", "redis/make-users", "redis/create-cluster.sh")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
