@@ -272,10 +272,11 @@ class WaitConnections:
         wait = encode(("WAIT", replicas, WAIT_TIMEOUT_MS))
         connection = await self._get_connection(next(self._next_index))
         *command_replies, confirmations = await connection.send(payload + wait, replies + 1, REPLY_TIMEOUT_S)
+        if any(isinstance(reply, ClusterRedirection) for reply in command_replies):
+            return command_replies
         if isinstance(confirmations, StoreError):
             raise confirmations
-        is_redirected = any(isinstance(reply, ClusterRedirection) for reply in command_replies)
-        if not is_redirected and int(confirmations) < replicas:
+        if int(confirmations) < replicas:
             raise NotDurable(f"{confirmations} of {replicas} replicas of {connection.name} confirmed in time")
         return command_replies
 

@@ -82,7 +82,7 @@ def parse_error(text: str) -> StoreError:
         return WrongType(text)
     if code == "NOSCRIPT":
         return ScriptMissing(text)
-    if code == "READONLY":
+    if code == "READONLY" or text.startswith("ERR WAIT cannot be used with replica"):
         return ReadOnlyServer(text)
     if code == "NOREPLICAS":
         return WritesRefused(text)

@@ -11,17 +11,21 @@ import pytest_asyncio
 
 from socialsite.container import Services
 from socialsite.migration import commands as operation
+from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
-from socialsite.store import StoreUnavailable
+from socialsite.store import Key, StoreUnavailable
 from tests.support.cluster import RedisCluster
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import SLICES, migration_site
-from tests.support.replicas import follow, until_confirmed
+from tests.support.replicas import follow, is_replicated, until_confirmed
+from tests.support.waiting import wait_until
 from tests.support.world import World
 from timelines import keys
 from timelines.errors import PostUnconfirmed
+
+KEY = Key("posts", tag="1", name="post")
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +157,38 @@ def server_with_a_replica() -> Iterator[tuple[RedisServer, RedisServer]]:
     finally:
         replica.stop()
         master.stop()
+
+
+async def test_a_master_that_became_a_replica_refuses_a_confirmed_write_as_unavailable() -> None:
+    """A replica refuses WAIT as well, with an error that is not the write's."""
+    with server_with_a_replica() as (master, replica):
+        store = await open_store(master.url, require_replicas=1)
+        await until_confirmed(lambda: store.write(KEY, ("SET", KEY, "one")))
+        with master.client() as client:
+            port = replica.client().config_get("port")["port"]
+            client.replicaof("127.0.0.1", port)
+        for command in (("SET", KEY, "two"), ("GET", KEY)):
+            with pytest.raises(StoreUnavailable):
+                await store.write(KEY, command)
+        await store.close()
+
+
+async def test_a_confirmed_write_follows_a_planned_failover_of_a_cluster() -> None:
+    cluster = RedisCluster(masters=1, replicas=1)
+    try:
+        cluster.start()
+        store = await open_store(cluster.url, require_replicas=1)
+        await until_confirmed(lambda: store.write(KEY, ("SET", KEY, "one")))
+        (heir,) = cluster.replicas
+        with heir.client() as client:
+            client.execute_command("CLUSTER FAILOVER")
+            wait_until(lambda: is_replicated(client), "the old master to follow")
+        await until_confirmed(lambda: store.write(KEY, ("SET", KEY, "two")))
+        with heir.client() as client:
+            assert client.get(str(KEY)) == "two"
+        await store.close()
+    finally:
+        cluster.stop()
 
 
 async def test_a_migration_relies_only_on_replicated_data(services: Services, cluster: RedisCluster) -> None:
