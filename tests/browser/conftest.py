@@ -17,6 +17,7 @@ from tests.support.site import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 
 SETTINGS = {
+    "DJANGO_SETTINGS_MODULE": "tests.settings",  # hashes passwords fast
     "TRUSTED_PROXIES": "127.0.0.1/32",  # each visitor gets an address, and so rate limits, of their own
     "RATE_LIMIT_POST": "40/m",
     "RATE_LIMIT_FOLLOW": "20/m",
