@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import pytest_asyncio
 from websockets.asyncio.client import connect
 from websockets.typing import Origin
 
@@ -29,15 +30,17 @@ class Front:
         return f"https://{HOST}:{self.tls}"
 
 
-@pytest.fixture
-async def front(redis_url, tmp_path) -> AsyncIterator[Front]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def front(redis_server, tmp_path_factory) -> AsyncIterator[Front]:
     """A daphne behind nginx with TLS, set up as in operations.md."""
     program("nginx", "nginx-light")
     plain, tls = free_ports(2)
-    async with DaphneFleet(redis_url, 1, HTTPS="1", TRUSTED_PROXIES="127.0.0.1", ALLOWED_HOSTS=HOST) as fleet:
-        conf = nginx_files(tmp_path, upstream=fleet.port, plain=plain, tls=tls)
+    directory = tmp_path_factory.mktemp("front")
+    settings = {"HTTPS": "1", "TRUSTED_PROXIES": "127.0.0.1", "ALLOWED_HOSTS": HOST}
+    async with DaphneFleet(redis_server.url, 1, **settings) as fleet:
+        conf = nginx_files(directory, upstream=fleet.port, plain=plain, tls=tls)
         with running_nginx(conf, tls):
-            yield Front(fleet, plain, tls, tmp_path / "fullchain.pem")
+            yield Front(fleet, plain, tls, directory / "fullchain.pem")
 
 
 @pytest.fixture
@@ -61,7 +64,7 @@ async def test_nginx_serves_pages_with_https_and_its_headers(http, front):
     assert (moved.status_code, moved.headers["location"]) == (301, f"https://{HOST}/public/")
 
 
-async def test_nginx_answers_no_request_for_another_host_name(http, front, tmp_path):
+async def test_nginx_answers_no_request_for_another_host_name(http, front):
     async with httpx.AsyncClient(trust_env=False, verify=False) as stranger:
         for headers in ({"Host": "evil.example"}, {"Host": f"{HOST}.evil.example"}):
             with pytest.raises(httpx.RemoteProtocolError):
@@ -72,8 +75,8 @@ async def test_nginx_answers_no_request_for_another_host_name(http, front, tmp_p
             await stranger.get(f"https://127.0.0.1:{front.tls}/public/")
 
 
-async def test_nginx_serves_the_challenge_of_a_certificate_authority(front, tmp_path):
-    challenge = tmp_path / "letsencrypt/.well-known/acme-challenge/token"
+async def test_nginx_serves_the_challenge_of_a_certificate_authority(front):
+    challenge = front.certificate.parent / "letsencrypt/.well-known/acme-challenge/token"
     challenge.parent.mkdir(parents=True)
     challenge.write_text("token.thumbprint")
     async with httpx.AsyncClient(trust_env=False) as authority:

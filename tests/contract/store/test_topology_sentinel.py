@@ -20,14 +20,27 @@ FAILOVER_WITHIN_S = 30.0
 """A failover takes two seconds; Sentinels without processor time repeat their election."""
 
 
-@pytest.fixture
-def site() -> Iterator[SentinelDeployment]:
+@contextlib.contextmanager
+def running_deployment() -> Iterator[SentinelDeployment]:
     started = SentinelDeployment()
     try:
         started.start()
         yield started
     finally:
         started.stop()
+
+
+@pytest.fixture
+def site() -> Iterator[SentinelDeployment]:
+    with running_deployment() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def shared_site() -> Iterator[SentinelDeployment]:
+    """A deployment for the tests that fail no server over."""
+    with running_deployment() as started:
+        yield started
 
 
 @pytest_asyncio.fixture
@@ -167,9 +180,9 @@ async def test_a_waiting_command_fails_as_unavailable_and_not_as_a_defect(
     await writer.stop()
 
 
-async def test_an_unknown_master_name_is_an_error_at_the_start(site: SentinelDeployment) -> None:
+async def test_an_unknown_master_name_is_an_error_at_the_start(shared_site: SentinelDeployment) -> None:
     with pytest.raises(StoreUnavailable, match="names a master 'other': start them, or correct the URL"):
-        await open_store(site.url.replace(MASTER_NAME, "other"))
+        await open_store(shared_site.url.replace(MASTER_NAME, "other"))
 
 
 async def test_a_cancelled_start_leaves_no_connection_to_the_master(
@@ -186,19 +199,19 @@ async def test_a_cancelled_start_leaves_no_connection_to_the_master(
         await cancel_at_every_step(lambda: open_store(site.url))
 
 
-async def test_sentinels_that_do_not_answer_are_skipped(site: SentinelDeployment) -> None:
-    store = await open_store(site.url.replace("://", "://127.0.0.1:1,"))
+async def test_sentinels_that_do_not_answer_are_skipped(shared_site: SentinelDeployment) -> None:
+    store = await open_store(shared_site.url.replace("://", "://127.0.0.1:1,"))
     assert await store.now_ms() > 0
     await store.close()
     with pytest.raises(StoreUnavailable, match=r"no Sentinel at 127\.0\.0\.1:1 names"):
         await open_store(f"redis+sentinel://127.0.0.1:1/{MASTER_NAME}")
 
 
-async def test_paused_sentinels_receive_one_query_at_a_time(site: SentinelDeployment) -> None:
+async def test_paused_sentinels_receive_one_query_at_a_time(shared_site: SentinelDeployment) -> None:
     """A check starts every second, and skipping three paused sentinels takes longer."""
     async with SilentServer() as one, SilentServer() as other, SilentServer() as third:
         places = ",".join(each.place for each in (one, other, third))
-        store = await open_store(site.url.replace("://", f"://{places},"))
+        store = await open_store(shared_site.url.replace("://", f"://{places},"))
         (node,) = store.nodes
         until = asyncio.get_running_loop().time() + 2.5
         while asyncio.get_running_loop().time() < until:
@@ -216,12 +229,12 @@ def looks() -> list[asyncio.Task[object]]:
     return [task for task in asyncio.all_tasks() if "SentinelNode._look" in repr(task.get_coro())]
 
 
-async def test_sentinels_have_their_own_login(site: SentinelDeployment) -> None:
-    for port in site.ports:
+async def test_sentinels_have_their_own_login(shared_site: SentinelDeployment) -> None:
+    for port in shared_site.ports:
         with redis.Redis(port=port) as sentinel:
             sentinel.execute_command("ACL", "SETUSER", "feed", "on", ">word", "+sentinel|master")
-    store = await open_store(f"{site.url}?sentinel_username=feed&sentinel_password=word")
+    store = await open_store(f"{shared_site.url}?sentinel_username=feed&sentinel_password=word")
     assert await store.now_ms() > 0
     await store.close()
     with pytest.raises(StoreUnavailable, match="names a master"):
-        await open_store(f"{site.url}?sentinel_username=feed&sentinel_password=other")
+        await open_store(f"{shared_site.url}?sentinel_username=feed&sentinel_password=other")
