@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from socialsite.settings_parsers import COMPONENTS
+from socialsite.store.embedded.binaries import EmbeddedServerError
+from socialsite.store.embedded.directory import ServerDirectory
 
 DEFAULT_DATA_DIRECTORY = Path(__file__).resolve().parents[2] / "data"
 SECRET_KEY_FILE = "secret_key"  # noqa: S105  (a file's name)
@@ -26,9 +28,12 @@ def prepare_environment(arguments: Sequence[str]) -> None:
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
         return
     directory = parse_data_directory(arguments)
+    os.umask(0o077)
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ServerDirectory(directory).create()
         key = load_secret_key(directory)
+    except EmbeddedServerError as error:
+        sys.exit(f"quickstart: {error}")
     except OSError as error:
         sys.exit(f"quickstart: {directory} cannot be used: {error.strerror}.")
     os.environ.setdefault("SECRET_KEY", key)
@@ -53,14 +58,16 @@ def parse_data_directory(arguments: Sequence[str]) -> Path:
 
 
 def load_secret_key(directory: Path) -> str:
-    """Return the secret key of the directory; create it at the first start, so that sessions survive restarts."""
+    """Return the secret key of the directory. Without one, or with an empty file, create it: all sessions end."""
     file = directory / SECRET_KEY_FILE
-    try:
-        with open(file, "x", opener=lambda path, flags: os.open(path, flags, 0o600)) as new_file:
-            new_file.write(secrets.token_urlsafe(50))
-    except FileExistsError:
-        pass
-    return file.read_text().strip()
+    with contextlib.suppress(FileNotFoundError):
+        if key := file.read_text().strip():
+            return key
+    new_file = file.with_suffix(".new")
+    new_file.touch(0o600)
+    new_file.write_text(secrets.token_urlsafe(50))
+    new_file.replace(file)
+    return file.read_text()
 
 
 def raise_file_limit() -> None:

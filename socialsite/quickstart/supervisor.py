@@ -16,9 +16,10 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 STOP_TIMEOUT_S = 15.0
 """Time for a child process to finish its work before it is killed."""
 INITIAL_BACKOFF_S = 0.5
+"""Pause before the second restart of a process; it doubles with each further one."""
 MAX_BACKOFF_S = 5.0
 STABLE_AFTER_S = 30.0
-"""A process that ran this long is restarted after the initial backoff again."""
+"""A process that ran this long is restarted at once again."""
 POLL_INTERVAL_S = 0.1
 
 PrintLine = Callable[[str], None]
@@ -137,10 +138,11 @@ class ManagedProcess:
             self._schedule_restart(now_s, f"does not start: {error}")
 
     def _schedule_restart(self, now_s: float, reason: str) -> None:
-        pause = min(MAX_BACKOFF_S, INITIAL_BACKOFF_S * 2**self.failures)
+        # At once after the first failure: browsers wait meanwhile.
+        pause = min(MAX_BACKOFF_S, INITIAL_BACKOFF_S * 2 ** (self.failures - 1)) if self.failures else 0.0
         self.failures = min(self.failures + 1, 10)
         self.restart_at_s = now_s + pause
-        self.print_line(f"{self.process.name} {reason}; starting it again in {pause:g} s")
+        self.print_line(f"{self.process.name} {reason}; starting it again{f' in {pause:g} s' if pause else ''}")
 
 
 class Supervisor:

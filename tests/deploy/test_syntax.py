@@ -86,6 +86,29 @@ def test_a_shell_accepts_every_script(script):
     assert (DEPLOY / script).stat().st_mode & 0o111, "it can be run"
 
 
+@pytest.mark.parametrize("web_processes", [1, 2])
+def test_a_rolling_restart_never_stops_the_only_web_process(tmp_path, web_processes):
+    """systemctl is replaced by a script that records its calls: no systemd runs here."""
+    webs = [f"socialsite-web@{number}.service" for number in range(1, web_processes + 1)]
+    systemctl = tmp_path / "systemctl"
+    systemctl.write_text(
+        f"""#!/bin/sh
+case $1 in
+  list-units) case "$*" in *worker*) echo socialsite-worker@1.service ;;
+    *) printf '%s\\n' {" ".join(webs)}; grep -s -o 'web@spare.*' {tmp_path}/calls | sed 's/^/socialsite-/' ;; esac ;;
+  is-active) ;;
+  *) echo "$@" >> {tmp_path}/calls ;;
+esac
+"""
+    )
+    systemctl.chmod(0o755)
+    subprocess.run([DEPLOY / "rolling-restart"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    spare = ["start socialsite-web@spare.service"], ["stop socialsite-web@spare.service"]
+    before, after = spare if web_processes == 1 else ([], [])
+    restarts = [f"restart {unit}" for unit in ("socialsite-worker@1.service", *webs)]
+    assert (tmp_path / "calls").read_text().splitlines() == [*before, *restarts, *after]
+
+
 def test_the_image_runs_as_its_own_user_from_pinned_parts():
     lines = _instructions()
     assert [name for name, _ in lines if name == "FROM"] == ["FROM", "FROM"]

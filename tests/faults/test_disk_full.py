@@ -23,7 +23,7 @@ from tests.support.outages import count_jobs
 from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer, pause_until_aof_written
 from tests.support.serving import running_production_site
-from tests.support.site import running_site
+from tests.support.site import QuickstartSite, running_site
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 from tests.support.world import World
@@ -160,6 +160,18 @@ def test_a_process_counts_alone_if_the_disk_of_the_metrics_is_full(disk: SmallDi
     )
     assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
     assert "stay in its memory" in result.stderr
+
+
+def test_a_quickstart_on_a_read_only_disk_ends_with_one_line(disk: SmallDisk) -> None:
+    data = disk.directory / "data"
+    data.mkdir(mode=0o700)
+    (data / "secret_key").write_text("k" * 50)
+    subprocess.run([*AS_ROOT, "mount", "-o", "remount,ro", str(disk.directory)], check=True)
+    site = QuickstartSite(data, "--no-demo", "--port", "0")
+    assert site.wait() == 1
+    assert [line for line in site.lines if "METRICS_DIR" not in line] == [
+        f"CommandError: {data} cannot be used: Read-only file system."
+    ]
 
 
 @pytest.mark.nightly

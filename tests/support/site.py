@@ -115,6 +115,11 @@ class QuickstartSite:
         os.kill(victim, signal.SIGKILL)
         return victim
 
+    def close_output(self) -> None:
+        """Close the reading end of the site's output."""
+        assert self._process.stdout is not None
+        os.dup2(os.open(os.devnull, os.O_RDONLY), self._process.stdout.fileno())
+
     def kill(self) -> None:
         self._process.kill()
         self.wait()

@@ -8,14 +8,18 @@ import json
 import os
 import signal
 import socket
+import sys
 import time
 from argparse import ArgumentParser
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.utils.crypto import salted_hmac
 
+from accounts.errors import HandleTaken
 from socialsite.management.base import SiteCommand
 from socialsite.quickstart.bootstrap import DEFAULT_DATA_DIRECTORY, parse_data_directory, raise_file_limit
 from socialsite.quickstart.child_process import TERMINATION_GRACE_S
@@ -25,6 +29,8 @@ from socialsite.store.embedded.server import EmbeddedServer
 from socialsite.store.errors import StoreError
 
 HOST = "127.0.0.1"
+STAFF_HANDLE = "operator"
+"""The demo's account of staff, who sees /ops/."""
 WAIT_NOTICE_INTERVAL_S = 15.0
 """Time before the first message about what the site waits for, and between such messages."""
 
@@ -46,6 +52,7 @@ class Command(SiteCommand):
         directory = parse_data_directory(["--data", str(data)])
         self.verbosity = verbosity
         self.is_announced = False
+        self.has_reader = True
         self.next_notice_s = time.monotonic() + WAIT_NOTICE_INTERVAL_S
         with lock_directory(directory), open_listener(port) as listening:
             self.address = listening.getsockname()[:2]
@@ -57,6 +64,8 @@ class Command(SiteCommand):
                 self.run_processes(supervisor, directory, listening, demo=not no_demo)
             except StoreError as error:
                 raise CommandError(str(error)) from error
+            except OSError as error:
+                raise CommandError(f"{error.filename or directory} cannot be used: {error.strerror}.") from error
             except KeyboardInterrupt:
                 self.print_line("\nStopping…")
             finally:
@@ -77,7 +86,7 @@ class Command(SiteCommand):
         if demo and not (directory / "demo.json").exists():
             self.print_line("Putting demo accounts and posts into the empty site…")
         for handle, password in load_demo_logins(directory, create=demo):
-            self.stdout.write(f"login: {handle} {password}")
+            self.print_line(f"login: {handle} {password}", min_verbosity=0)
 
     def announce_readiness(self) -> None:
         """Print once that the site is ready; until then, print the reason from time to time."""
@@ -86,16 +95,20 @@ class Command(SiteCommand):
         reason = get_unready_reason(self.address)
         if reason is None:
             self.is_announced = True
-            self.stdout.write(f"Ready: http://{HOST}:{self.address[1]}")
-            self.stdout.flush()
+            self.print_line(f"Ready: http://{HOST}:{self.address[1]}", min_verbosity=0)
         elif time.monotonic() > self.next_notice_s:
             self.next_notice_s = time.monotonic() + WAIT_NOTICE_INTERVAL_S
             self.print_line(f"The site is not ready yet: {reason}")
 
-    def print_line(self, text: str) -> None:
-        if self.verbosity:
-            self.stdout.write(text)
-            self.stdout.flush()
+    def print_line(self, text: str, *, min_verbosity: int = 1) -> None:
+        """Print a line. If the reader of a pipe is gone, the site goes on without it."""
+        if self.verbosity >= min_verbosity and self.has_reader:
+            try:
+                self.stdout.write(text)
+                self.stdout.flush()
+            except BrokenPipeError:
+                self.has_reader = False
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # also for Python's flush at exit
 
 
 def load_demo_logins(directory: Path, *, create: bool) -> list[DemoLogin]:
@@ -112,7 +125,15 @@ def load_demo_logins(directory: Path, *, create: bool) -> list[DemoLogin]:
 
 async def _load_demo() -> list[DemoLogin]:
     async with open_services() as services:
-        return await services.demo.load(services.clock.now_ms())
+        now_ms = services.clock.now_ms()
+        logins = await services.demo.load(now_ms)
+        # Not a password that everybody knows: the port may be open to others through a tunnel.
+        password = salted_hmac("demo", STAFF_HANDLE).hexdigest()[:16]
+        with suppress(HandleTaken):  # an interrupted load
+            await services.accounts.sign_up(
+                handle=STAFF_HANDLE, password=password, now_ms=now_ms, staff=True, allow_reserved=True
+            )
+        return [*logins, (STAFF_HANDLE, password)]
 
 
 def lock_directory(directory: Path) -> IO[bytes]:
@@ -120,7 +141,10 @@ def lock_directory(directory: Path) -> IO[bytes]:
 
     Raises CommandError if another quickstart uses the directory.
     """
-    lock = (directory / "quickstart.lock").open("ab")
+    try:
+        lock = (directory / "quickstart.lock").open("ab")
+    except OSError as error:
+        raise CommandError(f"{directory} cannot be used: {error.strerror}.") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

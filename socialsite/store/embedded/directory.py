@@ -47,11 +47,23 @@ class ServerDirectory:
         return str(self.path)
 
     def create(self) -> None:
-        """Create the directory. Raises EmbeddedServerError."""
+        """Create the directory, readable by its owner only. Raises EmbeddedServerError."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._close_to_others()
         except OSError as error:
             raise EmbeddedServerError(f"{self.path} cannot be the data directory: {error.strerror}.") from error
+
+    def _close_to_others(self) -> None:
+        """Take the rights of other users away. Raises EmbeddedServerError if the directory has other purposes, too."""
+        if not self.path.stat().st_mode & 0o077:
+            return
+        names = {file.name for file in self.path.iterdir()}
+        if names and names.isdisjoint({"owner.lock", "secret_key"}):
+            raise EmbeddedServerError(
+                f"{self.path} is open to other users and has other files: choose an empty directory, or chmod 700 it."
+            )
+        self.path.chmod(0o700)
 
     def try_lock(self, name: str) -> IO[bytes] | None:
         """Lock a file until it is closed. Returns None if another process has locked it."""
@@ -73,9 +85,10 @@ class ServerDirectory:
         return lock is None
 
     def read_record(self) -> ServerRecord | None:
+        """Return None if there is no record, or a crash left it incomplete: it is written again at each start."""
         try:
             return ServerRecord(**json.loads((self.path / "server.json").read_text()))
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError, TypeError):
             return None
 
     def write_record(self, record: ServerRecord) -> None:

@@ -81,6 +81,28 @@ def test_data_survive_a_stop_and_the_socket_keeps_its_path(server: Make) -> None
     assert again.url == url
 
 
+@pytest.mark.parametrize("content", ["", '{"socket": ', "[]", "{}"])
+def test_a_torn_record_is_written_again(server: Make, tmp_path: Path, content: str) -> None:
+    first = server()
+    first.start()
+    client(first).set("kept", "yes")
+    first.stop()
+    (tmp_path / "data/server.json").write_text(content)
+    again = server()
+    again.start()
+    assert client(again).get("kept") == "yes"
+    assert record_of(tmp_path)["pid"] == again.pid
+
+
+def test_only_the_owner_can_read_the_data(server: Make, tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    directory.mkdir(mode=0o755)
+    directory.chmod(0o755)
+    server().start()
+    assert [file for file in directory.rglob("*.aof") if file.stat().st_mode & 0o077] == []
+    assert directory.stat().st_mode & 0o777 == 0o700
+
+
 def test_data_survive_a_killed_server_and_the_owner_restarts_it(server: Make) -> None:
     first = server()
     first.start()

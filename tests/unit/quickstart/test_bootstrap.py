@@ -44,6 +44,31 @@ def test_the_secret_key_is_created_once_and_readable_only_by_its_owner(tmp_path:
     assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
 
 
+def test_an_empty_secret_key_is_created_again(tmp_path: Path) -> None:
+    (tmp_path / "secret_key").write_text("")
+    first, second = prepared("--data", str(tmp_path)), prepared("--data", str(tmp_path))
+    assert len(first["SECRET_KEY"]) >= 50
+    assert first["SECRET_KEY"] == second["SECRET_KEY"]
+
+
+def test_a_data_directory_that_others_can_read_is_closed(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    prepared("--data", str(tmp_path))
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_open_directory_with_files_of_others_is_refused_in_one_line(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "of others").write_text("")
+    answer = run_quickstart(tmp_path)
+    assert answer.returncode == 1
+    assert answer.stderr.strip() == (
+        f"quickstart: {tmp_path} is open to other users and has other files: "
+        "choose an empty directory, or chmod 700 it."
+    )
+    assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_quickstart_ignores_the_servers_of_production(tmp_path: Path) -> None:
     environment = prepared("--data", str(tmp_path), REDIS_URL="redis://db", REDIS_POSTS_URL="redis://posts")
     assert environment["REDIS_URL"].startswith("embedded://")
@@ -57,11 +82,12 @@ def test_the_help_option_creates_no_directory(tmp_path: Path) -> None:
 
 def test_an_unusable_directory_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    answer = subprocess.run(
-        [sys.executable, "manage.py", "quickstart", "--data", str(tmp_path / "file")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    answer = run_quickstart(tmp_path / "file")
     assert answer.returncode == 1
-    assert answer.stderr.strip() == f"quickstart: {tmp_path / 'file'} cannot be used: File exists."
+    assert answer.stderr.strip() == f"quickstart: {tmp_path / 'file'} cannot be the data directory: File exists."
+
+
+def run_quickstart(directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", "quickstart", "--data", str(directory)], cwd=ROOT, capture_output=True, text=True
+    )

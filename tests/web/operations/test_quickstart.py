@@ -91,6 +91,16 @@ def test_a_taken_port_exits_1_with_one_line(start: Start) -> None:
     assert site.lines == [f"CommandError: Port {port} cannot be used (Address already in use); choose one by --port."]
 
 
+@pytest.mark.nightly
+def test_a_site_whose_output_nobody_reads_restarts_its_processes(start: Start) -> None:
+    site = start().wait_until_ready()
+    site.close_output()
+    for role in ("worker", "web"):
+        victim = site.kill_one(role)
+        wait_until(lambda: site.children().get(role, victim) != victim)  # noqa: B023 - waits before the next turn
+    assert not site.has_ended()
+
+
 def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data: Path) -> None:
     site = start().wait_until_ready()
     server_of(data).set("posts:{1}:post", "kept")
