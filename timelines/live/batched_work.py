@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from itertools import islice
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,7 +16,7 @@ Value = TypeVar("Value", bound=Any)
 log = logging.getLogger(__name__)
 
 
-class BatchedWork(Generic[Key, Value]):
+class BatchedWork(ABC, Generic[Key, Value]):
     """Pending values by key. `run` processes them in batches; a batch that fails is processed again.
 
     Thousands of sockets may add work at the same moment: they wait, and requests go on in between.
@@ -53,6 +54,6 @@ class BatchedWork(Generic[Key, Value]):
                     self.add(key, value)
                 await asyncio.sleep(RETRY_S)
 
+    @abstractmethod
     async def process(self, batch: dict[Key, Value]) -> None:
         """Process a batch. Raises StoreError if its data cannot be read; the batch is then repeated."""
-        raise NotImplementedError

@@ -80,9 +80,9 @@ class LiveDispatcher:
                 await self._send_delivered(EntryDelivered(post_id, author_id, online))
             case PostDeleted(post_id, boost_of, author_id):
                 self._registry.mark_deleted(post_id)
-                await self._send_frame(self._registry.sockets, socket_messages.encode_deleted(post_id))
-                if boost_of is not None:
+                if boost_of is not None:  # first: the follows of a deleted account are deleted soon
                     self._replacement_boosts.check(post_id, boost_of, author_id=author_id)
+                await self._send_deleted(post_id, boost_of or post_id)
             case CountsChanged(post_id):
                 self._changed_post_ids.add(post_id)
                 self._counts_changed.set()
@@ -157,6 +157,19 @@ class LiveDispatcher:
             if entry is not None:
                 account_sockets = [socket for socket in sockets if socket.account_id == account_id]
                 await self._send_frame(account_sockets, socket_messages.encode_counts(post_id, entry.counts))
+
+    async def _send_deleted(self, post_id: PostId, shown_id: PostId) -> None:
+        """Send the deletion to all sockets, or only to readers who show and could see a post that is not public."""
+        visitor = ViewerContext(None, ViewContext.POST)
+        (deleted,) = await self._pipeline.find_deleted([post_id], [visitor])
+        sockets: Sequence[LiveSocket] = list(self._registry.sockets)
+        if not deleted:
+            showing = (each.socket for each in self._registry.subscriptions_showing(shown_id))
+            sockets = list(dict.fromkeys([*self._registry.sockets_watching(post_id), *showing]))
+            viewers = [ViewerContext(socket.account_id, ViewContext.POST) for socket in sockets]
+            visible = await self._pipeline.find_deleted([post_id], viewers)
+            sockets = [socket for socket, deleted in zip(sockets, visible, strict=True) if deleted]
+        await self._send_frame(sockets, socket_messages.encode_deleted(post_id))
 
     async def _send_frame(self, sockets: Iterable[LiveSocket], frame: TextFrame) -> None:
         for number, socket in enumerate(list(sockets), start=1):

@@ -1,8 +1,8 @@
 """Deletions that happened while a page had no live socket.
 
 A page sends the posts that it shows (`watch`) each time it is live again. For every post of these that was
-deleted meanwhile it gets the same messages as if it had been online. Only tombstones are reported: a hidden
-post and an unknown id are both ignored, so that a client cannot distinguish them.
+deleted meanwhile it gets the same messages as if it had been online. A deleted post that the reader could not see,
+a hidden post and an unknown id are all ignored, so that a client cannot distinguish them.
 """
 
 from socialsite.ids import PostId
@@ -11,6 +11,8 @@ from timelines.live.batched_work import BatchedWork
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
+from timelines.visibility.rights import ViewContext
 
 
 class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
@@ -36,11 +38,12 @@ class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
             self.check(socket)
 
     async def process(self, batch: dict[LiveSocket, frozenset[PostId]]) -> None:
-        deleted = await self._pipeline.find_deleted(frozenset[PostId]().union(*batch.values()))
-        for socket, watched_ids in batch.items():
+        viewers = [ViewerContext(socket.account_id, ViewContext.POST) for socket in batch]
+        deleted_posts = await self._pipeline.find_deleted(frozenset[PostId]().union(*batch.values()), viewers)
+        for (socket, watched_ids), deleted in zip(batch.items(), deleted_posts, strict=True):
             if socket in self._registry.sockets:
                 for post_id in watched_ids & deleted.keys():
-                    self._send_deletion(socket, post_id, deleted[post_id])
+                    self._send_deletion(socket, post_id, deleted[post_id].boost_of)
 
     def _send_deletion(self, socket: LiveSocket, post_id: PostId, original_id: PostId | None) -> None:
         """`original_id`: the boosted post, if the deleted post was a boost."""

@@ -40,7 +40,7 @@ class EntryPulled(msgspec.Struct, frozen=True, array_like=True, tag="pulled1"):
 
 
 class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
-    """A post was deleted. Sent to every socket.
+    """A post was deleted. Sent to every process.
 
     For a boost: the boosted post and the booster, because another boost may be shown instead.
     """

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Lay the permanent tombstone over a post, so that nothing revives it: "deleted:<author>", of a reply with
--- ":<what it answered>" behind it, of a boost with "::<what it showed>".
+-- ":<parent>" behind it, of a boost with "::<original>". A post for followers has five parts, the last is "f":
+-- "deleted:<author>:<parent or nothing>::f". So has an archived post, because its audience is not known here.
 -- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
 -- KEYS[7] fading, where the boosts go until each of them is deleted, too
 -- (its replies and their number stay: they stand on)
@@ -9,12 +10,14 @@
 local held = redis.call('GET', KEYS[1])
 local written = held and held ~= 'pending' and held ~= 'superseded' and string.sub(held, 1, 7) ~= 'deleted'
 if not written and not (ARGV[2] == 'claimed' and (not held or held == 'pending')) then return 0 end
-local tombstone = 'deleted:' .. ARGV[1]
-if written and not string.match(held, '^%d+$') then
+local tombstone, archived = 'deleted:' .. ARGV[1], written and string.match(held, '^%d+$')
+if archived then tombstone = tombstone .. ':::f' end
+if written and not archived then
   local is_packed, post = pcall(cmsgpack.unpack, held)
   local is_post = is_packed and type(post) == 'table'
   if is_post and type(post[4]) == 'number' then tombstone = tombstone .. string.format(':%.0f', post[4]) end
   if is_post and type(post[7]) == 'number' then tombstone = tombstone .. string.format('::%.0f', post[7]) end
+  if is_post and post[6] == 2 then tombstone = tombstone .. (type(post[4]) == 'number' and '::f' or ':::f') end
 end
 redis.call('SET', KEYS[1], tombstone)
 redis.call('DEL', KEYS[2], KEYS[3])
@@ -26,5 +29,5 @@ else
   redis.call('SET', KEYS[5], replies .. ' 0 0')
 end
 if not written then return 0 end
-if string.match(held, '^%d+$') then return 2 end
+if archived then return 2 end
 return 1

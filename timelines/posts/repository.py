@@ -16,8 +16,7 @@ from timelines.posts.stored_values import (
     PostState,
     StoredPost,
     decode_stored,
-    stored_parent,
-    tombstone_original,
+    parse_tombstone,
 )
 
 RESERVATION_TTL_S = 3600
@@ -98,8 +97,7 @@ class PostRepository:
         (held,) = await self._posts.write(key, ("GET", key))
         if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
             return None
-        answered = stored_parent(held)
-        return Post(post_id, account_id, "", None if isinstance(answered, Post) else answered)
+        return Post(post_id, account_id, "", parse_tombstone(post_id, held).in_reply_to)
 
     async def find_state(self, post_id: PostId) -> Post | PostState:
         key = keys.post(post_id)
@@ -117,16 +115,13 @@ class PostRepository:
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in post_ids])
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
-    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
-        """Return the ids that have a tombstone, boosts with their originals.
-
-        Ids that never had a post are not among them.
-        """
+    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
+        """Return what the tombstones of the ids say. Ids that never had a post are not among them."""
         ids = list(post_ids)
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in ids])
         replies_by_id = zip(ids, replies, strict=True)
         return {
-            id: tombstone_original(reply) for id, reply in replies_by_id if decode_stored(reply) is PostState.DELETED
+            id: parse_tombstone(id, reply) for id, reply in replies_by_id if decode_stored(reply) is PostState.DELETED
         }
 
     async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:

@@ -3,14 +3,16 @@
 from enum import Enum
 from functools import lru_cache
 
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.store import Reply
-from timelines.posts.post import POST_CACHE_SIZE, Post, decode_post
+from timelines.posts.post import FOLLOWERS, POST_CACHE_SIZE, PUBLIC, Post, decode_post
 
+UNKNOWN_ID = PostId(0)
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_PREFIX = b"deleted:"
 """Followed by the author's id, so that only the author may repeat a deletion. A reply adds ":" and its parent, so
-that threads continue; a boost adds "::" and its original, so that the next boost appears."""
+that threads continue; a boost adds "::" and its original, so that the next boost appears. A post for followers has
+the five parts `deleted:<author>:<parent or nothing>::f`, so that the deletion is told to followers only."""
 
 
 class PostState(Enum):
@@ -55,11 +57,20 @@ def stored_parent(reply: Reply) -> Post | PostId | None:
     stored = decode_stored(reply)
     if isinstance(stored, Post):
         return stored
-    parts: list[bytes] = reply.split(b":") if stored is PostState.DELETED else []
-    return PostId(int(parts[2])) if len(parts) == 3 else None
+    return parse_tombstone(UNKNOWN_ID, reply).in_reply_to if stored is PostState.DELETED else None
 
 
-def tombstone_original(tombstone: bytes) -> PostId | None:
-    """Return the original of a deleted boost; None if it was no boost, or was archived."""
-    parts = tombstone.split(b":")
-    return PostId(int(parts[3])) if len(parts) == 4 else None
+def parse_tombstone(post_id: PostId, tombstone: bytes) -> Post:
+    """Return what the tombstone says of the post: its author, parent, audience, and the original of a boost.
+
+    Tombstones of earlier releases name no audience (here: public) and, the oldest, no author (here: 0).
+    """
+    _, author, parent, original, audience, *_ = *tombstone.split(b":"), *[b""] * 4
+    return Post(
+        post_id,
+        AccountId(int(author or 0)),
+        "",
+        in_reply_to=PostId(int(parent)) if parent else None,
+        audience=FOLLOWERS if audience else PUBLIC,
+        boost_of=PostId(int(original)) if original else None,
+    )

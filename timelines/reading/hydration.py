@@ -144,6 +144,12 @@ class HydrationState:
                 await self._read_earlier_boosters(boosts)
         await self._read_exceptions()
 
+    async def load_tombstones(self, tombstones: dict[PostId, Post]) -> None:
+        """Read the authors of deleted posts and the rights of all viewers."""
+        self.loaded.add(tombstones, {}, {})
+        await self.load_accounts(post.author_id for post in tombstones.values())
+        await self._read_exceptions()
+
     async def load_accounts(self, account_ids: Iterable[AccountId]) -> None:
         """Read more accounts and the rights of all viewers to see them."""
         missing_ids = list(set(account_ids) - self._loaded_author_ids)

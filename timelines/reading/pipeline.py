@@ -104,9 +104,20 @@ class ReadPipeline:
 
     # What live messages ask besides
 
-    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, PostId | None]:
-        """Return which of the posts are deleted, without regard to rights; boosts with their originals."""
-        return await self.sources.posts.find_deleted(post_ids)
+    async def find_deleted(
+        self, post_ids: Collection[PostId], viewers: Sequence[ViewerContext]
+    ) -> list[dict[PostId, Post]]:
+        """Return, for each viewer, the deleted posts that the viewer or a visitor could see before.
+
+        The posts have only what their tombstones say.
+        """
+        tombstones = await self.sources.posts.find_deleted(post_ids)
+        visible: list[dict[PostId, Post]] = []
+        for start in range(0, len(viewers), VIEWERS_PER_BATCH):
+            state = HydrationState(self.sources, viewers[start : start + VIEWERS_PER_BATCH], self.clock.now_ms())
+            await state.load_tombstones(tombstones)
+            visible += [{id: post for id, post in tombstones.items() if each.could_see(post)} for each in state.rights]
+        return visible
 
     async def load_later_boosts(self, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:
         """Return, for each removed boost, the boosts that it may have hidden. The first visible one replaces it."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from accounts.domain import Author
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
-from timelines.posts.post import PUBLIC, Post, PostCounts
+from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.visibility.filter import KeywordFilter, find_filter
 from timelines.visibility.rights import (
     FOLLOWED_CONTEXTS,
@@ -22,6 +22,7 @@ from timelines.visibility.rights import (
     allow_all,
     may_see,
     may_show_boost,
+    requires_follow,
     sees_every_followed_post,
 )
 
@@ -120,6 +121,13 @@ class ViewerRights:
             return None
         follows = author_id in self.followed_ids
         return author if may_see(post, author, viewer=self.relations, follows=follows, context=self.context) else None
+
+    def could_see(self, tombstone: Post) -> bool:
+        """Whether the viewer or a visitor could see a post before its deletion. `tombstone` says who wrote it."""
+        author, follows = self._loaded.authors.get(tombstone.author_id), tombstone.author_id in self.followed_ids
+        if author is None or not requires_follow(tombstone, author):
+            return tombstone.audience != FOLLOWERS
+        return may_see(tombstone, author, viewer=self.relations, follows=follows, context=self.context)
 
     def visible_original(self, boost: Post) -> tuple[Post, Author] | None:
         """Return the original of a boost, and its author, if the viewer may see it on this timeline."""

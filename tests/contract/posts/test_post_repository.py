@@ -128,7 +128,9 @@ async def test_find_deleted_returns_the_boosted_posts(posts: PostRepository) -> 
     assert await posts.find_deleted(ids) == {}
     await posts.delete(SECOND, ALICE)
     await posts.delete(THIRD, ALICE)
-    assert await posts.find_deleted(ids) == {SECOND: None, THIRD: FIRST}
+    deleted = await posts.find_deleted(ids)
+    assert {id: post.boost_of for id, post in deleted.items()} == {SECOND: None, THIRD: FIRST}
+    assert {post.author_id for post in deleted.values()} == {ALICE}
     assert await posts.find_many(ids) == {FIRST: POST}
 
 

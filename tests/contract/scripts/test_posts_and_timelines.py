@@ -15,7 +15,7 @@ from timelines.ids import ListId
 from timelines.lists.repository import EDIT_LIST, ERASE_LIST
 from timelines.markers.repository import MOVE
 from timelines.notifications.repository import ADD, READ, UNREAD
-from timelines.posts.post import Post, encode_post
+from timelines.posts.post import FOLLOWERS, Post, encode_post
 from timelines.posts.repository import (
     DELETE_POST_SCRIPT,
     REPLACE_VALUE_SCRIPT,
@@ -51,6 +51,8 @@ async def test_only_an_absent_or_reserved_post_is_written_or_abandoned(
 
 REPLY = encode_post(Post(PostId(4096), AccountId(7), "", in_reply_to=PostId(5)))
 BOOST = encode_post(Post(PostId(4096), AccountId(7), "", boost_of=PostId(6)))
+FOR_FOLLOWERS = encode_post(Post(PostId(4096), AccountId(7), "", audience=FOLLOWERS))
+REPLY_FOR_FOLLOWERS = encode_post(Post(PostId(4096), AccountId(7), "", in_reply_to=PostId(5), audience=FOLLOWERS))
 
 
 @pytest.mark.parametrize(
@@ -60,10 +62,12 @@ BOOST = encode_post(Post(PostId(4096), AccountId(7), "", boost_of=PostId(6)))
         (b"pending", 0, b"pending", b"deleted:7"),
         (b"superseded", 0, b"superseded", b"superseded"),
         (b"deleted:7", 0, b"deleted:7", b"deleted:7"),
-        (b"1732100000000", 2, b"deleted:7", b"deleted:7"),
+        (b"1732100000000", 2, b"deleted:7:::f", b"deleted:7:::f"),
         (b"no post", 1, b"deleted:7", b"deleted:7"),
         (REPLY, 1, b"deleted:7:5", b"deleted:7:5"),
         (BOOST, 1, b"deleted:7::6", b"deleted:7::6"),
+        (FOR_FOLLOWERS, 1, b"deleted:7:::f", b"deleted:7:::f"),
+        (REPLY_FOR_FOLLOWERS, 1, b"deleted:7:5::f", b"deleted:7:5::f"),
     ],
 )
 async def test_a_tombstone_replaces_a_post_or_a_reservation(
