@@ -94,7 +94,7 @@ function closeMenus(except) {
 }
 
 function onClick(event) {
-  closeMenus(event.target.closest("details.menu"));
+  if (event.isTrusted) closeMenus(event.target.closest("details.menu")); // not if older posts load automatically
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   const button = event.target.closest("button[data-delete], button[data-follow]");
   const next = event.target.closest('.pager a[rel="next"]');

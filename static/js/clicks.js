@@ -9,12 +9,17 @@ function count(event) {
   if (article && !isOwn) send("/clicks/", { post: shownId(article) }, { keepalive: true });
 }
 
-/** Follow the link of the post's time, unless the click was on a control or selected text. */
-function open(event) {
+const CONTROLS = "a, button, details, label, input, select, textarea";
+
+/** Follow the link of the post's time, unless the click was on a control, selected text or closes a menu. */
+function openPost(event) {
   const article = event.target.closest?.(".timeline article.post, .thread-parent article.post");
-  const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && !document.querySelector("details.menu[open]");
-  if (!article || !isPlain || event.target.closest("a, button, details, label, input, select, textarea")) return;
-  if (!String(getSelection())) article.querySelector(".post-time")?.click();
+  const link = article?.querySelector(".post-time");
+  const control = event.target.closest?.(CONTROLS);
+  if (!link || event.button > 1 || article.contains(control) || String(getSelection())) return;
+  if (document.querySelector("details.menu[open]")) return;
+  if (event.button || event.ctrlKey || event.metaKey) open(link.href, "_blank", "noopener");
+  else if (!event.shiftKey) link.click();
 }
 
 /** Go back to the page of this site that the reader came from, at its place. Without one the link leads to the profile. */
@@ -28,5 +33,6 @@ export function countClicks() {
   document.addEventListener("click", back);
   document.addEventListener("click", count);
   document.addEventListener("auxclick", count); // the middle button opens a new tab
-  document.addEventListener("click", open, { capture: true }); // before the click closes an open menu
+  document.addEventListener("click", openPost, { capture: true }); // before the click closes an open menu
+  document.addEventListener("auxclick", openPost);
 }

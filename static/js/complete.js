@@ -1,6 +1,6 @@
 /**
- * Autocompletes @handles and #hashtags in a text box with a list below it, for keyboard, pointer and screen reader.
- * No option is preselected, so Enter and Tab keep their usual effect.
+ * Autocompletes @handles and #hashtags with a list below the field, for keyboard, pointer and screen reader. Enter and
+ * Tab take the first option, except in the search field, where Enter searches.
  */
 
 import { word } from "./words.js";
@@ -8,31 +8,57 @@ import { word } from "./words.js";
 // As the server finds mentions and hashtags, but after @ also the start of a name in any script.
 const BEGUN =
   /(?:^|[^A-Za-z0-9_!@＠#＃$%&*/])([@＠][\p{L}\p{M}\p{N}_]{1,30})$|(?:^|[^\p{L}\p{M}\p{N}_&/])([#＃][\p{L}\p{M}\p{N}_]{1,100})$/u;
+const WORD = /(?:^|\s)([@＠#＃]?[\p{L}\p{M}\p{N}_]{1,100})$/u;
 const PAUSE_MS = 120;
+const MAX_SHOWN = 8;
 const kept = new Map(); // query -> options, for this page
+
+/**
+ * The fields: `begun` returns the text before the cursor that is completed, `queries` what the site is asked for,
+ * `choose` inserts an option. `isFirstChosen`: Enter and Tab take the first option without an arrow key.
+ */
+const FIELDS = {
+  "[data-composer] textarea": {
+    isFirstChosen: true,
+    begun: (before) => BEGUN.exec(before)?.slice(1).find(Boolean),
+    queries: (begun) => [begun],
+    choose: (option, insert) => insert(`${option.text} `),
+  },
+  "[role=search] input[name=q]": {
+    isFirstChosen: false,
+    begun: (before) => WORD.exec(before)?.[1],
+    queries: (begun) => (/^[\p{L}\p{M}\p{N}_]/u.test(begun) ? [`@${begun}`, `#${begun}`] : [begun]),
+    choose: (option) => location.assign(option.url),
+  },
+  "form[action$='/members/'] input[name=handle]": {
+    isFirstChosen: true,
+    begun: (before) => before,
+    queries: (begun) => [begun.replace(/^[@＠]?/, "@")],
+    choose: (option, insert) => insert(option.text.slice(1)),
+  },
+};
 
 class Completion {
   #timer = 0;
   #asking = null;
   #at = -1;
   #begun = null;
+  #options = [];
 
-  constructor(text) {
+  constructor(text, field) {
     this.text = text;
-    const place = document.createElement("div");
-    place.style.position = "relative";
+    this.field = field;
     this.list = document.createElement("ul");
     this.list.id = `${text.id}-list`;
     this.list.role = "listbox";
     this.list.ariaLabel = word("completions");
-    this.list.className = "menu-body";
-    Object.assign(this.list.style, { inset: "0 auto auto 0", zIndex: 4, padding: "0.25rem 0", gap: 0 });
+    this.list.className = "completions";
     this.status = document.createElement("p");
     this.status.className = "sr";
     this.status.role = "status";
-    place.append(this.list, this.status);
-    text.after(place);
+    (text.matches("textarea") ? text : text.form).after(this.list, this.status); // in the flow: it covers nothing
     text.setAttribute("aria-autocomplete", "list");
+    text.autocomplete = "off";
     this.close();
   }
 
@@ -47,7 +73,7 @@ class Completion {
     this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the text keeps the focus
     this.list.addEventListener("click", (event) => {
       const option = event.target.closest("[role=option]");
-      if (option) this.#choose(option);
+      if (option) this.#choose([...this.list.children].indexOf(option));
     });
   }
 
@@ -64,8 +90,7 @@ class Completion {
 
   #look() {
     const { value, selectionStart, selectionEnd } = this.text;
-    const [, handle, tag] = (selectionStart === selectionEnd && BEGUN.exec(value.slice(0, selectionStart))) || [];
-    const begun = handle ?? tag;
+    const begun = selectionStart === selectionEnd && this.field.begun(value.slice(0, selectionStart));
     if (!begun) return this.close();
     this.#begun = begun; // the text that a chosen option replaces
     clearTimeout(this.#timer);
@@ -76,29 +101,29 @@ class Completion {
     this.#asking?.abort();
     this.#asking = new AbortController();
     const { signal } = this.#asking;
-    const found = kept.get(begun) ?? (await fetched(begun, signal));
-    if (signal.aborted || !found) return;
-    kept.set(begun, found);
-    this.#show(begun, found);
+    const answers = await Promise.all(this.field.queries(begun).map((query) => kept.get(query) ?? fetched(query, signal)));
+    if (!signal.aborted) this.#show(begun, answers.flat().slice(0, MAX_SHOWN));
   }
 
   #show(begun, found) {
     if (!found.length || (found.length === 1 && found[0].text === begun.toLowerCase())) return this.close();
     this.#at = -1;
+    this.#options = found;
     this.list.replaceChildren(...found.map((each, n) => option(each, `${this.list.id}-${n}`)));
     this.list.hidden = false;
     this.text.setAttribute("aria-controls", this.list.id);
     this.text.removeAttribute("aria-activedescendant");
     this.status.textContent = word("completion", found.length);
+    if (this.field.isFirstChosen) this.#go(0);
   }
 
   #keyed(event) {
-    if (this.list.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const options = this.list.children;
-    if (event.key === "ArrowDown") this.#go((this.#at + 1) % options.length);
-    else if (event.key === "ArrowUp") this.#go((this.#at < 1 ? options.length : this.#at) - 1);
+    if (this.list.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    const count = this.list.children.length;
+    if (event.key === "ArrowDown") this.#go((this.#at + 1) % count);
+    else if (event.key === "ArrowUp") this.#go((this.#at < 1 ? count : this.#at) - 1);
     else if (event.key === "Escape") this.close();
-    else if ((event.key === "Enter" || event.key === "Tab") && this.#at >= 0) this.#choose(options[this.#at]);
+    else if ((event.key === "Enter" || event.key === "Tab") && this.#at >= 0) this.#choose(this.#at);
     else return;
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -106,45 +131,43 @@ class Completion {
 
   #go(at) {
     this.#at = at;
-    [...this.list.children].forEach((each, n) => {
-      each.ariaSelected = String(n === at);
-      each.style.background = n === at ? "var(--sunk)" : "";
-    });
+    [...this.list.children].forEach((each, n) => (each.ariaSelected = String(n === at)));
     const { id } = this.list.children[at];
     this.text.setAttribute("aria-activedescendant", id);
     this.list.children[at].scrollIntoView({ block: "nearest" });
   }
 
-  #choose({ dataset }) {
-    const end = this.text.selectionStart;
-    this.text.setRangeText(`${dataset.text} `, end - this.#begun.length, end, "end");
-    this.close();
-    this.text.dispatchEvent(new Event("input", { bubbles: true })); // update the count and the draft
+  #choose(at) {
+    this.field.choose(this.#options[at], (text) => {
+      const end = this.text.selectionStart;
+      this.text.setRangeText(text, end - this.#begun.length, end, "end");
+      this.text.dispatchEvent(new Event("input", { bubbles: true })); // update the count and the draft
+    });
     this.close();
   }
 }
 
-/** Return [{text, name}], or null after an error: then no list is shown. */
-async function fetched(begun, signal) {
+/** Return [{text, name, url}] for "@..." or "#..."; [] after an error, so that no list is shown. */
+async function fetched(query, signal) {
   try {
-    const path = `/search/complete/?q=${encodeURIComponent(begun)}`;
+    const path = `/search/complete/?q=${encodeURIComponent(query)}`;
     const answer = await fetch(path, { headers: { Accept: "application/json" }, signal });
-    if (!answer.ok) return null;
+    if (!answer.ok) return [];
     const { accounts = [], tags = [] } = await answer.json();
-    return [
-      ...accounts.map((each) => ({ text: `@${each.handle}`, name: each.display_name })),
-      ...tags.map((each) => ({ text: `#${each.name}`, name: "" })),
+    const found = [
+      ...accounts.map(({ handle, display_name: name }) => ({ text: `@${handle}`, name, url: `/@${handle}/` })),
+      ...tags.map(({ name, url }) => ({ text: `#${name}`, name: "", url })),
     ];
+    kept.set(query, found);
+    return found;
   } catch {
-    return null;
+    return [];
   }
 }
 
 function option({ text, name }, id) {
-  const item = Object.assign(document.createElement("li"), { id, className: "row", role: "option" });
-  Object.assign(item.style, { padding: "0.5rem 1rem", cursor: "pointer", border: 0 });
+  const item = Object.assign(document.createElement("li"), { id, role: "option" });
   item.ariaSelected = "false";
-  item.dataset.text = text;
   for (const [shown, kind] of [[name, "name"], [text, name ? "handle" : "name"]]) {
     if (!shown) continue;
     item.append(Object.assign(document.createElement("bdi"), { className: kind, textContent: shown }));
@@ -153,5 +176,6 @@ function option({ text, name }, id) {
 }
 
 export function enhanceCompletion() {
-  for (const text of document.querySelectorAll("[data-composer] textarea")) new Completion(text).start();
+  for (const [selector, field] of Object.entries(FIELDS))
+    for (const text of document.querySelectorAll(selector)) new Completion(text, field).start();
 }

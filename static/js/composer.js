@@ -55,6 +55,7 @@ class Composer {
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
     });
+    for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, refuseFiles);
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -128,6 +129,14 @@ class Composer {
     toast(word("published"));
     await showPost(post).catch(() => {}); // published: the next page shows it
   }
+}
+
+/** A dropped file would replace the page. */
+function refuseFiles(event) {
+  const data = event.clipboardData ?? event.dataTransfer;
+  if (!data.types.includes("Files") || data.types.includes("text/plain")) return;
+  event.preventDefault();
+  if (event.type !== "dragover") toast(word("noPictures"));
 }
 
 /** Fetch a post's entry from its page, which includes the author's actions. */

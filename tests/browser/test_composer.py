@@ -1,5 +1,7 @@
 """The composer never loses a text: after a refusal, a reload, a repeated request or a lost connection."""
 
+import re
+
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -32,7 +34,9 @@ def test_a_text_over_the_rate_limit_stays_in_the_box_with_the_reason_beside_it(
         me.publish("words worth keeping")
     assert answer.value.status == 429
     expect(me.page.locator("#composer-error")).to_be_visible()
-    expect(me.page.locator("#composer-error")).not_to_be_empty()
+    expect(me.page.locator("#composer-error")).to_have_text(
+        re.compile(r"You posted too often in the last minute\. Try again in \d+ seconds?\.")
+    )
     text = me.page.locator("[data-composer] textarea")
     expect(text).to_have_value("words worth keeping")
     expect(text).to_have_attribute("aria-invalid", "true")
@@ -134,3 +138,18 @@ def test_without_a_script_a_refused_text_reappears_in_its_box(reader: OpenReader
     me.publish("shorter, but too soon")
     expect(me.page.locator("#composer-error")).to_be_visible()
     expect(me.page.locator("[data-composer] textarea")).to_have_value("shorter, but too soon")
+
+
+def test_a_pasted_or_dropped_picture_is_refused_with_a_sentence(me: BrowserPage) -> None:
+    for kind, transfer in (("paste", "clipboardData"), ("drop", "dataTransfer")):
+        me.page.locator("[data-composer] textarea").evaluate(
+            """(box, [kind, transfer]) => {
+              const data = new DataTransfer();
+              data.items.add(new File(["x"], "cat.png", { type: "image/png" }));
+              const kinds = { paste: ClipboardEvent, drop: DragEvent };
+              box.dispatchEvent(new kinds[kind](kind, { [transfer]: data, bubbles: true, cancelable: true }));
+            }""",
+            [kind, transfer],
+        )
+        expect(me.page.locator(".toast")).to_have_text("Pictures cannot be added to posts yet.")
+        me.page.locator(".toast").evaluate("(toast) => toast.remove()")

@@ -41,6 +41,6 @@ def test_an_author_sees_how_often_a_link_was_followed(
 
     def is_counted() -> bool:
         own.go_to(post["url"])
-        return own.page.get_by_text("links followed 1 time").count() == 1
+        return own.page.get_by_text("1 link click").count() == 1
 
     own.wait_for(is_counted)

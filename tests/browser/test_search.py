@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, visitor_numbers
@@ -25,7 +26,6 @@ def test_the_keyboard_completes_a_handle(reader: OpenReader, visitor: SignUpVisi
     expect(options).to_have_text(f"Zoë Quiet@{friend.handle}")
     expect(box).to_be_focused()
     assert not find_page_problems(me.page)
-    box.press("ArrowDown")
     expect(options.first).to_have_attribute("aria-selected", "true")
     assert box.get_attribute("aria-activedescendant") == options.first.get_attribute("id")
     box.press("Enter")
@@ -74,6 +74,56 @@ def test_publishing_by_keys_closes_the_completion_list(reader: OpenReader, visit
     expect(me.entries).to_have_count(2)
     me.page.wait_for_timeout(300)
     expect(options).to_have_count(0)
+
+
+@pytest.mark.parametrize("key", ["Enter", "Tab"])
+def test_the_first_suggestion_is_taken_without_an_arrow_key(
+    reader: OpenReader, visitor: SignUpVisitor, key: str
+) -> None:
+    friend, me = visitor(), reader(visitor(), viewport={"width": 320, "height": 640})
+    name = f"Long{friend.handle}"
+    friend.post("/accounts/settings/", display_name=f"{name} has a long name for a phone", bio="", link="")
+    me.go_to("/")
+    box, options = me.page.locator("[data-composer] textarea"), me.page.locator("[role=listbox] > [role=option]")
+    types(me, f"@{name}")
+    expect(options.first).to_contain_text(f"@{friend.handle}")
+    row, button = options.first.bounding_box(), me.page.locator("[data-composer] [type=submit]").bounding_box()
+    menu = me.page.locator("#compose-list").bounding_box()
+    assert row is not None
+    assert button is not None
+    assert menu is not None
+    assert menu["y"] + menu["height"] <= button["y"], "the list covers the button"
+    assert row["height"] < 50, "a suggestion has a second line"
+    box.press(key)
+    expect(box).to_have_value(f"@{friend.handle} ")
+    expect(box).to_be_focused()
+
+
+def test_the_search_field_completes_people_and_leads_to_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    friend, me = visitor(), reader(visitor())
+    friend.post("/accounts/settings/", display_name=f"Quill{friend.handle}", bio="", link="")
+    me.go_to("/search/")
+    field, options = me.page.locator("#search-query"), me.page.locator("[role=option]")
+    field.press_sequentially(f"quill{friend.handle}")
+    expect(options.first).to_contain_text(f"@{friend.handle}")
+    expect(options.first).to_have_attribute("aria-selected", "false")  # Enter searches
+    field.press("ArrowDown")
+    field.press("Enter")
+    me.page.wait_for_url(f"**/@{friend.handle}/")
+
+
+def test_adding_somebody_to_a_list_completes_their_handle(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    friend, own = visitor(), visitor()
+    path = f"/lists/{own.post('/lists/', title='quiet people').json()['id']}/"
+    me = reader(own)
+    me.go_to(path)
+    field, options = me.page.locator("form[action$='/members/'] input[name=handle]"), me.page.locator("[role=option]")
+    field.press_sequentially(friend.handle[:-1])
+    expect(options.first).to_be_visible()
+    options.filter(has_text=re.compile(f"@{friend.handle}$")).click()
+    expect(field).to_have_value(friend.handle)
+    field.press("Enter")
+    expect(me.page.locator(".page-note")).to_have_text("1 member")
 
 
 def test_the_search_field_finds_posts(reader: OpenReader, visitor: SignUpVisitor) -> None:
