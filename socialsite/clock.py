@@ -48,9 +48,12 @@ class Clock:
             await self.refresh()
 
     def now_ms(self) -> int:
-        now_ms = int(time.monotonic() * 1000.0 + self._offset_ms)
-        self._last_now_ms = max(self._last_now_ms, now_ms)
+        self._last_now_ms = max(self._last_now_ms, self.server_ms())
         return self._last_now_ms
+
+    def server_ms(self) -> int:
+        """Return the time of the server, which goes back if the server's clock is set back."""
+        return int(time.monotonic() * 1000.0 + self._offset_ms)
 
 
 class FixedClock:
@@ -60,6 +63,9 @@ class FixedClock:
         self.time_ms = now_ms
 
     def now_ms(self) -> int:
+        return self.time_ms
+
+    def server_ms(self) -> int:
         return self.time_ms
 
     def advance(self, ms: int) -> None:

@@ -20,6 +20,8 @@ EPOCH_MS = 946_684_800_000
 SEQUENCE_BITS = 12
 SEQUENCE_MASK = (1 << SEQUENCE_BITS) - 1
 MAX_ID = (1 << 53) - 1
+MAX_AHEAD_MS = 24 * 3600 * 1000
+"""Ids further ahead of the clock are those of a clock that was wrong, and are not continued."""
 
 
 class TimeSource(Protocol):
@@ -43,6 +45,7 @@ class PostIdGenerator:
 
     def __init__(self, clock: TimeSource) -> None:
         self._clock = clock
+        self.last_id = PostId(0)
         self._last_ms = 0
         self._sequence = 0
         self._remaining = 0
@@ -57,7 +60,14 @@ class PostIdGenerator:
             self._remaining = SEQUENCE_MASK - self._sequence
         self._sequence += 1
         self._remaining -= 1
-        return id_at(self._last_ms, self._sequence)
+        self.last_id = id_at(self._last_ms, self._sequence)
+        return self.last_id
+
+    def continue_after(self, newest_id: int) -> None:
+        """Return only greater ids from now on, unless `newest_id` is more than a day ahead of the clock."""
+        newest_ms = ms_from_id(newest_id)
+        if self._last_ms <= newest_ms <= self._clock.now_ms() + MAX_AHEAD_MS and newest_id > self.last_id:
+            self._last_ms, self._remaining = newest_ms, 0
 
 
 _ID_PATTERN = re.compile(r"[0-9]{1,16}", re.ASCII)

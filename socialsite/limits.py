@@ -4,15 +4,17 @@ A hit counts for the account and for the network address of the caller. One acco
 addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limit: a family, a school or a mobile
 network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.
 If the store of the limits is unavailable, the action fails with StoreUnavailable (503).
+The clock of the limits may go back: if it stood still instead, the present minute would last as long as it was ahead.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 from socialsite.errors import RateLimited
-from socialsite.ids import AccountId, TimeSource
+from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
 from socialsite.store.commands import Command
 from socialsite.store.errors import StoreError
@@ -40,10 +42,14 @@ def address_identifier(address: str) -> Identifier:
     return Identifier.address(address)
 
 
+class ServerTime(Protocol):
+    def server_ms(self) -> int: ...
+
+
 class ActionLimits:
     """Enforces the rules of settings.RATE_LIMITS. An action has no limit if its rule is off or absent."""
 
-    def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: TimeSource) -> None:
+    def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: ServerTime) -> None:
         self._limiter = limiter
         self._rules = rules
         self._clock = clock
@@ -51,12 +57,12 @@ class ActionLimits:
     async def enforce(self, caller: Caller | None, name: str) -> None:
         """Count one action for the account and the address, or for neither. Raises RateLimited."""
         if caller is not None:
-            await self._count(self._hits(caller, name), self._clock.now_ms())
+            await self._count(self._hits(caller, name), self._clock.server_ms())
 
     async def enforce_for(self, identifiers: Sequence[Identifier], name: str) -> None:
         """Count one action for each identifier, or for none. Raises RateLimited."""
         hits = [(identifier, self._active_rules(name)) for identifier in identifiers]
-        await self._count(hits, self._clock.now_ms())
+        await self._count(hits, self._clock.server_ms())
 
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
@@ -68,7 +74,7 @@ class ActionLimits:
         if caller is None:
             yield
             return
-        hits, now_ms = self._hits(caller, name), self._clock.now_ms()
+        hits, now_ms = self._hits(caller, name), self._clock.server_ms()
         await self._count(hits, now_ms)
         try:
             yield
@@ -77,13 +83,13 @@ class ActionLimits:
                 await self._limiter.refund_all(hits, now_ms)
             raise
 
-    def address_commands(self, address: str, now_ms: int) -> list[Command]:
+    def address_commands(self, address: str) -> list[Command]:
         """Return the command that counts a request of the address; none if the rule is off.
 
         It is part of the batch that reads the session. `raise_if_refused` checks its parsed reply.
         """
         rules = self._active_rules("address")
-        return [hit_command(address_identifier(address), rules, now_ms)] if rules else []
+        return [hit_command(address_identifier(address), rules, self._clock.server_ms())] if rules else []
 
     def _active_rules(self, name: str) -> list[Rule]:
         rule = self._rules.get(name)

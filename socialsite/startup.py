@@ -14,15 +14,16 @@ from django.conf import settings
 
 from accounts.current import bind_services
 from socialsite.analytics import prometheus as metrics
-from socialsite.clock import Clock
+from socialsite.clock import REFRESH_INTERVAL_S, Clock
 from socialsite.container import Services
+from socialsite.ids import PostIdGenerator
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
-from socialsite.store import AccessDenied, CommandRefused, Node, Store, StoreError, StoreUnavailable, StoreUrls
+from socialsite.store import AccessDenied, CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import parse_info
-from socialsite.store.site_marks import RESTORING, check_and_write_marks, read_site
+from socialsite.store.site_marks import RAISE_NUMBER, RESTORING, check_and_write_marks, read_site
 from timelines import keys
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,9 @@ async def open_services(
         services = Services(store, clock, config)
         meter = services.statistics.meter
         tasks = TaskSupervisor()
+        await share_newest_post_id(store, services.ids)
         tasks.start(clock.refresh_forever)
+        tasks.start(lambda: share_newest_post_id_forever(store, services.ids))
         tasks.start(meter.flush_forever)
         tasks.start(metrics.sample_forever)
         bind_services(services)
@@ -104,11 +107,25 @@ async def open_services(
             yield services
         finally:
             await tasks.close()
+            await share_newest_post_id(store, services.ids)
             await meter.close()
             await services.repositories.archive.close()
     finally:
         await store.close()
         metrics.flush_round_trips()
+
+
+async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
+    """Continue after the newest post id that any process recorded, and record ours. A server may have been set back."""
+    key = Key("map", tag="site", name="posts")
+    with contextlib.suppress(StoreError):
+        ids.continue_after(await store.node(key).run(RAISE_NUMBER, [key], [ids.last_id]))
+
+
+async def share_newest_post_id_forever(store: Store, ids: PostIdGenerator) -> None:
+    while True:
+        await asyncio.sleep(REFRESH_INTERVAL_S)
+        await share_newest_post_id(store, ids)
 
 
 def component_urls() -> dict[str, str]:

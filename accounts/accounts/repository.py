@@ -16,6 +16,7 @@ from socialsite.ids import AccountId
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
 from socialsite.store.encoding import EncodedPipeline, encoded_cache
 from socialsite.store.read import Read
+from socialsite.store.site_marks import RAISE_NUMBER, record_account_id
 from socialsite.store.store import Store
 
 CREATE_ACCOUNT_SCRIPT = load_script("create_account.lua", __package__)
@@ -48,6 +49,7 @@ STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
 
 class AccountRepository:
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._accounts = store.component("accounts")
         self._ids_by_handle: dict[str, AccountId] = {}
 
@@ -184,6 +186,10 @@ class AccountRepository:
         counter, unwritten = keys.account_ids(), list(accounts)
         while unwritten:
             last = int(await self._accounts[counter].execute("INCRBY", counter, len(unwritten)))
+            recorded = await record_account_id(self._store, last)
+            if recorded > last - len(unwritten):  # the counter lost its last writes, or another sign-up is faster
+                await self._accounts[counter].run(RAISE_NUMBER, [counter], [recorded])
+                continue
             for account_id, account in enumerate(unwritten, last - len(unwritten) + 1):
                 account.id = account_id
             replies = await self.gather([create_account_command(account) for account in unwritten])

@@ -53,7 +53,7 @@ async def load_session(request: SiteRequest) -> None:
     services, now_ms = request.services, request.services.clock.now_ms()
     cookie = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     reads = services[SessionService].read_session_commands(cookie)
-    hits = services[ActionLimits].address_commands(request.client_address, now_ms)
+    hits = services[ActionLimits].address_commands(request.client_address)
     badge = _badge_commands(request, cookie)
     try:
         replies = await services.store.gather([*reads, *hits, *badge])

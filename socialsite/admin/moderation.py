@@ -85,7 +85,7 @@ class Moderation:
             view_counts=view_counts or ViewCounts(),
             sessions=await services.sessions.list_sessions(account_id),
             rate_limit_usage=await services.limits.read_stats(
-                Identifier.account(account_id), list(services.rules.values()), services.clock.now_ms()
+                Identifier.account(account_id), list(services.rules.values()), services.clock.server_ms()
             ),
         )
 

@@ -46,7 +46,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "follows": "followers following listed members partitions",
         "jobs": "dead drift fence lock owed stream trail turn unfinished waiting worker",
         "live": "alive hours online",
-        "map": "changes fence leases mover partition probe record seen shard site stores touched",
+        "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()
 }
 """First words of the names of all keys in docs/reference/keys.md, by component. New families must be added here."""

@@ -2,6 +2,7 @@
 
     map:{site}:stores   HASH on the default topology: the id, the components whose servers have marks, and `restoring`
     map:{m<n>}:site     STRING on every topology: the id. One key on a single server, MARK_COUNT keys elsewhere
+    map:{m<n>}:accounts STRING beside it: the highest account id that was given out
 
 The marks of a topology with several servers have many tags, so that each server has some of them. They are written at
 the first start, and to its target by a migration.
@@ -13,6 +14,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from socialsite.store.commands import load_script
 from socialsite.store.errors import StoreError, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
@@ -25,6 +27,7 @@ MARK_COUNT = 128
 """All of ten servers behind a proxy have a mark, except in one of 70,000 cases."""
 MARKED_COMPONENTS = ("accounts", "posts", "timelines", "public", "follows", "jobs")
 """Components that no other data could restore. The others may be emptied at any time."""
+RAISE_NUMBER = load_script("raise_number.lua", __package__)
 ID, RESTORING = "id", "restoring"
 EMPTIED, MISPLACED, FOREIGN = "emptied", "misplaced", "foreign"
 
@@ -87,6 +90,19 @@ async def check_and_write_marks(store: Store) -> None:
         store.site_id = fields.get(ID)
         if not fields.keys() >= {ID, *MARKED_COMPONENTS}:
             await _write_missing_marks(store, fields)
+
+
+async def record_account_id(store: Store, newest_id: int) -> int:
+    """Record on every server that account ids up to this one are used; return the highest id recorded before.
+
+    A server that loses its last writes, but has data of an account, still has the record of its id, which was written
+    first. Raises StoreUnavailable.
+    """
+    if is_migrating(store):
+        return 0
+    async with asyncio.TaskGroup() as tasks:
+        records = [tasks.create_task(_raise_account_id(topology, newest_id)) for topology in store.topologies]
+    return max(record.result() for record in records)
 
 
 async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -> None:
@@ -174,6 +190,12 @@ async def _write_marks(topology: Topology, site_id: str, *, replace: bool) -> No
     condition = () if replace else ("NX",)
     count = _mark_count(topology)
     await Store(topology).gather([("SET", mark_key(n), site_id, *condition) for n in range(count)])
+
+
+async def _raise_account_id(topology: Topology, newest_id: int) -> int:
+    keys = (Key("map", tag=f"m{number}", name="accounts") for number in range(_mark_count(topology)))
+    replies = await Store(topology).gather([RAISE_NUMBER.command([key], [newest_id]) for key in keys])
+    return max(map(int, replies))
 
 
 def _mark_count(topology: Topology) -> int:

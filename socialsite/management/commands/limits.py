@@ -98,7 +98,7 @@ def address_rule(rule: Rule) -> Rule:
 
 
 async def read_usage(services: Services, targets: Sequence[LimitTarget]) -> list[dict[str, Any]]:
-    now_ms = services.clock.now_ms()
+    now_ms = services.clock.server_ms()
     return [
         usage_row(target.name, stats)
         for target in targets
@@ -124,7 +124,7 @@ async def reset_limits(
     """Delete the counters; return the names of the targets that had any."""
     if rule_name is not None and rule_name not in services.rules:
         raise CommandError(f"There is no rule {rule_name!r}: use {', '.join(sorted(services.rules))}.")
-    now_ms, forgotten = services.clock.now_ms(), []
+    now_ms, forgotten = services.clock.server_ms(), []
     for target in targets:
         rules = [rule for rule in target.rules if rule_name in (None, rule.name)]
         usage = await services.limits.read_stats(target.identifier, rules, now_ms)

@@ -102,6 +102,18 @@ async def test_a_repeated_account_id_overwrites_no_account(world, store):
     assert (await world.accounts.find(alice.id)).handle == "alice"
 
 
+async def test_the_id_of_a_lost_sign_up_is_not_given_out_again(world, store):
+    """The counter and the account are lost with their server's last writes; the data on other servers is not."""
+    await world.sign_up("alice")
+    lost = await world.sign_up("xavier")
+    await store.node(keys.account_ids()).execute("DECR", keys.account_ids())
+    for key in (keys.account(lost.id), keys.handle("xavier")):
+        await store.node(key).execute("DEL", key)
+    yvonne = await world.sign_up("yvonne")
+    assert yvonne.id > lost.id
+    assert (await world.sign_up("zoe")).id == yvonne.id + 1
+
+
 @pytest.mark.parametrize("handle", ["", "a b", "a" * 21, "al{}ice", "al:ice", "\u0430lice\u0456", "*", "\ud800"])
 async def test_an_invalid_handle_is_refused_beside_its_field(world, handle):
     with pytest.raises(FieldErrors) as refused:

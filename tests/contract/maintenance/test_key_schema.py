@@ -21,7 +21,7 @@ from socialsite.recipes.lock import Lock
 from socialsite.recipes.periodic_tasks import PeriodicTasks
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.service_config import ServiceConfig
-from socialsite.startup import open_services
+from socialsite.startup import open_services, share_newest_post_id
 from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
 from socialsite.web.services import loop_services
@@ -73,6 +73,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await hub.add_member("42")
     await DeliveryLag(site.store).note(PostId(1 << 20), site.clock.now_ms())
     await site.repositories.fan_out_on_read_authors.add(AccountId(1), site.clock.now_ms())
+    await share_newest_post_id(site.store, site.ids)
     await DamageCounts(site.store).add({"kind": 1})
     await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):
