@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from socialsite.store.errors import NotDurable, StoreError
 from socialsite.store.replies import parse_info
@@ -19,6 +19,9 @@ from socialsite.store.replies import parse_info
 AOF_WRITE_TIMEOUT_S = 3.0
 """Redis delays a write for up to two seconds; a longer delay means that the disk is full or too slow."""
 AOF_POLL_INTERVAL_S = 0.01
+
+
+T = TypeVar("T")
 
 
 class AofNode(Protocol):
@@ -85,6 +88,22 @@ async def wait_for_aof_at_exit() -> AsyncIterator[None]:
     with track_nodes() as nodes:
         yield
     await wait_for_aof(nodes)
+
+
+async def wait_for_aof_during(reads: Awaitable[T]) -> T:
+    """Wait until the writes of this context so far are in the AOFs, while `reads` runs, which writes nothing.
+
+    The nodes are not checked again at the end of the context, unless they reply to something later. Raises NotDurable,
+    StoreUnavailable.
+    """
+    nodes = TOUCHED_NODES.get()
+    if nodes is None:
+        return await reads
+    checked = dict(nodes)
+    result, _ = await asyncio.gather(reads, wait_for_aof(checked))
+    for node in checked:
+        nodes.pop(node, None)
+    return result
 
 
 async def track_node(node: AofNode, pending_replies: Awaitable[list[Any]]) -> list[Any]:

@@ -162,6 +162,14 @@ class PostRepository:
         (held,) = await self._posts.write(key, claim)
         return offered if held is None else parse_idempotency_record(held)
 
+    async def withdraw_claim(self, account_id: AccountId, key_digest: str | None, claim: IdempotencyRecord) -> None:
+        """Give up a reserved id and the idempotency key that names it, before anything else was written."""
+        commands: list[Command] = [("DEL", keys.post(claim.post_id))]
+        if key_digest is not None:
+            key = keys.idempotency_record(account_id, key_digest)
+            commands.append(REPLACE_VALUE_SCRIPT.command([key], [str(claim), str(claim), 1]))
+        await self._posts.gather(commands)
+
     async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
         """Whether an earlier request used this key."""
         key = keys.idempotency_record(account_id, key_digest)

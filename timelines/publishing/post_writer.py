@@ -7,7 +7,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from socialsite.ids import PostId, PostIdGenerator, ms_from_id
+from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
+from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.ports import PostMeter
@@ -29,6 +30,7 @@ class Reservation:
     post_id: PostId
     existing: Post | None = None
     audience: int | None = None
+    is_new: bool = False
 
 
 class Outbox(Protocol):
@@ -56,22 +58,27 @@ class PostWriter:
     announcer: PostAnnouncer
     meter: PostMeter
 
+    def next_id(self) -> PostId:
+        """Return an id that is not reserved yet."""
+        return self.id_generator.next_id()
+
     async def reserve_id(self) -> PostId:
-        post_id = self.id_generator.next_id()
+        post_id = self.next_id()
         while not await self.posts.reserve_id(post_id):
-            post_id = self.id_generator.next_id()
+            post_id = self.next_id()
         return post_id
 
-    async def resolve_reservation(self, post_id: PostId, now_ms: int) -> Reservation | None:
+    async def resolve_reservation(self, post_id: PostId, author_id: AccountId, now_ms: int) -> Reservation | None:
         """Return the reservation of an earlier request; None if its id was abandoned, now or before.
 
+        Also None if the post of another author has the id: both requests chose it, and one crashed before it saw that.
         Raises PostNotFound if the post was deleted.
         """
         state = await self.posts.find_state(post_id)
         if state is PostState.DELETED:
             raise PostNotFound
         if isinstance(state, Post):
-            return Reservation(post_id, state)
+            return Reservation(post_id, state) if state.author_id == author_id else None
         if state is not PostState.SUPERSEDED and now_ms - ms_from_id(post_id) <= RESERVATION_TIMEOUT_MS:
             return Reservation(post_id)
         result = await self.posts.abandon_id(post_id)
@@ -81,24 +88,48 @@ class PostWriter:
 
     async def write(self, post: Post, *, exists: bool) -> WriteResult:
         """Write the post. `exists`: it is already stored; writing it again makes replicas confirm it."""
-        if exists:
-            return await self.posts.write(post)
-        # The intent is stored first: the job has the post, so that a worker can finish the work.
-        await self.outbox.add(encode_job(SyndicatePost.from_post(post)), sender=post.author_id)
-        result = await self.posts.write(post)
-        if result is WriteResult.NEW:
-            self.meter.count_post(post.author_id)
+        if not exists:
+            await self._store_job(post)
+        return await self._write(post)
+
+    async def write_with_timelines(self, post: Post, *, exists: bool) -> WriteResult:
+        """As `write`, and add the post to the author's own timelines in the same round trip.
+
+        Readers leave an id out that has no post yet. Raises PostNotFound if the post is deleted.
+        """
+        if not exists:
+            await self._store_job(post)
+        result, _ = await asyncio.gather(self._write(post), self.author_timelines.add(post))
+        if result.exists:
+            await self._confirm(post)
+            return result
+        await self.author_timelines.remove(post)
+        if result is WriteResult.DELETED:
+            raise PostNotFound
         return result
 
     async def add_to_timelines(self, post: Post) -> None:
         """Add the post to the author's own timelines. Raises PostNotFound if it was deleted meanwhile."""
         await self.author_timelines.add(post)
+        await self._confirm(post)
+
+    async def _store_job(self, post: Post) -> None:
+        """Store the intent: the job has the post, so that a worker can finish the work."""
+        await self.outbox.add(encode_job(SyndicatePost.from_post(post)), sender=post.author_id)
+
+    async def _write(self, post: Post) -> WriteResult:
+        result = await self.posts.write(post)
+        if result is WriteResult.NEW:
+            self.meter.count_post(post.author_id)
+        return result
+
+    async def _confirm(self, post: Post) -> None:
+        """Announce the post and wait until it is durable. Raises PostNotFound if it was deleted meanwhile."""
         # The announcement is a hint: receivers read the post, or its tombstone.
-        exists, _ = await asyncio.gather(self.author_timelines.still_exists(post), self._announce(post))
+        announcements = [self.announcer.entry_published(post)]
+        if post.in_reply_to is not None:
+            announcements.append(self.announcer.counts_changed(post.in_reply_to))
+        reads = asyncio.gather(self.author_timelines.still_exists(post), *announcements)
+        exists, *_ = await wait_for_aof_during(reads)
         if not exists:
             raise PostNotFound
-
-    async def _announce(self, post: Post) -> None:
-        await self.announcer.entry_published(post)
-        if post.in_reply_to is not None:
-            await self.announcer.counts_changed(post.in_reply_to)

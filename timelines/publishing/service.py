@@ -1,13 +1,15 @@
 """Publishing and deleting posts. The intent is stored first, so that an acknowledged post survives any crash.
 
-Steps: reserve an id, claim the idempotency key, add the job to the outbox, write the post, add it to the author's
-own timelines, answer.
+Round trips: reserve an id, claim the idempotency key and count the limits; add the job to the outbox; write the post
+and add it to the author's own timelines; announce it, and check that it still exists and is durable. Then answer.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -17,10 +19,11 @@ from socialsite.characters import MARKS_PER_CLUSTER_CAP
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
+from socialsite.store import StoreError
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.pages.page import HydratedPost
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
-from timelines.posts.repository import IdempotencyRecord, PostRepository, WriteResult
+from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
@@ -35,6 +38,16 @@ class BoostRemover(Protocol):
     async def remove(self, boost: Post) -> None: ...
 
     async def delete_boosts(self, original_id: PostId) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A post that is not written yet, and its reserved id. `record` lacks the id."""
+
+    draft: Post
+    key_digest: str | None
+    record: IdempotencyRecord
+    reservation: Reservation
 
 
 @dataclass(kw_only=True, slots=True)
@@ -72,32 +85,59 @@ class PublishingService:
         """
         if audience is None and is_private:
             audience = FOLLOWERS
-        async with self.limits.refundable(caller, "post"):
-            text = self._validate_text(text)
-            await self.check_memory()
-            draft = await self._make_draft(author_id, text, in_reply_to, audience, idempotency_key)
+        text = self._validate_text(text)
+        key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
+        async with AsyncExitStack() as stack:
+            # One round trip. What a refused request reserved is given up.
+            *checks, reserved = await asyncio.gather(
+                stack.enter_async_context(self.limits.refundable(caller, "post")),
+                self.check_memory(),
+                self._reserve(author_id, text, in_reply_to, audience, key_digest, now_ms),
+                return_exceptions=True,
+            )
+            for result in (*checks, reserved):
+                if isinstance(result, BaseException):
+                    if isinstance(reserved, Request):
+                        await self._withdraw(reserved)
+                    raise result
             try:
-                digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
-                # Only the default of a reply depends on other data than the request.
-                is_derived = audience is None and in_reply_to is not None
-                request = IdempotencyRecord(UNASSIGNED_ID, digest, draft.audience if is_derived else None)
-                return await self._publish(draft, request, idempotency_key, now_ms)
+                return await self._publish(cast(Request, reserved), now_ms)
             except NotConfirmed as error:
                 raise PostUnconfirmed from error
 
-    async def _publish(self, draft: Post, request: IdempotencyRecord, key: str | None, now_ms: int) -> Post:
-        """Write `draft`. It lacks its id; its audience is that of the first request with the key."""
+    async def _publish(self, request: Request, now_ms: int) -> Post:
+        draft, reservation = request.draft, request.reservation
         for _attempt in range(MAX_ATTEMPTS):
-            agreed = await self._reserve_id(draft.author_id, key, request, now_ms)
-            audience = draft.audience if agreed.audience is None else agreed.audience
-            post = agreed.existing or structs.replace(draft, id=agreed.post_id, audience=audience)
-            written = await self.post_writer.write(post, exists=agreed.existing is not None)
-            if written is WriteResult.DELETED:
-                raise PostNotFound
-            if written is not WriteResult.SUPERSEDED:
-                await self.post_writer.add_to_timelines(post)
+            audience = draft.audience if reservation.audience is None else reservation.audience
+            post = reservation.existing or structs.replace(draft, id=reservation.post_id, audience=audience)
+            result = await self.post_writer.write_with_timelines(post, exists=reservation.existing is not None)
+            if result.exists:
                 return post
+            reservation = await self._reserve_id(draft.author_id, request.key_digest, request.record, now_ms)
         raise IdempotencyConflict
+
+    async def _withdraw(self, request: Request) -> None:
+        """Give up the reservation of a request that is refused, unless an earlier request made it."""
+        if request.reservation.is_new:
+            claim = replace(request.record, post_id=request.reservation.post_id)
+            with suppress(StoreError):  # it expires
+                await self.posts.withdraw_claim(request.draft.author_id, request.key_digest, claim)
+
+    async def _reserve(
+        self,
+        author_id: AccountId,
+        text: str,
+        in_reply_to: PostId | None,
+        audience: int | None,
+        key_digest: str | None,
+        now_ms: int,
+    ) -> Request:
+        draft = await self._make_draft(author_id, text, in_reply_to, audience, key_digest)
+        digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
+        # Only the default of a reply depends on other data than the request.
+        is_derived = audience is None and in_reply_to is not None
+        record = IdempotencyRecord(UNASSIGNED_ID, digest, draft.audience if is_derived else None)
+        return Request(draft, key_digest, record, await self._reserve_id(author_id, key_digest, record, now_ms))
 
     async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
         """Delete a post of the account; it is hidden from all viewers when this returns. May be repeated.
@@ -124,10 +164,10 @@ class PublishingService:
         text: str,
         in_reply_to: PostId | None,
         audience: int | None,
-        key: str | None,
+        key_digest: str | None,
     ) -> Post:
         """Return the post without its id. A reply to a boost becomes a reply to its original."""
-        entry = await self._find_parent(author_id, in_reply_to, key)
+        entry = await self._find_parent(author_id, in_reply_to, key_digest)
         parent = None if entry is None else entry.post
         if parent is None:
             if audience is None:  # the audience of a deleted parent is unknown
@@ -147,15 +187,13 @@ class PublishingService:
         )
 
     async def _find_parent(
-        self, author_id: AccountId, in_reply_to: PostId | None, key: str | None
+        self, author_id: AccountId, in_reply_to: PostId | None, key_digest: str | None
     ) -> HydratedPost | None:
         """Return the parent. None if it was deleted after the first request with this idempotency key."""
         if in_reply_to is None:
             return None
         entry = await self.find_visible(author_id, in_reply_to)
-        if entry is None and (
-            key is None or not await self.posts.has_idempotency_key(author_id, idempotency_key_digest(key))
-        ):
+        if entry is None and (key_digest is None or not await self.posts.has_idempotency_key(author_id, key_digest)):
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
         return None if entry is None else entry.shown
 
@@ -166,20 +204,25 @@ class PublishingService:
             raise PostInvalid({"text": text_refusal(refused, self.max_graphemes)}) from refused
 
     async def _reserve_id(
-        self, author_id: AccountId, key: str | None, request: IdempotencyRecord, now_ms: int
+        self, author_id: AccountId, key_digest: str | None, record: IdempotencyRecord, now_ms: int
     ) -> Reservation:
         """Return a new id, or the id of the first request with the same key. Raises IdempotencyConflict."""
-        offered = replace(request, post_id=await self.post_writer.reserve_id())
-        if key is None:
-            return Reservation(offered.post_id)
-        key_digest = idempotency_key_digest(key)
-        agreement = await self.posts.claim_idempotency_key(author_id, key_digest, offered)
+        if key_digest is None:
+            return Reservation(await self.post_writer.reserve_id(), is_new=True)
+        offered = replace(record, post_id=self.post_writer.next_id())
+        is_reserved, agreement = await asyncio.gather(
+            self.posts.reserve_id(offered.post_id), self.posts.claim_idempotency_key(author_id, key_digest, offered)
+        )
+        if not is_reserved:  # another request chose the same id in the same millisecond
+            taken, offered = offered, replace(offered, post_id=await self.post_writer.reserve_id())
+            if agreement == taken:
+                agreement = await self.posts.replace_idempotency_record(author_id, key_digest, taken, offered)
         for _attempt in range(MAX_ATTEMPTS):
-            if agreement.request_digest != request.request_digest:
+            if agreement.request_digest != record.request_digest:
                 raise IdempotencyConflict
             if agreement.post_id == offered.post_id:
-                return Reservation(offered.post_id, audience=agreement.audience)
-            reservation = await self.post_writer.resolve_reservation(agreement.post_id, now_ms)
+                return Reservation(offered.post_id, audience=agreement.audience, is_new=True)
+            reservation = await self.post_writer.resolve_reservation(agreement.post_id, author_id, now_ms)
             if reservation is not None:
                 return replace(reservation, audience=agreement.audience)
             offered = replace(offered, audience=agreement.audience)

@@ -123,7 +123,7 @@ class BoostService:
             if existing_id is None:
                 new_id = await self.post_writer.reserve_id()
                 _, existing_id = await self.reactions.add(ReactionKind.BOOST, original_id, account_id, new_id)
-            elif (existing := await self._find_existing(PostId(existing_id), now_ms)) is not None:
+            elif (existing := await self._find_existing(PostId(existing_id), account_id, now_ms)) is not None:
                 return existing
             else:
                 new_id = await self.post_writer.reserve_id()
@@ -132,10 +132,10 @@ class BoostService:
                 return Reservation(new_id)
         raise PostNotFound
 
-    async def _find_existing(self, boost_id: PostId, now_ms: int) -> Reservation | None:
+    async def _find_existing(self, boost_id: PostId, account_id: AccountId, now_ms: int) -> Reservation | None:
         """Return the account's earlier boost, or None if it was undone or given up."""
         try:
-            return await self.post_writer.resolve_reservation(boost_id, now_ms)
+            return await self.post_writer.resolve_reservation(boost_id, account_id, now_ms)
         except PostNotFound:
             return None
 

@@ -2,16 +2,20 @@
 
 import asyncio
 import hashlib
+from collections.abc import Iterator
 from typing import cast
 
 import msgspec
 import pytest
 
 from socialsite.container import Services
-from socialsite.ids import PostId, id_at
+from socialsite.errors import RateLimited
+from socialsite.ids import AccountId, PostId, PostIdGenerator, id_at
+from socialsite.limits import ActionLimits, Caller
+from socialsite.maintenance.scanning import scan_store
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
-from socialsite.store import StoreFull, StoreUnavailable, StoreUrls
+from socialsite.store import Key, StoreFull, StoreUnavailable, StoreUrls
 from tests.support.topologies import Deployment
 from tests.support.world import Person, World, ids_of
 from timelines import keys
@@ -19,7 +23,6 @@ from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound
 from timelines.jobs import SyndicatePost, decode_job, encode_job
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post, decode_post, encode_post
 from timelines.posts.stored_values import PostState
-from timelines.publishing.post_writer import PostWriter
 
 
 async def jobs_of(services: Services) -> list[bytes]:
@@ -227,23 +230,84 @@ async def test_a_repeated_reply_keeps_its_first_audience_after_its_parent_was_de
     alice, bob = await world.people("alice", "bob")
     await bob.follows(alice)
     parent = await alice.publishes("hello", audience=audience)
-    writer = services.publishing.post_writer
-    services.publishing.post_writer = cast(PostWriter, DyingWriter(writer))
+    outbox = services.publishing.post_writer.outbox
+    services.publishing.post_writer.outbox = UnavailableOutbox()
     with pytest.raises(StoreUnavailable):
         await bob.publishes("reply", in_reply_to=parent, key="k")
-    services.publishing.post_writer = writer
+    services.publishing.post_writer.outbox = outbox
     await alice.deletes(parent)
     assert (await bob.publishes("reply", in_reply_to=parent, key="k")).audience == audience
 
 
-class DyingWriter:
-    """A PostWriter whose process dies before the job is stored."""
-
-    def __init__(self, writer: PostWriter) -> None:
-        self._writer = writer
-
-    async def reserve_id(self) -> PostId:
-        return await self._writer.reserve_id()
-
-    async def write(self, post: Post, *, exists: bool) -> object:
+class UnavailableOutbox:
+    async def add(self, payload: bytes, sender: int | None = None) -> object:
         raise StoreUnavailable
+
+
+async def test_a_refused_post_leaves_neither_its_id_nor_its_idempotency_key(
+    redis_urls: StoreUrls, deployment: Deployment
+) -> None:
+    async with open_services(redis_urls, ServiceConfig(rate_limits={"post": 1})) as services:
+        alice, caller = await World(services).person("alice"), Caller(AccountId(1), "203.0.113.9")
+
+        async def publish(key: str) -> Post:
+            return await services.publishing.publish(
+                author_id=alice.id, text="hello", idempotency_key=key, now_ms=services.clock.now_ms(), caller=caller
+            )
+
+        await publish("k1")
+        before = await count_reservations(services)
+        with pytest.raises(RateLimited):
+            await publish("k2")
+        assert await services.store.gather([("PTTL", record_key(alice, "k2"))]) < [1_001]
+        services.publishing.limits = ActionLimits(services.limits, {}, services.clock)
+        with deployment.configured("maxmemory", 1, usual=0), pytest.raises(StoreFull):
+            await publish("k3")
+        assert await count_reservations(services) == before
+        assert (await publish("k2")).text == "hello"
+
+
+def record_key(person: Person, key: str) -> Key:
+    return keys.idempotency_record(person.id, hashlib.sha256(key.encode()).hexdigest()[:32])
+
+
+async def count_reservations(services: Services) -> int:
+    """Return the number of ids that are reserved and have no post."""
+    scanned = [key async for some in scan_store(services.store) for key in some if key.endswith("}:post")]
+    return (await services.store.gather([("GET", key) for key in scanned])).count(b"pending")
+
+
+async def test_two_requests_that_choose_the_same_id_publish_two_posts(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    taken = await alice.publishes("hers")
+    ids = iter([taken.id])
+    generator = services.publishing.post_writer.id_generator
+    services.publishing.post_writer.id_generator = cast(PostIdGenerator, RepeatedIds(ids, generator))
+    his = await bob.publishes("his", key="k")
+    assert his.id != taken.id
+    assert (await bob.publishes("his", key="k")).id == his.id
+    assert (await alice.profile_ids(), await bob.profile_ids()) == ([taken.id], [his.id])
+
+
+async def test_a_retry_after_a_crash_that_left_a_foreign_id_publishes_a_post_of_its_own(
+    world: World, services: Services
+) -> None:
+    """The process died after it claimed its key with an id that another request had just used."""
+    alice, bob = await world.people("alice", "bob")
+    taken = await alice.publishes("hers")
+    key, digest = record_key(bob, "k"), hashlib.sha256(b"None\nhis").hexdigest()[:32]
+    await services.store.node(key).execute("SET", key, f"{taken.id}:{digest}")
+    his = await bob.publishes("his", key="k")
+    assert (his.author_id, his.text) == (bob.id, "his")
+    assert await alice.profile_ids() == [taken.id]
+
+
+class RepeatedIds:
+    """An id generator that first returns the given ids, as another process might."""
+
+    def __init__(self, ids: Iterator[PostId], generator: PostIdGenerator) -> None:
+        self._ids = ids
+        self._generator = generator
+
+    def next_id(self) -> PostId:
+        return next(self._ids, None) or self._generator.next_id()

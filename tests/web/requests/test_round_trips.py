@@ -1,0 +1,52 @@
+"""A network delays every message between site and store, so that the time of a request counts its round trips."""
+
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+import pytest_asyncio
+
+from socialsite.container import Services
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
+from socialsite.store import StoreUrls
+from socialsite.web.services import loop_services
+from tests.support.browser import HttpBrowser
+from tests.support.fault_proxy import Fault, FaultProxy
+from tests.support.redis_server import RedisServer
+
+ROUND_TRIP_S = 0.4
+MAX_PUBLISH_ROUND_TRIPS = 5
+ATTEMPTS = 3  # the machine may stand still during one
+
+
+@pytest.fixture
+def proxy(redis_server: RedisServer, redis_url: str) -> Iterator[FaultProxy]:
+    assert redis_url == redis_server.url  # emptied
+    with redis_server.client() as client:
+        client.config_set("appendonly", "yes")
+        with FaultProxy(redis_server.socket, delay_s=ROUND_TRIP_S / 2) as started:
+            yield started
+        client.config_set("appendonly", "no")
+
+
+@pytest_asyncio.fixture
+async def site(proxy: FaultProxy) -> AsyncIterator[Services]:
+    async with open_services(StoreUrls(proxy.url), ServiceConfig(rate_limits={"address": 900, "post": 900})) as opened:
+        loop_services.bind(opened)
+        yield opened
+
+
+async def test_publishing_takes_five_round_trips_until_the_answer(alice: HttpBrowser, proxy: FaultProxy) -> None:
+    """Session; limits, id and idempotency key; job; post and timelines; announcement and append-only file."""
+    await alice.post("/posts/", text="connections are open now", idempotency_key="first")
+    rounds = []
+    with proxy.with_fault(Fault.DELAY):
+        for attempt in range(ATTEMPTS):
+            started = time.monotonic()
+            answer = await alice.post("/posts/", text="hello #tea", idempotency_key=f"k{attempt}")
+            rounds.append((time.monotonic() - started) / ROUND_TRIP_S)
+            assert answer.status_code == 303
+            if rounds[-1] < MAX_PUBLISH_ROUND_TRIPS + 1:
+                break
+    assert MAX_PUBLISH_ROUND_TRIPS - 1 < min(rounds) < MAX_PUBLISH_ROUND_TRIPS + 1, rounds
