@@ -99,6 +99,8 @@ class PublishingService:
                 if isinstance(result, BaseException):
                     if isinstance(reserved, Request):
                         await self._withdraw(reserved)
+                    if isinstance(result, NotConfirmed):
+                        raise PostUnconfirmed from result
                     raise result
             try:
                 return await self._publish(cast(Request, reserved), now_ms)
