@@ -25,7 +25,7 @@ test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit 
 	@$(PYTEST) -m "not nightly" $(ARGS)
 
 nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, and the watch over the event loop
-	@STATE_STEPS=12000 $(PYTEST)
+	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 $(PYTEST)
 	@$(MAKE) --no-print-directory topologies
 	@$(MAKE) --no-print-directory quality
 

@@ -81,6 +81,7 @@ async def test_a_handle_in_a_field_gets_the_same_answer_for_every_hidden_account
     assert answers[0] == answers[1] == answers[2]
 
 
+@pytest.mark.nightly
 async def test_a_log_in_takes_the_same_time_for_every_handle(site: Services, open_browser, settings) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     await open_browser("alice")

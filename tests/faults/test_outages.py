@@ -47,6 +47,7 @@ def test_moving_slots_lose_no_write() -> None:
     require_kept(outages.slots_are_moved(random.randrange(MASTERS)))
 
 
+@pytest.mark.nightly
 def test_a_failover_by_sentinel_loses_no_write_that_a_replica_confirmed() -> None:
     require_kept(outages.sentinel_fails_over(confirmed=True))
 

@@ -43,7 +43,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("fsync_s", "kills"), [(1.5, 3), (5.0, 1)])
+@pytest.mark.parametrize(("fsync_s", "kills"), [pytest.param(1.5, 3, marks=pytest.mark.nightly), (5.0, 1)])
 def test_an_acknowledged_post_survives_a_kill_during_a_slow_fsync(fsync_s: float, kills: int) -> None:
     """5 s are longer than Redis waits (2 s): then it writes without the fsync."""
     server = RedisServer(aof=True).start()

@@ -4,12 +4,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
+from tests.support.models import examples
 from timelines.graph.follow import FIRST_PASS, FollowCursor
 from timelines.graph.repository import Follows
 
 ALICE = AccountId(1)
 IDS = st.integers(2, 10**6)
-ON_ONE_SERVER = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ON_ONE_SERVER = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 async def read_by_pages(follows: Follows, limit: int) -> list[AccountId]:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
 from socialsite.store import Store
+from tests.support.models import examples
 from tests.support.topologies import Deployment
 from timelines.graph.follow import Follow, FollowCounts
 from timelines.graph.repository import Follows
@@ -17,7 +18,7 @@ GRAPH = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graph=GRAPH, first=st.sampled_from([1, 16]))
 async def test_intersections_equal_those_of_sets(
     store: Store,

@@ -9,6 +9,7 @@ import pytest
 from socialsite.container import Services
 from socialsite.errors import ApiError
 from socialsite.ids import PostId
+from tests.support.models import mostly_nightly
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
 from timelines.posts.post import Post
@@ -200,7 +201,7 @@ class Play:
             assert sum(not each.is_read for each in page.entries) == self.model.unread(person.handle)
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 5))])
+@pytest.mark.parametrize("seed", mostly_nightly(range(5), 1))
 async def test_unread_counts_equal_the_model(services: Services, world: World, seed: int) -> None:
     play = Play(world, await world.people("alice", "bob", "carol"), seed)
     for _ in range(STEPS):

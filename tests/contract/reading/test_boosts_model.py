@@ -16,6 +16,7 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.migration.store_factory import open_store
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
+from tests.support.models import examples
 from tests.support.reacting import PersonReactions
 from tests.support.redis_server import RedisServer
 from tests.support.world import Person, World, ids_on
@@ -139,7 +140,7 @@ async def history_over(store: Store) -> History:
     return history
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, min_size=4, max_size=40), limit=st.integers(1, 5))
 def test_home_timelines_with_boosts_follow_the_rule(
     redis_server: RedisServer, steps: list[tuple[str, int, int]], limit: int

@@ -11,6 +11,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Store
+from tests.support.models import examples
 from tests.support.redis_server import RedisServer
 from tests.support.rights_site import SMALL_CONFIG, STEPS, RightsSite
 from tests.support.world import World
@@ -59,7 +60,7 @@ async def compared(store: Store, parts: list[Steps], limit: int) -> None:
         assert warm == cold
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(STEPS, min_size=2, max_size=4), limit=st.integers(1, 4), memory=st.integers(0, 2))
 def test_warm_and_cold_caches_give_equal_pages(
     redis_server: RedisServer, parts: list[Steps], limit: int, memory: int

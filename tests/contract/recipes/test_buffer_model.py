@@ -22,6 +22,7 @@ from socialsite.recipes.buffer import (
 )
 from socialsite.store import Store, StoreUrls
 from tests.support.buffering import NOW_MS, POST_ENTITY, read_stored_total, read_total, totals_key, views
+from tests.support.models import examples
 
 STEPS = ("add", "add", "take", "apply", "forget", "die", "read", "wait", "flush")
 play = st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60)
@@ -69,7 +70,7 @@ class Flushers:
             assert [await self.store.node(key).execute("EXISTS", key) for key in buffer_keys] == [0, 0, 0]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=play)
 def test_no_count_is_lost_or_doubled_wherever_flushers_die(
     redis_urls: StoreUrls, steps: list[tuple[str, int, int]]

@@ -21,6 +21,7 @@ from socialsite.recipes.rate_limit import (
     parse_decision,
 )
 from socialsite.store import Store, StoreUrls
+from tests.support.models import examples
 from tests.support.rate_model import RateModel
 from tests.support.topologies import Deployment
 
@@ -155,7 +156,7 @@ async def test_64_clients_over_the_edge_stay_below_twice_the_limit(clients: list
 numbers = iter(range(1000, 1_000_000))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(limit=st.integers(1, 8), gaps=st.lists(st.integers(0, 40_000), min_size=1, max_size=40))
 def test_the_script_agrees_with_the_plain_model(redis_urls: StoreUrls, limit: int, gaps: list[int]) -> None:
     async def play() -> None:

@@ -36,6 +36,7 @@ from socialsite.recipes.time_series import (
     ranked_key,
 )
 from socialsite.store import Key, Store, StoreUrls
+from tests.support.models import examples
 from tests.support.topologies import Deployment
 
 POSTS = Metric("posts", by_second=True)
@@ -210,7 +211,7 @@ def word(number: int) -> str:
     return "".join(chr(97 + int(digit)) for digit in str(number))
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     happened=moments, cut=st.tuples(st.integers(0, 3 * DAY_MS), st.integers(0, 3 * DAY_MS)),
     rollup=st.sampled_from([HOUR, DAY]),

@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.store import Store
 from socialsite.store.key import KEY_PATTERN
+from tests.support.models import examples
 from tests.support.searching import AUTHORS, keys_of, search_index
 from tests.support.topologies import Deployment
 from timelines.posts.post import Post
 from timelines.search.query import SearchQuery, parse_query
 from timelines.search.repository import SEARCH_PARTITIONS, PostIndex, partition_of_post
 
-ON_ONE_SERVER = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ON_ONE_SERVER = settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 WORDS = ("ant", "bee", "cow", "日本", "本語", "#ant", "Ünder_score", "ไทย", "bée", "#Ánt")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join)
 IDS = st.integers(1, MAX_ID)

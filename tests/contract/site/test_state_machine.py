@@ -28,7 +28,7 @@ from tests.support.topologies import Deployment
 PULLING = replace(SMALL_CONFIG, pull_threshold=1, pull_grace_ms=3_000)
 STEPS_EACH, STEPS_REACHED = 60, 40
 """The maximum number of steps of one history, and the minimum of the average."""
-STEPS = int(os.environ.get("STATE_STEPS", "900"))
+STEPS = int(os.environ.get("STATE_STEPS", "450"))
 ENOUGH = 6_000
 """A run of this many steps must contain every kind of event."""
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from socialsite.ids import AccountId
 from socialsite.migration.store_factory import open_store
+from tests.support.models import examples
 from tests.support.redis_server import RedisServer
 from tests.support.rights_model import Timeline
 from tests.support.rights_site import STEPS, RightsSite
@@ -89,7 +90,7 @@ async def list_seat(site: RightsSite, owner: Person) -> ViewerContext:
     return ViewerContext(owner.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, limit=st.integers(1, 4))
 def test_every_timeline_shows_what_the_rights_say(
     redis_server: RedisServer, steps: list[tuple[str, int, int, int]], limit: int
