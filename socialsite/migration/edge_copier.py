@@ -57,7 +57,7 @@ class EdgeCopier:
             async for key in scan_keys(node):
                 if self._is_in_layout(key, self._repartition.source) and self.parse_owner(key) is not None:
                     keys.add(key)
-                if len(keys) >= KEYS_PER_BATCH:
+                if len(keys) >= OWNERS_PER_BATCH:
                     yield list(keys)
                     keys.clear()
         yield list(keys)

@@ -7,6 +7,7 @@ finds the keys that existed throughout it. Processes report the keys that they w
 
 from collections.abc import AsyncIterator, Collection, Iterable
 
+from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.placement_map import Migration, slice_of, slots_of
 from socialsite.migration.placement_registry import PlacementRegistry
 from socialsite.migration.store_pool import StorePool
@@ -18,8 +19,9 @@ from socialsite.store.topology.cluster import Cluster
 SCAN_COUNT = 1_000
 MAX_KEYS_IN_MEMORY = 1_000_000
 """About 200 MB of the migrator's memory."""
-MAX_KEYS_PER_SLOT = 10_000_000
-SLOTS_PER_PIPELINE = 256
+MAX_KEYS_PER_SLOT = 1_000_000
+SLOTS_PER_PIPELINE = 16
+"""Slots whose keys are listed in one round trip."""
 
 
 class UnreportedWrites(StoreError):
@@ -96,6 +98,8 @@ class KeyInventory:
                         ]
                     )
                     for names in replies:
+                        if len(names) == MAX_KEYS_PER_SLOT:
+                            raise MigrationRefused(f"a slot has {MAX_KEYS_PER_SLOT} keys or more: nothing was moved")
                         keys.update(_parse_keys((name.decode(errors="replace") for name in names), components))
         return keys
 

@@ -36,6 +36,8 @@ REPLIES_PER_READ = 128
 """Replies that one call of `map` takes from the hiredis reader; such a loop runs in C."""
 NO_COMPLETE_REPLY = object()
 """Returned by the hiredis reader if the next reply is incomplete."""
+MAX_CONNECT_BACKOFF_S = 0.5
+"""After an attempt to connect failed, others fail at once for as long as it took, but not longer than this."""
 WAIT_CONNECTIONS_PER_NODE = 8
 """Concurrent writes per node that wait for replicas."""
 WAIT_TIMEOUT_MS = 1_000
@@ -204,6 +206,8 @@ class ConnectionTracker:
 
     def __init__(self) -> None:
         self.is_closed = False
+        self._failure = ""
+        self._retry_at = float("-inf")
         self._connections: WeakSet[PipelinedConnection] = WeakSet()
         """Weak references are enough, because the event loop refers to open connections."""
 
@@ -218,9 +222,20 @@ class ConnectionTracker:
         prepare: Callable[[PipelinedConnection], Awaitable[None]],
         on_lost: Callable[[PipelinedConnection], None],
     ) -> PipelinedConnection:
-        """Return an open connection after `prepare` has finished with it. Raises StoreUnavailable."""
+        """Return an open connection after `prepare` has finished with it. Raises StoreUnavailable.
+
+        Callers that wait for a server that swallows packets fail together, and not one time limit after the other.
+        """
         self._require_open()
-        connection = await PipelinedConnection.open(await locate(), on_lost)
+        started = asyncio.get_running_loop().time()
+        if started < self._retry_at:
+            raise StoreUnavailable(self._failure)
+        try:
+            connection = await PipelinedConnection.open(await locate(), on_lost)
+        except StoreUnavailable as error:
+            now = asyncio.get_running_loop().time()
+            self._failure, self._retry_at = str(error), now + min(now - started, MAX_CONNECT_BACKOFF_S)
+            raise
         self._connections.add(connection)
         try:
             self._require_open()

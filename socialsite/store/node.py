@@ -210,10 +210,11 @@ class Node:
         if SUCCESS_REPLY_TYPES.issuperset(map(type, replies)):
             return replies
         for position, reply in enumerate(replies):
-            if isinstance(reply, StoreError):
-                if not isinstance(reply, ScriptMissing):
-                    raise reply
+            if isinstance(reply, ScriptMissing):
                 replies[position] = await self._eval_source(commands[position])
+        for reply in replies:  # afterwards, so that every command of the pipeline is executed
+            if isinstance(reply, StoreError):
+                raise reply
         return replies
 
     def _encode(self, connection: PipelinedConnection, commands: Sequence[Command]) -> tuple[int, bytes]:
@@ -221,13 +222,11 @@ class Node:
         return encode_pipeline(commands, connection.loaded_scripts)
 
     async def _eval_source(self, command: Command) -> Reply:
-        """Run a script with its source, because the server has lost its script cache."""
+        """Run a script with its source, because the server has lost its script cache. The reply may be an error."""
         connection = self._connection or await self._connect()
         if connection.is_read_only and is_write(command):
             await self._authorize_writes(connection)
         (reply,) = await track_node(self, connection.send(encode(as_eval(command)), 1, self._reply_timeout_s))
-        if isinstance(reply, StoreError):
-            raise reply
         return reply
 
     async def _connect(self) -> PipelinedConnection:

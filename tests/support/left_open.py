@@ -54,10 +54,11 @@ async def wait_until_closed(holds: Callable[[], bool]) -> None:
 
 
 class SilentServer:
-    """A server on loopback that accepts every connection and never answers. `open` counts its connections."""
+    """A server on loopback that accepts every connection and never answers. `open` counts its connections now,
+    `met_count` all of them."""
 
     def __init__(self) -> None:
-        self.open = 0
+        self.open = self.met_count = 0
         self.met = asyncio.Event()
         """Set when a client has sent something."""
 
@@ -79,6 +80,7 @@ class SilentServer:
 
     async def _hear(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.open += 1
+        self.met_count += 1
         try:
             with contextlib.suppress(ConnectionError):
                 while await reader.read(READ_BYTES):

@@ -1,6 +1,7 @@
 """Connections that are being opened while the store is closed or the caller is cancelled."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -8,7 +9,12 @@ import pytest
 from socialsite.migration.connection_gate import ConnectionGate
 from socialsite.store import Node, StoreUnavailable
 from socialsite.store.address import Address
-from socialsite.store.connection import WAIT_CONNECTIONS_PER_NODE, PipelinedConnection
+from socialsite.store.connection import (
+    CONNECT_TIMEOUT_S,
+    MAX_CONNECT_BACKOFF_S,
+    WAIT_CONNECTIONS_PER_NODE,
+    PipelinedConnection,
+)
 from tests.support.left_open import (
     CLOSE_TIMEOUT_S,
     SilentServer,
@@ -17,6 +23,7 @@ from tests.support.left_open import (
 )
 from tests.support.nodes import numbered_key
 from tests.support.redis_server import RedisServer
+from tests.support.waiting import eventually
 
 
 class Cutting:
@@ -90,6 +97,26 @@ async def test_the_error_of_a_server_that_never_answers_names_the_time_out(monke
         node = Node(Address.parse(f"redis://:word@{silent.place}/0"))
         with pytest.raises(StoreUnavailable, match="time-out"):
             await node.execute("PING")
+        await node.close()
+
+
+async def test_callers_of_a_server_that_swallows_packets_fail_together_and_the_next_ones_at_once() -> None:
+    async with SilentServer() as silent:
+        node = Node(Address.parse(f"redis://:word@{silent.place}/0"))
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        results = await asyncio.gather(*(node.execute("PING") for _ in range(20)), return_exceptions=True)
+        elapsed_s = loop.time() - started
+        assert {type(result) for result in results} == {StoreUnavailable}
+        assert elapsed_s < 2 * CONNECT_TIMEOUT_S
+        assert silent.met_count == 1
+
+        async def tries_again() -> bool:
+            with contextlib.suppress(StoreUnavailable):
+                await node.execute("PING")
+            return silent.met_count == 2
+
+        await eventually(tries_again, timeout_s=MAX_CONNECT_BACKOFF_S + 4 * CONNECT_TIMEOUT_S)
         await node.close()
 
 
