@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Conflict, Invalid, NotFound, Unauthorized
+from socialsite.errors import Conflict, Invalid, NotFound, Unauthorized, Unavailable
 
 
 class FieldErrors(Invalid):
@@ -25,6 +25,13 @@ class AccountNotFound(NotFound):
     """The account is absent, suspended or deleted. The three have one answer, which reveals nothing."""
 
     message = _("This account does not exist.")
+
+
+class PasswordsBusy(Unavailable):
+    """Too many passwords wait to be checked. Nothing was checked."""
+
+    code = "busy"
+    message = _("Many people are logging in right now. Please try again in a few seconds.")
 
 
 class InvalidCredentials(Unauthorized):

@@ -4,15 +4,22 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import forms
-from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
-from accounts.accounts.validation import RAW_HANDLE_MAX_LENGTH, validate_handle
+from accounts.accounts.passwords import PASSWORD_MAX_LENGTH, validate_new_password
+from accounts.accounts.validation import (
+    BIO_MAX_GRAPHEMES,
+    BYTES_PER_GRAPHEME_CAP,
+    LINK_MAX_LENGTH,
+    NAME_MAX_GRAPHEMES,
+    RAW_HANDLE_MAX_LENGTH,
+    validate_handle,
+    validate_profile_texts,
+)
 from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials
 from accounts.models import Account
 from socialsite.errors import ApiError
@@ -20,6 +27,8 @@ from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, wants_json
 from socialsite.web.responses import page_response, respond
 
+NAME_MAX_BYTES, BIO_MAX_BYTES = (count * BYTES_PER_GRAPHEME_CAP for count in (NAME_MAX_GRAPHEMES, BIO_MAX_GRAPHEMES))
+NEXT_MAX_LENGTH = 4096
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
@@ -34,7 +43,7 @@ def make_new_password_field(label: Any) -> forms.CharField:
 
 
 class NewPasswordForm(forms.Form):
-    """Base of the forms in which a new password is entered twice."""
+    """Base of the forms in which a new password is entered twice. `validate_password_form` checks the rules for it."""
 
     new_password_name, repeat_password_name = "password1", "password2"
 
@@ -47,11 +56,6 @@ class NewPasswordForm(forms.Form):
         first, second = cleaned.get(self.new_password_name), cleaned.get(self.repeat_password_name)
         if first and second and first != second:
             self.add_error(self.repeat_password_name, gettext("The two passwords differ."))
-        if first:
-            try:
-                validate_password(first, self.get_account())
-            except ValidationError as error:
-                self.add_error(self.new_password_name, error)
         return cleaned
 
 
@@ -65,6 +69,7 @@ class SignUpForm(NewPasswordForm):
     display_name = forms.CharField(
         label=_("Name"),
         required=False,
+        max_length=NAME_MAX_BYTES,
         help_text=_("How others see you. You may leave it empty."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
     )
@@ -80,6 +85,14 @@ class SignUpForm(NewPasswordForm):
             raise ValidationError(str(error.fields["handle"])) from None
         return handle
 
+    def clean_display_name(self) -> str:
+        """As `clean_handle`. The rules for passwords compare with a valid name only."""
+        name: str = self.cleaned_data["display_name"]
+        try:
+            return validate_profile_texts({"display_name": name})["display_name"] if name.strip() else ""
+        except FieldErrors as error:
+            raise ValidationError(str(error.fields["display_name"])) from None
+
     def get_account(self) -> Account:
         names = self.cleaned_data
         return Account(handle=names.get("handle", ""), display_name=names.get("display_name", ""))
@@ -92,7 +105,7 @@ class LoginForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT_ATTRS}),
     )
     password = make_password_field(_("Password"), "current-password")
-    next = forms.CharField(required=False, widget=forms.HiddenInput)
+    next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
 
     def clean_username(self) -> str:
         return str(self.cleaned_data["username"]).removeprefix("@")
@@ -121,14 +134,20 @@ class SettingsForm(forms.Form):
         for field in self.fields.values():
             field.show_hidden_initial = True
 
-    display_name = forms.CharField(label=_("Name"), help_text=_("At most 50 characters."))
+    display_name = forms.CharField(label=_("Name"), max_length=NAME_MAX_BYTES, help_text=_("At most 50 characters."))
     bio = forms.CharField(
         label=_("Bio"),
         required=False,
+        max_length=BIO_MAX_BYTES,
         help_text=_("At most 500 characters."),
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-    link = forms.CharField(label=_("Link"), required=False, widget=forms.URLInput(attrs={"placeholder": "https://"}))
+    link = forms.CharField(
+        label=_("Link"),
+        required=False,
+        max_length=LINK_MAX_LENGTH,
+        widget=forms.URLInput(attrs={"placeholder": "https://"}),
+    )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
         choices=[("0", _("Everybody")), ("1", _("Private: only followers you accept"))],
@@ -159,6 +178,18 @@ def validate_form(form: forms.Form) -> dict[str, Any]:
     if form.is_valid():
         return form.cleaned_data
     raise FieldErrors({name: " ".join(map(str, texts)) for name, texts in form.errors.items()})
+
+
+async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> dict[str, Any]:
+    """As `validate_form`; also check the rules for the new password, in a thread. Raises PasswordsBusy, too."""
+    form.is_valid()
+    password = form.cleaned_data.get(form.new_password_name)
+    if password:
+        try:
+            await validate_new_password(password, form.get_account(), is_known=is_known)
+        except ValidationError as error:
+            form.add_error(form.new_password_name, error)
+    return validate_form(form)
 
 
 def render_form(

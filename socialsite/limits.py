@@ -5,9 +5,12 @@ addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limi
 network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.
 If the store of the limits is unavailable, the action fails with StoreUnavailable (503).
 The clock of the limits may go back: if it stood still instead, the present minute would last as long as it was ahead.
+
+Log-ins differ, so that nobody can keep an account's owner out. A browser in which the account has been signed in before
+has a counter of its own. For other browsers the address counts all attempts, and the handle the failed ones.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +24,8 @@ from socialsite.store.errors import StoreError
 
 ACCOUNTS_PER_ADDRESS = 10
 """Accounts at one address that may use their full limit at the same time."""
+NETWORKS_PER_HANDLE = 10
+"""Networks that may use up their limit of wrong log-ins at one handle before unknown browsers are refused there."""
 
 Hits = list[tuple[Identifier, list[Rule]]]
 
@@ -59,10 +64,19 @@ class ActionLimits:
         if caller is not None:
             await self._count(self._hits(caller, name), self._clock.server_ms())
 
-    async def enforce_for(self, identifiers: Sequence[Identifier], name: str) -> None:
-        """Count one action for each identifier, or for none. Raises RateLimited."""
-        hits = [(identifier, self._active_rules(name)) for identifier in identifiers]
-        await self._count(hits, self._clock.server_ms())
+    async def enforce_for(self, factors: Mapping[Identifier, int], name: str) -> int:
+        """Count one action for each identifier, or for none; its limit is the rule's times its factor.
+
+        Returns the time for `refund_for`. Raises RateLimited.
+        """
+        now_ms = self._clock.server_ms()
+        await self._count([(one, self._active_rules(name, factor)) for one, factor in factors.items()], now_ms)
+        return now_ms
+
+    async def refund_for(self, identifier: Identifier, name: str, at_ms: int) -> None:
+        """Take back a hit. An error of the store is ignored, since the counter expires within two minutes."""
+        with suppress(StoreError):
+            await self._limiter.refund_all([(identifier, self._active_rules(name))], at_ms)
 
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
@@ -91,15 +105,15 @@ class ActionLimits:
         rules = self._active_rules("address")
         return [hit_command(address_identifier(address), rules, self._clock.server_ms())] if rules else []
 
-    def _active_rules(self, name: str) -> list[Rule]:
+    def _active_rules(self, name: str, factor: int = 1) -> list[Rule]:
         rule = self._rules.get(name)
-        return [rule] if rule is not None and rule.limit is not None else []
+        return [Rule(name, rule.limit * factor)] if rule is not None and rule.limit is not None else []
 
     def _hits(self, caller: Caller, name: str) -> Hits:
         rules, address = self._active_rules(name), address_identifier(caller.address)
         if caller.account_id is None:
             return [(address, rules)]
-        address_rules = [Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) for rule in rules]
+        address_rules = self._active_rules(name, ACCOUNTS_PER_ADDRESS)
         return [(Identifier.account(caller.account_id), rules), (address, address_rules)]
 
     async def _count(self, hits: Hits, now_ms: int) -> None:

@@ -143,7 +143,7 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "accounts.accounts.passwords.SiteArgon2Hasher",
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
@@ -162,6 +162,7 @@ AUTH_PASSWORD_VALIDATORS = [
 _COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
+KNOWN_BROWSER_COOKIE_NAME = f"{_COOKIE_PREFIX}known"
 LANGUAGE_COOKIE_NAME = f"{_COOKIE_PREFIX}language"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True

@@ -1,4 +1,7 @@
-"""Hashes and checks passwords in two threads beside the event loop. One Argon2 hash takes about 100 MB.
+"""Hashes, checks and validates passwords in two threads beside the event loop. One Argon2 hash takes about 19 MB.
+
+The number of waiting checks is bounded: a queue that takes longer than a request's deadline helps nobody. People of
+whom the site knows that they have logged in before are served first, and have more room in the queue.
 
 The limit is a pool of threads, not a semaphore, because a thread continues after its request was cancelled. A password
 for an unknown account is checked against a dummy hash, so that it takes as long as a wrong password.
@@ -7,29 +10,61 @@ for an unknown account is checked against a dummy hash, so that it takes as long
 import asyncio
 import secrets
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import count
+from queue import PriorityQueue
 from typing import TypeVar
 
-from django.contrib.auth.hashers import get_hasher, is_password_usable, make_password, verify_password
+from django.contrib.auth.hashers import (
+    Argon2PasswordHasher,
+    get_hasher,
+    is_password_usable,
+    make_password,
+    verify_password,
+)
+from django.contrib.auth.password_validation import validate_password
+
+from accounts.errors import PasswordsBusy
+from accounts.models import Account
 
 MAX_CONCURRENT_HASHES = 2
+WAITING_CAP = 32
+"""Checks that may wait for a thread, about 1 s. Known people may wait in twice as many."""
 PASSWORD_MAX_LENGTH = 1024  # code points; longer ones only cost time
 
 T = TypeVar("T")
 _hashing_pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_HASHES, thread_name_prefix="passwords")
+_waiting: PriorityQueue[tuple[bool, int, Callable[[], None]]] = PriorityQueue()
+_sequence = count()
 
 
-async def hash_password(raw: str | None) -> str:
-    """Return the hash to store. None makes a hash that no password matches."""
+class SiteArgon2Hasher(Argon2PasswordHasher):
+    """Argon2id with 19 MiB, two passes, one lane (OWASP Password Storage). A log-in replaces a hash of other costs."""
+
+    time_cost = 2
+    memory_cost = 19 * 1024
+    parallelism = 1
+
+
+async def hash_password(raw: str | None, *, is_known: bool = True) -> str:
+    """Return the hash to store. None makes a hash that no password matches. Raises PasswordsBusy."""
     if raw is None:
         return make_password(None)
-    return await _run_in_pool(lambda: make_password(raw))
+    return await _run_in_pool(lambda: make_password(raw), is_known=is_known)
 
 
-async def check_password(raw: str, encoded: str | None) -> tuple[bool, bool]:
-    """Return (whether it matches, whether the hash is outdated). None or an unusable hash never matches, as slowly."""
-    return await _run_in_pool(lambda: _check_password_sync(raw, encoded))
+async def check_password(raw: str, encoded: str | None, *, is_known: bool = True) -> tuple[bool, bool]:
+    """Return (whether it matches, whether the hash is outdated). None or an unusable hash never matches, as slowly.
+
+    Raises PasswordsBusy.
+    """
+    return await _run_in_pool(lambda: _check_password_sync(raw, encoded), is_known=is_known)
+
+
+async def validate_new_password(raw: str, account: Account, *, is_known: bool = True) -> None:
+    """Check the rules for new passwords. Raises ValidationError, PasswordsBusy."""
+    await _run_in_pool(lambda: validate_password(raw, account), is_known=is_known)
 
 
 def _check_password_sync(raw: str, encoded: str | None) -> tuple[bool, bool]:
@@ -45,5 +80,24 @@ def _dummy_hash(algorithm: str) -> str:
     return make_password(secrets.token_urlsafe(32), hasher=algorithm)
 
 
-async def _run_in_pool(work: Callable[[], T]) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_hashing_pool, work)
+async def _run_in_pool(work: Callable[[], T], *, is_known: bool) -> T:
+    """Run the work of a known person before that of others. Cancelled work that still waits is not done."""
+    if _waiting.qsize() >= WAITING_CAP * (1 + is_known):
+        raise PasswordsBusy
+    future: Future[T] = Future()
+
+    def run() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            future.set_result(work())
+        except Exception as error:  # noqa: BLE001  raised again by the waiting request
+            future.set_exception(error)
+
+    _waiting.put((not is_known, next(_sequence), run))
+    _hashing_pool.submit(_run_next)
+    return await asyncio.wrap_future(future)
+
+
+def _run_next() -> None:
+    _waiting.get_nowait()[2]()

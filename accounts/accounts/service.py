@@ -13,6 +13,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
 from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author
 from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
+from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import (
     EndSessions,
@@ -23,8 +24,9 @@ from accounts.ports import (
     ignore_account_deleted,
     ignore_names_changed,
 )
+from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.read import Read
 
@@ -98,6 +100,10 @@ class AccountService:
 
     # Creating accounts
 
+    async def count_sign_up(self, caller: Caller) -> None:
+        """Count an attempt to sign up, before anything of it is looked at. Raises RateLimited."""
+        await self.limits.enforce(caller, "signup")
+
     @sensitive_variables("password")
     async def sign_up(
         self,
@@ -108,20 +114,19 @@ class AccountService:
         now_ms: int,
         staff: bool = False,
         allow_reserved: bool = False,
-        caller: Caller | None = None,
+        is_known: bool = True,
     ) -> Account:
-        """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken, RateLimited.
+        """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken, PasswordsBusy.
 
-        The form has already checked the rules for passwords.
+        The caller has counted the attempt and checked the rules for passwords. `is_known` False: for a visitor.
         """
-        await self.limits.enforce(caller, "signup")
         handle = validate_handle(handle, allow_reserved=allow_reserved)
         texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
         if await self.accounts.is_handle_claimed(handle):  # saves the slow hash; only the claim itself is certain
             raise HandleTaken
         account = Account(
             handle=handle,
-            password=await passwords.hash_password(password),
+            password=await passwords.hash_password(password, is_known=is_known),
             created_ms=now_ms,
             is_staff=staff,
             **texts,
@@ -151,33 +156,55 @@ class AccountService:
     # Credentials
 
     @sensitive_variables("password")
-    async def authenticate(self, handle: str, password: str, *, caller: Caller | None = None) -> Account | None:
+    async def authenticate(
+        self, handle: str, password: str, *, caller: Caller | None = None, browser: KnownBrowser | None = None
+    ) -> Account | None:
         """Return the active account of this handle and password. A failure takes the same time for any reason.
 
-        An attempt counts for the caller's address and for the handle, also for an unknown handle. Raises RateLimited,
-        and AccountSuspended if only the state of the account prevents the log-in.
+        An attempt counts for the browser if the account was signed in there before; else for the address, and unless
+        it succeeds for the handle, also for an unknown handle. Raises RateLimited, PasswordsBusy, and AccountSuspended
+        if only the state of the account prevents the log-in.
         """
-        if caller is not None:
-            identifiers = Identifier.address(caller.address), Identifier.handle(_login_handle(handle))
-            await self.limits.enforce_for(identifiers, "login")
         account = await self.find_by_handle(handle)
-        is_right = await self.check_password(account, password)
+        is_known = caller is None or (account is not None and browser is not None and browser.knows(account.id))
+        by_handle, at_ms = Identifier.handle(_login_handle(handle)), 0
+        if caller is not None:
+            factors = {address_identifier(caller.address): 1, by_handle: NETWORKS_PER_HANDLE}
+            if is_known and browser is not None:
+                factors = {Identifier.browser(browser.secret): 1}
+            try:
+                at_ms = await self.limits.enforce_for(factors, "login")
+            except RateLimited:
+                log.info("sign_in_limited", account=account.id if account else None)
+                raise
+        is_right = await self._check_password(account, password, is_known=is_known)
         if account is None or not is_right or not account.is_active:
-            log.info("sign_in_refused", account=account.id if account else None)
-            if account is not None and is_right and account.state == SUSPENDED:
+            is_suspended = account is not None and is_right and account.state == SUSPENDED
+            reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
+            log.info("sign_in_refused", account=account.id if account else None, reason=reason)
+            if is_suspended:
                 raise AccountSuspended
             return None
+        if caller is not None and not is_known:
+            await self.limits.refund_for(by_handle, "login", at_ms)
         return account
 
     @sensitive_variables("raw")
     async def check_password(self, account: Account | None, raw: str, *, caller: Caller | None = None) -> bool:
         """Return whether this is the account's password. Replaces an outdated hash.
 
-        A check counts as a log-in of the caller. Raises RateLimited.
+        A check counts as a log-in of the caller. Raises RateLimited, PasswordsBusy.
         """
         await self.limits.enforce(caller, "login")
+        is_right = await self._check_password(account, raw)
+        if account and not is_right:
+            log.info("password_refused", account=account.id)
+        return is_right
+
+    @sensitive_variables("raw")
+    async def _check_password(self, account: Account | None, raw: str, *, is_known: bool = True) -> bool:
         stored = account.password if account else None
-        is_right, is_outdated = await passwords.check_password(raw, stored)
+        is_right, is_outdated = await passwords.check_password(raw, stored, is_known=is_known)
         if account and is_right and is_outdated:
             renewed = await passwords.hash_password(raw)
             if await self.accounts.set_password(AccountId(account.id), renewed, expected_hash=account.password):
@@ -224,6 +251,8 @@ class AccountService:
         if private is not None:
             texts["private"] = "1" if private else "0"
         await self.accounts.edit(account_id, texts)
+        if private is not None:
+            log.info("privacy_changed", account=account_id, private=private)
         await self.on_names_changed([account_id])
         return await self.get(account_id)
 

@@ -1,12 +1,17 @@
 """Signs requests in and out through Django's `alogin` and `alogout`."""
 
 import structlog
+from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, alogin, alogout
+from django.http import HttpResponse
 
+from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.sessions.service import SessionStore
 from accounts.sessions.values import describe_device
 from socialsite.web.requests import SiteRequest, require_viewer
+
+KNOWN_BROWSER_MAX_AGE_S = 365 * 86_400
 
 log = structlog.get_logger("accounts.security")
 
@@ -34,6 +39,24 @@ async def sign_in(request: SiteRequest, account: Account) -> None:
     log.info("signed_in", account=account.id)
 
 
+def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:
+    """Set the cookie that gives this browser a limit of its own for log-ins to the account."""
+    browser = get_known_browser(request) or KnownBrowser.generate()
+    response.set_cookie(
+        settings.KNOWN_BROWSER_COOKIE_NAME,
+        browser.with_account(account.id).cookie_value,
+        max_age=KNOWN_BROWSER_MAX_AGE_S,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+def get_known_browser(request: SiteRequest) -> KnownBrowser | None:
+    return KnownBrowser.parse(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME))
+
+
 async def sign_out(request: SiteRequest) -> None:
     """End the session of this request if it has one."""
     account = request.account
@@ -41,6 +64,12 @@ async def sign_out(request: SiteRequest) -> None:
     request.account = None
     if account is not None:
         log.info("signed_out", account=account.id)
+
+
+def clear_storage(response: HttpResponse) -> HttpResponse:
+    """Make the browser delete what scripts stored, such as drafts. Over HTTP site.js does it."""
+    response.headers["Clear-Site-Data"] = '"storage"'
+    return response
 
 
 async def renew_session(request: SiteRequest, account: Account) -> None:

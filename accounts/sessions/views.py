@@ -5,9 +5,17 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.errors import InvalidCredentials
-from accounts.forms import FORM_ERRORS, LoginForm, SignUpForm, redisplay_form, render_form, validate_form
+from accounts.forms import (
+    FORM_ERRORS,
+    LoginForm,
+    SignUpForm,
+    redisplay_form,
+    render_form,
+    validate_form,
+    validate_password_form,
+)
 from accounts.presenters import account_json
-from accounts.sessions.authentication import sign_in, sign_out
+from accounts.sessions.authentication import clear_storage, get_known_browser, remember_browser, sign_in, sign_out
 from socialsite.analytics.metrics import LOGINS
 from socialsite.errors import MethodNotAllowed
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
@@ -21,20 +29,22 @@ async def signup_page(request: SiteRequest) -> HttpResponse:
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
     """201 with the account, signed in."""
+    await request.services[AccountService].count_sign_up(request.caller)
     form = SignUpForm(get_form_data(request))
     try:
-        fields = validate_form(form)
+        fields = await validate_password_form(form, is_known=False)
         account = await request.services[AccountService].sign_up(
             handle=fields["handle"],
             password=fields["password1"],
             display_name=fields["display_name"],
             now_ms=request.services.clock.now_ms(),
-            caller=request.caller,
+            is_known=False,
         )
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/signup.html", form, error)
     await sign_in(request, account)
-    return done(request, {"account": account_json(account)}, default="/", status=201)
+    response = done(request, {"account": account_json(account)}, default="/", status=201)
+    return remember_browser(request, response, account)
 
 
 async def login_page(request: SiteRequest) -> HttpResponse:
@@ -49,7 +59,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
     try:
         fields = validate_form(form)
         account = await request.services[AccountService].authenticate(
-            fields["username"], fields["password"], caller=request.caller
+            fields["username"], fields["password"], caller=request.caller, browser=get_known_browser(request)
         )
         if account is None:
             raise InvalidCredentials
@@ -57,7 +67,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
         return redisplay_form(request, "accounts/login.html", form, error)
     request.services.statistics.meter.count(LOGINS)
     await sign_in(request, account)
-    return done(request, {"account": account_json(account)}, default="/")
+    return remember_browser(request, done(request, {"account": account_json(account)}, default="/"), account)
 
 
 async def logout_page(request: SiteRequest) -> HttpResponse:
@@ -69,7 +79,7 @@ async def logout_page(request: SiteRequest) -> HttpResponse:
 
 async def log_out(request: SiteRequest) -> HttpResponse:
     await sign_out(request)
-    return done(request, {}, default="/")
+    return clear_storage(done(request, {}, default="/"))
 
 
 signup = dispatch_by_method(GET=signup_page, POST=sign_up)

@@ -16,9 +16,10 @@ from accounts.forms import (
     redisplay_form,
     render_form,
     validate_form,
+    validate_password_form,
 )
 from accounts.presenters import account_json
-from accounts.sessions.authentication import get_session, renew_session, require_account, sign_out
+from accounts.sessions.authentication import clear_storage, get_session, renew_session, require_account, sign_out
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
@@ -60,7 +61,7 @@ async def change_password(request: SiteRequest) -> HttpResponse:
     account = require_account(request)
     form = ChangePasswordForm(get_form_data(request), account=account)
     try:
-        fields = validate_form(form)
+        fields = await validate_password_form(form, is_known=True)
         changed = await request.services[AccountService].change_password(
             account=account,
             old=fields["old_password"],
@@ -94,7 +95,7 @@ async def end_session(request: SiteRequest) -> HttpResponse:
         await request.services[SessionService].end(account_id, session_id)
     if is_own:
         await sign_out(request)
-    return done(request, {}, default="/" if is_own else SESSIONS_PATH)
+    return clear_storage(done(request, {}, default="/")) if is_own else done(request, {}, default=SESSIONS_PATH)
 
 
 async def delete_page(request: SiteRequest) -> HttpResponse:
@@ -115,7 +116,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
     await services[AccountService].delete(account_id=AccountId(account.id))
     await sign_out(request)
     messages.success(request, _("Your account is deleted."), fail_silently=True)
-    return done(request, {}, default="/")
+    return clear_storage(done(request, {}, default="/"))
 
 
 def _profile_initial(request: SiteRequest) -> dict[str, str]:

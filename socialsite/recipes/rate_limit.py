@@ -57,6 +57,11 @@ class Identifier:
         return cls(_digest(f"address {network_of(text)}"))
 
     @classmethod
+    def browser(cls, text: str) -> Self:
+        """A browser in which an account was signed in before, by the random text of its cookie."""
+        return cls(_digest(f"browser {text}"))
+
+    @classmethod
     def handle(cls, text: str) -> Self:
         """A handle that a client tries to log in with, whether or not the account exists."""
         return cls(_digest(f"handle {text.casefold()}"))

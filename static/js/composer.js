@@ -25,6 +25,11 @@ const drafts = {
   write: (name, text) => attempt(() => (text ? localStorage.setItem(name, text) : localStorage.removeItem(name))),
 };
 
+/** Delete all drafts, also those of other accounts. */
+export function forgetDrafts() {
+  attempt(() => Object.keys(localStorage).filter((name) => name.startsWith("draft:")).forEach((name) => localStorage.removeItem(name)));
+}
+
 function attempt(act) {
   try {
     return act();

@@ -3,7 +3,7 @@
 import { enhanceActions } from "./actions.js";
 import { countClicks } from "./clicks.js";
 import { enhanceCompletion } from "./complete.js";
-import { enhanceComposers } from "./composer.js";
+import { enhanceComposers, forgetDrafts } from "./composer.js";
 import { enhanceKeys } from "./keys.js";
 import { goLive } from "./live.js";
 import { keepBadge } from "./notifications.js";
@@ -27,3 +27,4 @@ keepPlaceInHistory();
 enhanceReading();
 keepBadge();
 countClicks();
+document.querySelector('form[action="/accounts/logout/"]')?.addEventListener("submit", forgetDrafts);

@@ -79,6 +79,16 @@ def test_a_draft_survives_a_reload_and_disappears_when_it_is_published(me: Brows
     expect(me.page.locator("[data-composer] textarea")).to_have_value("")
 
 
+def test_a_log_out_deletes_drafts(me: BrowserPage) -> None:
+    me.page.locator("[data-composer] textarea").fill("my private draft")
+    drafts = "Object.keys(localStorage).filter((name) => name.startsWith('draft:'))"
+    me.page.wait_for_function(f"{drafts}.length === 1")
+    me.page.goto(f"{me.page.url.rstrip('/')}/accounts/logout/")
+    me.page.locator('form[action="/accounts/logout/"] button').click()
+    me.page.wait_for_function("document.body.dataset.signedIn === 'no'")
+    assert me.page.evaluate(drafts) == []
+
+
 def test_a_retry_after_a_lost_answer_publishes_no_second_post(me: BrowserPage, own: HttpVisitor) -> None:
     sent: list[str] = []
 

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.limits import ACCOUNTS_PER_ADDRESS
+from socialsite.limits import ACCOUNTS_PER_ADDRESS, NETWORKS_PER_HANDLE
 from socialsite.management.base import SiteCommand
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule, WindowStats
 from socialsite.startup import open_services
@@ -72,7 +72,9 @@ class Command(SiteCommand):
 async def find_targets(services: Services, text: str) -> list[LimitTarget]:
     """Return the limits of a handle or an address. Raises CommandError if the text is neither."""
     rules = [rule for rule in services.rules.values() if rule.limit is not None]
-    logins = [rule for rule in rules if rule.name == "login"]
+    logins = [
+        Rule(rule.name, rule.limit and rule.limit * NETWORKS_PER_HANDLE) for rule in rules if rule.name == "login"
+    ]
     try:
         if not text.startswith("@"):
             address = str(ipaddress.ip_address(text))

@@ -10,7 +10,7 @@ DEFINITION = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 PLAIN = frozenset(
     """
     about accents access actions activity address affected after algebra and aof apps asgi async atom
-    authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster
+    authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control
     copier counts create csrf current dashboard dates deadletters deadline delete deletions directory dispatcher
     django domain draft dump encoding errors estimate factory families fanouts flow flush followed forms

@@ -14,6 +14,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.HandleTaken: (409, "handle_taken"),
     accounts.AccountNotFound: (404, "not_found"),
     accounts.InvalidCredentials: (401, "wrong_login"),
+    accounts.PasswordsBusy: (503, "busy"),
     site.SignInRequired: (401, "sign_in_needed"),
     site.MalformedRequest: (400, "malformed"),
     site.MethodNotAllowed: (405, "method_not_allowed"),

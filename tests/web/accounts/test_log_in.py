@@ -1,15 +1,23 @@
 """Log-in and log-out: redirects, answers to wrong credentials, and session cookies."""
 
+import asyncio
 import re
+import threading
+from functools import partial
 from urllib.parse import urlencode
 
 import pytest
 
+from accounts.accounts import passwords
+from accounts.errors import PasswordsBusy
+from accounts.known_browsers import KnownBrowser
+from socialsite.limits import NETWORKS_PER_HANDLE
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.web.services import loop_services
 from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
+from tests.support.waiting import eventually
 
 
 async def test_a_log_in_redirects_to_the_requested_page(visitor, alice):
@@ -88,19 +96,105 @@ async def test_each_log_in_gets_a_new_token_and_ends_the_one_before(visitor, ali
 
 
 async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser, redis_url):
-    async with open_services(redis_url, ServiceConfig(rate_limits={"login": 3})) as limited:
+    async with open_services(redis_url, ServiceConfig(rate_limits={"login": 1})) as limited:
         loop_services.bind(limited)
         for handle in ("alice", "nobody"):
             statuses = []
-            for guess in range(5):
+            for guess in range(NETWORKS_PER_HANDLE + 2):
                 browser = await open_browser(address=f"203.0.113.{guess}")
                 answer = await browser.log_in(handle.upper() if guess % 2 else handle, "wrong")
                 statuses.append(answer.status_code)
-            assert statuses == [401, 401, 401, 429, 429]
+            assert statuses == [401] * NETWORKS_PER_HANDLE + [429, 429]
             assert answer.json()["fields"] == {"rule": "login"}
             assert int(answer.headers["retry-after"]) >= 1
             browser.http.cookies.clear()
             await limited.store.nodes[0].execute("FLUSHALL")
+
+
+async def test_guesses_of_others_keep_no_owner_out(open_browser, redis_url):
+    """A dozen networks guess; the owner comes from another network, then from the browser that was signed in."""
+    async with open_services(redis_url, ServiceConfig(rate_limits={"login": 2})) as limited:
+        loop_services.bind(limited)
+        await limited.accounts.sign_up(handle="alice", password=PASSWORD, now_ms=limited.clock.now_ms())
+        for guess in range(12):
+            browser = await open_browser(address=f"203.0.113.{guess}")
+            assert (await browser.log_in("alice", "wrong")).status_code == 401
+        owner = await open_browser(address="198.51.100.1")
+        assert (await owner.log_in("alice")).status_code == 200
+        for guess in range(12):
+            browser = await open_browser(address=f"203.0.113.{guess}")
+            last = await browser.log_in("alice", "wrong")
+        assert last.status_code == 429
+        stranger = await open_browser(address="198.51.100.2")
+        assert (await stranger.log_in("alice")).status_code == 429
+        await owner.post_json("/accounts/logout/")
+        assert (await owner.log_in("alice")).status_code == 200
+        assert (await owner.log_in("alice", "wrong")).status_code == 401
+        assert (await owner.log_in("alice", "wrong")).status_code == 429  # this browser has its own limit
+
+
+async def test_the_cookie_of_a_known_browser_counts_for_its_accounts_only(open_browser, alice, bob):
+    value = alice.http.cookies["known"]
+    browser = KnownBrowser.parse(value)
+    assert browser is not None
+    assert browser.knows(1)
+    assert not browser.knows(2)
+    assert browser.with_account(2).knows(1)
+    other = KnownBrowser.parse(bob.http.cookies["known"])
+    assert other is not None
+    assert not KnownBrowser(other.secret, browser.macs).knows(1)  # the MAC belongs to the browser's secret
+    assert [KnownBrowser.parse(text) for text in (None, "", "x", value[:-1], "a" * 9_000)] == [None] * 5
+
+
+async def test_right_passwords_are_not_counted_at_the_handle(open_browser, redis_url):
+    async with open_services(redis_url, ServiceConfig(rate_limits={"login": 1})) as limited:
+        loop_services.bind(limited)
+        await limited.accounts.sign_up(handle="alice", password=PASSWORD, now_ms=limited.clock.now_ms())
+        for number in range(NETWORKS_PER_HANDLE + 3):
+            browser = await open_browser(address=f"203.0.113.{number}")
+            assert (await browser.log_in("alice")).status_code == 200
+
+
+async def test_a_full_queue_of_passwords_is_503_at_once_and_known_browsers_come_first(visitor, alice):
+    may_continue, started, order = threading.Event(), [], []
+
+    def check(name: str) -> str:
+        started.append(name)
+        may_continue.wait(20)
+        order.append(name)
+        return name
+
+    def start(name: str, count: int, *, is_known: bool) -> list[asyncio.Task[str]]:
+        run = partial(passwords._run_in_pool, lambda: check(name), is_known=is_known)
+        return [asyncio.create_task(run()) for _ in range(count)]
+
+    await visitor.fetch_csrf_token()
+    try:
+        tasks = start("running", passwords.MAX_CONCURRENT_HASHES, is_known=False)
+        await eventually(lambda: len(started) == passwords.MAX_CONCURRENT_HASHES)
+        tasks += start("stranger", passwords.WAITING_CAP, is_known=False)
+        await asyncio.sleep(0)
+        answer = await visitor.log_in("alice")
+        assert (answer.status_code, answer.json()["error"]) == (503, "busy")
+        assert int(answer.headers["retry-after"]) >= 1
+        (cancelled,) = start("cancelled", 1, is_known=True)
+        tasks += start("owner", passwords.WAITING_CAP - 1, is_known=True)
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        with pytest.raises(PasswordsBusy):
+            await passwords.hash_password("one more")
+    finally:
+        may_continue.set()
+    await asyncio.gather(*tasks)
+    assert max(at for at, name in enumerate(order) if name == "owner") < len(order) - passwords.WAITING_CAP + 2
+    assert "cancelled" not in order
+    assert (await visitor.log_in("alice")).status_code == 200
+
+
+async def test_a_log_out_deletes_what_the_browser_stored(alice):
+    answer = await alice.post("/accounts/logout/")
+    assert answer.headers["clear-site-data"] == '"storage"'
 
 
 async def test_a_log_out_requires_a_post(alice):
