@@ -40,7 +40,10 @@ def test_systemd_accepts_every_unit(units):
     assert (result.returncode, result.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("name", ["socialsite-web@1.service", "socialsite-worker@1.service"])
+SERVICES = [unit.name.replace("@.", "@1.") for unit in UNITS if unit.suffix == ".service"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
 def test_each_process_runs_in_a_systemd_sandbox(units, name):
     result = subprocess.run(
         [program("systemd-analyze", "systemd"), "security", "--offline=true", "--no-pager",
@@ -48,6 +51,15 @@ def test_each_process_runs_in_a_systemd_sandbox(units, name):
         capture_output=True, text=True,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-500:] + result.stderr
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_process_can_write_the_archive(units, name):
+    lines = (units / name).read_text().splitlines()
+    (url,) = (word for line in lines for word in line.split("=", 1)[-1].split() if word.startswith("ARCHIVE_URL="))
+    directories = next(line for line in lines if line.startswith("StateDirectory=")).partition("=")[2].split()
+    assert Path(url.partition("://")[2]).parent.relative_to("/var/lib").as_posix() in directories
+    assert url in (DEPLOY / "socialsite").read_text(), "the operator's commands use the same archive"
 
 
 def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
@@ -77,7 +89,10 @@ def test_redis_has_no_default_user_and_random_passwords(tmp_path):
     assert first != second, "a password that was not given is made anew"
 
 
-SCRIPTS = ("rolling-restart", "socialsite", "certbot/reload-nginx", "redis/make-users", "redis/create-cluster.sh")
+SCRIPTS = (
+    "backup", "restore-drill", "release", "rolling-restart", "socialsite", "certbot/reload-nginx",
+    "redis/make-users", "redis/create-cluster.sh",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
