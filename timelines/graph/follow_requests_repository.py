@@ -3,6 +3,7 @@
 Each set is under the tag of its account. A request exists as long as it is in the target's set.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId
@@ -79,10 +80,10 @@ class FollowRequests:
         received_key, sent_key = keys.follow_requests(account_id), keys.sent_follow_requests(account_id)
         commands = [("ZRANGE", key, 0, limit - 1) for key in (received_key, sent_key)]
         requesters, targets = await self._timelines.gather(commands)
-        for requester in requesters:
-            await self.remove(AccountId(int(requester)), account_id)
-        for target in targets:
-            await self.remove(account_id, AccountId(int(target)))
+        pairs = [(AccountId(int(id)), account_id) for id in requesters] + [
+            (account_id, AccountId(int(id))) for id in targets
+        ]
+        await asyncio.gather(*(self.remove(*pair) for pair in pairs))
         return bool(requesters or targets)
 
     def _has(self, key: Key, member: AccountId) -> Read[bool]:

@@ -152,6 +152,11 @@ class ListMembers:
         """Read all members, in no order."""
         return self._edges.outgoing.ids(list_id, self._read_limit)
 
+    async def member_ids_of(self, list_ids: Iterable[ListId]) -> dict[ListId, list[AccountId]]:
+        """Return all members of each list, read in one round trip."""
+        list_ids = list(list_ids)
+        return dict(zip(list_ids, await self._store.read(*map(self.member_ids, list_ids)), strict=True))
+
     def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
         """Read which of `ids` are members."""
         return self._edges.outgoing.among(list_id, list(ids))

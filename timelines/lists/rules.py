@@ -103,8 +103,7 @@ class ListRule:
         """Return all members, in no order."""
         if self.expression is None:
             return await self._members.member_ids(self.list_id)
-        members = {leaf: await self._members.member_ids(leaf) for leaf in self.leaves}
-        return list(self.expression.members(members))
+        return list(self.expression.members(await self._members.member_ids_of(self.leaves)))
 
     def _read_followed(self, accounts: Collection[AccountId]) -> Read[set[AccountId]]:
         assert self.account_list is not None

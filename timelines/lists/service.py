@@ -184,7 +184,7 @@ class ListService:
         counts = await self.memberships.counts([each.id for each in lists if each.operation is None])
         rules = await self.rules.load_many(each for each in lists if each.operation is not None)
         leaves = {leaf for rule in rules for leaf in rule.leaves}
-        members = {leaf: await self.memberships.member_ids(leaf) for leaf in leaves}  # once for all virtual lists
+        members = await self.memberships.member_ids_of(leaves)  # once for all virtual lists
         for rule in rules:
             counts[rule.list_id] = len(rule.expression.members(members)) if rule.expression is not None else 0
         return counts

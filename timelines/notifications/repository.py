@@ -20,6 +20,8 @@ from timelines.notifications.notification import (
 ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
 UNREAD_BATCH = 100
+BATCH_GROWTH = 4
+"""Further batches grow, so that many hidden notifications cost few round trips: 100, 400, then the rest."""
 """Unread notifications that are read at a time."""
 REPEAT_AFTER_MS = DAY_MS
 """A like that is undone and repeated leads to another notification after this time at the soonest."""
@@ -70,9 +72,9 @@ class Notifications:
         (mark,) = await self._timelines.write(script_keys[0], READ.command(script_keys, [up_to]))
         return PostId(int(mark))
 
-    async def unread(self, reader_id: AccountId, below: PostId | None = None) -> UnreadBatch:
-        (reply,) = await self._timelines.gather([unread_command(reader_id, below)])
-        return parse_unread(reply)
+    async def unread(self, reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> UnreadBatch:
+        (reply,) = await self._timelines.gather([unread_command(reader_id, below, limit)])
+        return parse_unread(reply, limit)
 
     async def read(self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False) -> StoredPage:
         """Return the read mark and the notifications directly beyond the id `edge`."""
@@ -118,18 +120,18 @@ class Notifications:
         )
 
 
-def unread_command(reader_id: AccountId, below: PostId | None = None) -> Command:
+def unread_command(reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> Command:
     """Return the command for `parse_unread`, for a round trip with other commands."""
     if below is None:
         return _first_unread_command(reader_id)
-    return UNREAD.command(_script_keys(reader_id), [f"({below}", UNREAD_BATCH])
+    return UNREAD.command(_script_keys(reader_id), [f"({below}", limit])
 
 
-def parse_unread(reply: Reply) -> UnreadBatch:
+def parse_unread(reply: Reply, limit: int = UNREAD_BATCH) -> UnreadBatch:
     newest = PostId(int(float(reply[0])))
     if len(reply) == 1:
         return UnreadBatch(newest)
-    last = PostId(int(float(reply[-1]))) if len(reply) > 2 * UNREAD_BATCH else None
+    last = PostId(int(float(reply[-1]))) if len(reply) > 2 * limit else None
     return UnreadBatch(newest, tuple(_parse_notifications(reply[1:])), last)
 
 

@@ -24,7 +24,7 @@ from timelines.notifications.notification import (
     VisibleNotification,
 )
 from timelines.notifications.repository import (
-    NOTIFICATIONS_CAP,
+    BATCH_GROWTH,
     UNREAD_BATCH,
     Notifications,
     Preferences,
@@ -40,7 +40,8 @@ from timelines.text.linkify import find_mentions
 MENTIONS_CAP = 50
 """Accounts that one post notifies by mentions."""
 NOTHING_READ = PostId(0)
-MAX_ROUNDS = NOTIFICATIONS_CAP // UNREAD_BATCH + 1
+MAX_ROUNDS = 6
+"""Growing batches read NOTIFICATIONS_CAP notifications in fewer rounds, also if the first has one entry."""
 """Reads for one page or one count: enough to read all notifications of an account."""
 
 
@@ -179,14 +180,14 @@ class NotificationService:
     ) -> NotificationPage:
         entries: list[VisibleNotification] = []
         last: PostId | None = None
-        for number in range(rounds):
-            size = UNREAD_BATCH if kinds or number else min(limit + 1, UNREAD_BATCH)
+        size = UNREAD_BATCH if kinds else min(limit + 1, UNREAD_BATCH)
+        for _ in range(rounds):
             read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=upward)
             selected = [each for each in stored if not kinds or each.kind in kinds]
             entries += await self.visibility.visible(viewer_id, selected, read_mark)
             if last is None or len(entries) > limit:
                 break
-            edge = last
+            edge, size = last, max(UNREAD_BATCH, size * BATCH_GROWTH)
         if len(entries) > limit:
             return NotificationPage(tuple(entries[:limit]), entries[limit - 1].id)
         return NotificationPage(tuple(entries), last)
@@ -208,12 +209,13 @@ class NotificationService:
         return await self._count(viewer_id, await self.notifications.unread(viewer_id))
 
     async def _count(self, viewer_id: AccountId, batch: UnreadBatch) -> int:
-        count = 0
+        count, limit = 0, UNREAD_BATCH
         while True:
             count += len(await self.visibility.visible(viewer_id, batch.notifications, NOTHING_READ))
             if batch.last is None or count >= UNREAD_CAP:
                 return min(count, UNREAD_CAP)
-            batch = await self.notifications.unread(viewer_id, below=batch.last)
+            limit *= BATCH_GROWTH
+            batch = await self.notifications.unread(viewer_id, batch.last, limit)
 
     async def mark_read(self, viewer_id: AccountId, up_to: PostId) -> int:
         """Mark notifications as read up to this id. Return how many are unread then."""

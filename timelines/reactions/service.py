@@ -4,12 +4,14 @@ An action requires that the reader may see the post; undoing it does not. Repeat
 its state after a crash. Each action returns the original post with its current counts.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
 from accounts.domain import Author
+from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Store
@@ -29,6 +31,8 @@ from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.accounts import FindBlocked, load_visible_page
 from timelines.visibility.rights import ViewContext, may_boost
 from timelines.visibility.viewer_state import read_viewer_relations
+
+UNDONE_AT_ONCE = 50  # reactions of a deleted account, so that they share round trips
 
 
 @dataclass(kw_only=True, slots=True)
@@ -141,12 +145,12 @@ class ReactionsService:
         """Undo up to `limit` likes and boosts of a deleted account. Return True if some may be left."""
         await self.bookmark_repository.delete_all(account_id)
         likes = await self.reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
-        for post_id in likes:
-            await self.reactions.remove(ReactionKind.LIKE, post_id, account_id)
+        for batch in batches(likes, UNDONE_AT_ONCE):
+            await asyncio.gather(*(self.reactions.remove(ReactionKind.LIKE, id, account_id) for id in batch))
         await self.reactions.remove_from_index(ReactionKind.LIKE, account_id, likes)
         boosts = await self.reactions.reacted_post_ids(ReactionKind.BOOST, account_id, limit)
-        for post_id in boosts:
-            await self.boosts.unboost(account_id, post_id)
+        for batch in batches(boosts, UNDONE_AT_ONCE):
+            await asyncio.gather(*(self.boosts.unboost(account_id, post_id) for post_id in batch))
         return bool(likes or boosts)
 
     async def _accounts(

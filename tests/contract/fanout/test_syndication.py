@@ -4,6 +4,7 @@ import random
 import re
 
 import pytest
+import redis
 
 from socialsite.container import Services
 from socialsite.recipes.job_queue import PermanentFailure
@@ -15,6 +16,7 @@ from tests.support.world import World, ids_of
 from timelines import keys
 from timelines.fanout.service import MAX_PASSES
 from timelines.ids import ListId
+from timelines.jobs import PurgeAccount, encode_job
 
 
 async def test_a_post_reaches_every_cached_home_once_over_many_passes(redis_urls: StoreUrls) -> None:
@@ -155,3 +157,20 @@ async def test_an_authors_own_home_contains_each_post_once(world: World, service
     key = keys.home_timeline(author.id)
     entries = await services.store.node(key).execute("LRANGE", key, 0, -1)
     assert entries == [*(b"%d" % post.id for post in reversed(posts)), b"-0"]
+
+
+async def test_a_round_of_a_purge_shares_round_trips(redis_url: str) -> None:
+    """The server reads the commands of many items at once: far fewer reads than items."""
+    items = 30
+    async with open_services(redis_url, ServiceConfig()) as services:
+        alice, bob = await World(services).people("alice", "bob")
+        for number in range(items):
+            his = await bob.publishes(f"his {number}")
+            await alice.publishes(f"hers {number}")
+            await services.reactions.like(account_id=alice.id, post_id=his.id, now_ms=services.clock.now_ms())
+            await alice.makes_list(bob)
+        await services.accounts.complete_deletion(alice.id)
+        with redis.Redis.from_url(redis_url) as client:
+            reads_before = client.info("stats")["total_reads_processed"]
+            assert await services.fan_out.handle(encode_job(PurgeAccount(alice.id)))
+            assert client.info("stats")["total_reads_processed"] - reads_before < 3 * items

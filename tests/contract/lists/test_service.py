@@ -1,12 +1,16 @@
 """The lists service: lists are private to their owner and capped."""
 
 import pytest
+import redis
 
 from accounts.domain import DELETED, SUSPENDED
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
 from tests.support.listing import ALICE, BOB, CAROL, MEMBERS_CAP, add_member
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
+from tests.support.world import World
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached, ListTitleInvalid
 from timelines.ids import ListId
 from timelines.lists.repository import ListMembers
@@ -111,3 +115,17 @@ async def test_members_are_counted_for_a_page_of_lists(service: ListService, new
     await add_member(service, news, CAROL)
     assert await service.member_counts((await service.lists(ALICE)).lists) == {news: 2, empty.id: 0}
     assert await service.member_counts([]) == {}
+
+
+async def test_the_members_of_a_virtual_list_are_read_in_one_round_trip(redis_url: str) -> None:
+    async with open_services(redis_url, ServiceConfig()) as services:
+        alice, *others = await World(services).people("alice", *(f"p{number}" for number in range(8)))
+        parts = [(await alice.makes_list(other)).id for other in others]
+        both = await services.lists.create(
+            owner_id=alice.id, title="All", now_ms=services.clock.now_ms(), operation="union", parts=parts
+        )
+        rule = await services.lists.rule(both)
+        with redis.Redis.from_url(redis_url) as client:
+            reads_before = client.info("stats")["total_reads_processed"]
+            assert set(await rule.member_ids()) == {other.id for other in others}
+            assert client.info("stats")["total_reads_processed"] - reads_before <= 4  # two of them count

@@ -6,6 +6,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reacting import PersonReactions
+from tests.support.topologies import Deployment
 from tests.support.world import World
 from timelines import keys
 from timelines.live.process_messages import Notified
@@ -123,3 +124,22 @@ async def test_a_short_page_is_full_after_many_hidden_notifications(
     await world.deliver_all()
     await alice.mutes(bob)
     assert await notification_texts(alice, limit=1) == ["like by carol"]
+
+
+async def test_a_thousand_hidden_notifications_cost_few_reads(
+    three: ThreePeople, services: Services, deployment: Deployment
+) -> None:
+    alice, bob, carol = three
+    await carol.follows(alice)
+    key = keys.notifications(alice.id)
+    newest = int((await services.notifications.page(alice.id)).entries[0].id)
+    fill = {f"like:{bob.id}:{number}": newest + number for number in range(1, NOTIFICATIONS_CAP)}
+    await services.store.gather([("ZADD", key, score, member) for member, score in fill.items()])
+    await alice.mutes(bob)
+    with deployment.holding(key) as client:
+        client.config_resetstat()
+        assert await count_unread(alice) == 1
+        assert client.info("commandstats")["cmdstat_evalsha"]["calls"] <= 9  # three rounds of three
+        client.config_resetstat()
+        (entry,) = (await services.notifications.page(alice.id, limit=10)).entries
+        assert (entry.kind, client.info("commandstats")["cmdstat_zrevrangebyscore"]["calls"]) <= ("follow", 5)

@@ -164,6 +164,7 @@ async def test_a_round_of_a_purge_deletes_few_boosts(
     world: World, services: Services, acts: PersonReactions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(purging, "ITEMS_PER_ROUND", 2)
+    monkeypatch.setattr(purging, "POSTS_AT_ONCE", 1)
     alice, *others = await world.people("alice", "bob", "carol", "dave")
     for post in [await alice.publishes(f"post {number}") for number in range(2)]:
         for booster in others:
