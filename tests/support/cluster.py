@@ -14,6 +14,7 @@ from typing import Self
 import redis
 
 from tests.support.ports import free_port
+from tests.support.redis_server import TIMER_HZ
 from tests.support.replicas import is_replicated
 from tests.support.waiting import wait_until
 
@@ -55,7 +56,7 @@ class ClusterMember:
                 "--cluster-node-timeout", "2000", "--cluster-allow-replica-migration", "no",
                 "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
                 "--maxmemory-policy", "noeviction", "--repl-diskless-sync-delay", "0",
-                "--loglevel", "warning", "--logfile", str(self._directory / "redis.log"),
+                "--loglevel", "warning", "--hz", TIMER_HZ, "--logfile", str(self._directory / "redis.log"),
             ]
         )  # fmt: skip
         wait_until(self._is_responding, "a cluster member to answer")
