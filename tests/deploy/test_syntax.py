@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from socialsite.quickstart.supervisor import make_web_process
-from tests.deploy.support import DEPLOY, nginx_files, program, users_file
+from tests.deploy.support import DEPLOY, PASSWORDS, nginx_files, program, users_file
 from tests.support.fleet import BASE_DIR
 from tests.support.ports import free_ports
 
@@ -170,17 +171,50 @@ def _instructions() -> list[tuple[str, str]]:
     return [tuple(row.split(None, 1)) for row in rows if row and not row.startswith("#")]  # type: ignore[misc]
 
 
+def compose_services() -> dict[str, dict[str, Any]]:
+    services: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    return services
+
+
 def test_compose_services_are_restricted_and_health_checked():
-    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
-    assert set(services) == {"web", "worker", "redis"}
+    services = compose_services()
+    assert set(services) == {"proxy", "web", "worker", "operator", "redis"}
     for name, service in services.items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
-        assert service["restart"] == "unless-stopped", name
-        assert "stop_grace_period" in service, name
-    assert services["web"]["ports"] == ["127.0.0.1:8000:8000"]
-    assert "ports" not in services["redis"]
+        assert service["restart"] == ("no" if name == "operator" else "unless-stopped"), name
+        assert {"stop_grace_period", "mem_limit", "pids_limit"} <= set(service), name
+        assert ("ports" in service) is (name == "proxy"), name
     assert services["web"]["depends_on"]["redis"]["condition"] == "service_healthy"
+
+
+def test_each_container_has_its_own_secrets_only():
+    for name, service in compose_services().items():
+        variables = set(re.findall(r"\$\{(\w+_PASSWORD|SECRET_KEY)", str(service)))
+        is_site = name in PASSWORDS
+        assert variables == ({"SECRET_KEY", f"{name.upper()}_PASSWORD"} if is_site else set()), name
+        assert ".env" not in str(service.get("env_file", "")).replace("site.env", ""), name
+
+
+def test_the_containers_share_the_archive_and_trust_the_proxy():
+    services = compose_services()
+    for name in ("web", "worker", "operator"):
+        environment = services[name]["environment"]
+        directory = environment["ARCHIVE_URL"].removeprefix("sqlite://").rpartition("/")[0]
+        assert f"archive:{directory}" in services[name]["volumes"]
+        assert directory in (DEPLOY / "Dockerfile").read_text(), "the volume gets its owner from the image"
+        assert environment["TRUSTED_PROXIES"] == services["proxy"]["networks"]["inside"]["ipv4_address"] + "/32"
+
+
+def test_the_proxy_of_compose_overwrites_what_clients_say_of_themselves():
+    text = (DEPLOY / "Caddyfile").read_text()
+    for line in (
+        "header_up X-Forwarded-For {remote_host}",
+        "header_up X-Forwarded-Proto {scheme}",
+        "dynamic a web 8000",
+    ):
+        assert line in text
+    assert re.search(r"@inside path /metrics /readyz\n\s+respond @inside 404", text)
 
 
 def test_prometheus_and_grafana_name_only_metrics_that_exist():
