@@ -150,7 +150,7 @@ class SettingsForm(forms.Form):
     )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
-        choices=[("0", _("Everybody")), ("1", _("Private: only followers you accept"))],
+        choices=[("0", _("Everyone")), ("1", _("Private: only followers you accept"))],
         coerce=lambda value: value == "1",
         help_text=_(
             "If private, people must ask to follow you. Current followers stay. "

@@ -7,6 +7,7 @@ from accounts.settings import views as settings_views
 
 app_name = "accounts"
 urlpatterns = [
+    path("", settings_views.overview, name="overview"),
     path("signup/", session_views.signup, name="signup"),
     path("login/", session_views.login, name="login"),
     path("logout/", session_views.logout, name="logout"),

@@ -209,7 +209,15 @@ class Services:
 
     @cached_property
     def trends(self) -> TrendService:
-        return TrendService(trends=self.repositories.trends, accounts=self.repositories.accounts, clock=self.clock)
+        at = self.repositories
+        return TrendService(
+            trends=at.trends,
+            accounts=at.accounts,
+            clock=self.clock,
+            public=at.public,
+            posts=at.posts,
+            shared_cache=get_or_compute,
+        )
 
     # Search
 

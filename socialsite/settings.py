@@ -109,7 +109,7 @@ MIDDLEWARE = [
 ]
 CSRF_FAILURE_VIEW = "socialsite.web.views.csrf_failure"
 SERVICES_OPENER = "socialsite.startup.open_services"  # socialsite/web/services.py calls it
-SIDE_PANEL = "timelines.hashtags.trend_views.cached_trends_panel"  # rendered beside every page
+SIDE_PANEL = "timelines.home.side_panel.render_side_panel"  # shown beside every page
 ROOT_URLCONF = "socialsite.urls"
 ASGI_APPLICATION = "socialsite.asgi.application"
 TEMPLATES = [
@@ -164,6 +164,7 @@ SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
 KNOWN_BROWSER_COOKIE_NAME = f"{_COOKIE_PREFIX}known"
 LANGUAGE_COOKIE_NAME = f"{_COOKIE_PREFIX}language"
+THEME_COOKIE_NAME = f"{_COOKIE_PREFIX}theme"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from socialsite.admin.views.about import about
 from socialsite.web import views
+from socialsite.web.display import display
 from socialsite.web.metrics_page import metrics_page
 from socialsite.web.requests import dispatch_by_method
 
@@ -12,6 +13,7 @@ urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("ops/", include("socialsite.admin.urls")),
     path("about/", dispatch_by_method(GET=about), name="about"),
+    path("display/", display, name="display"),
     path("livez", dispatch_by_method(GET=views.livez), name="livez"),
     path("readyz", dispatch_by_method(GET=views.readyz), name="readyz"),
     path("metrics", dispatch_by_method(GET=metrics_page), name="metrics"),

@@ -1,12 +1,14 @@
 """Protocols of services and repositories, for features that cannot import them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol, TypeVar
 
 from accounts.domain import Author
 from socialsite.ids import AccountId
 from socialsite.store import Read
 from timelines.posts.post import Post
+
+Value = TypeVar("Value")
 
 
 class Authors(Protocol):
@@ -55,3 +57,11 @@ class ReactionNotifier(Protocol):
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None: ...
 
     async def boosted(self, *, boost: Post) -> None: ...
+
+
+class SharedCache(Protocol):
+    """socialsite.web.cache.get_or_compute."""
+
+    async def __call__(
+        self, key: str, value_type: type[Value], ttl_s: float, compute: Callable[[], Awaitable[Value]]
+    ) -> Value: ...

@@ -29,6 +29,13 @@ from socialsite.web.responses import done, respond
 SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
 
 
+async def overview_page(request: SiteRequest) -> HttpResponse:
+    """Show all settings in groups."""
+    account = require_account(request)
+    page = {"page_title": _("Settings")}
+    return respond(request, "accounts/index.html", page=lambda: page, data=lambda: {"account": account_json(account)})
+
+
 async def settings_page(request: SiteRequest) -> HttpResponse:
     account = require_account(request)
     form = SettingsForm(initial=_profile_initial(request))
@@ -129,6 +136,7 @@ def _profile_initial(request: SiteRequest) -> dict[str, str]:
     }
 
 
+overview = dispatch_by_method(GET=overview_page)
 settings = dispatch_by_method(GET=settings_page, POST=edit_profile)
 password = dispatch_by_method(GET=password_page, POST=change_password)
 sessions = dispatch_by_method(GET=sessions_page, POST=end_session)

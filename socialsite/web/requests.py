@@ -70,7 +70,7 @@ class SiteRequest(ASGIRequest):
     refused_status: HTTPStatus | None
     badge: Badge
     """Set only for pages of a signed-in viewer."""
-    render_side_panel: "Callable[[SiteRequest], Placeholder | str]"
+    render_side_panel: "Callable[[SiteRequest], dict[str, Placeholder | str]]"
     """settings.SIDE_PANEL; not set while the store cannot be opened."""
     deadline: float
     """Time of the event loop's clock."""

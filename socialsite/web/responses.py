@@ -18,6 +18,9 @@ from socialsite.web.csrf import get_page_token
 from socialsite.web.page_cache import PageViewer, Placeholder, render_page
 from socialsite.web.requests import JSON_TYPE, SAFE_METHODS, SiteRequest, get_form_data, is_own_url, wants_json
 
+THEMES = ("light", "dark")
+"""Values of the cookie of the theme; without it the browser decides."""
+
 
 class SeeOther(HttpResponseRedirect):
     """A 303 redirect: the client continues with GET after a POST."""
@@ -51,7 +54,9 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "site_name": settings.SITE_NAME,
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",
-        "trends_aside": request.render_side_panel(request) if hasattr(request, "render_side_panel") else "",
+        "trends_aside": "",
+        **(request.render_side_panel(request) if hasattr(request, "render_side_panel") else {}),
+        "theme": theme if (theme := request.COOKIES.get(settings.THEME_COOKIE_NAME)) in THEMES else "",
         "messages": _unread_messages(request),
         "page_title": "",
         "csrf_token": Placeholder(get_page_token(request)),

@@ -11,6 +11,7 @@ import { keepPlaceInHistory } from "./place.js";
 import { enhanceReactions } from "./reactions.js";
 import { enhanceReading } from "./reading.js";
 import { offerAddress } from "./share.js";
+import { suggestPeople } from "./suggestions.js";
 import { followThread } from "./thread.js";
 import { keepTimes } from "./times.js";
 
@@ -28,3 +29,4 @@ enhanceReading();
 keepBadge();
 countClicks();
 document.querySelector('form[action="/accounts/logout/"]')?.addEventListener("submit", forgetDrafts);
+suggestPeople();

@@ -1,9 +1,8 @@
 """Follow suggestions: accounts followed by the accounts that a viewer follows, then recent public authors."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
 
 from socialsite.ids import AccountId, TimeSource
 from socialsite.store import Store
@@ -11,7 +10,7 @@ from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.ports import AuthorReads
+from timelines.ports import AuthorReads, SharedCache
 from timelines.posts.repository import PostRepository
 from timelines.visibility.rights import ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
@@ -22,16 +21,6 @@ MAX_CANDIDATES = 100
 RECENT_PUBLIC_POSTS = 100
 KNOWN_FOLLOWERS_SHOWN = 3
 RECENT_AUTHORS_TTL_S = 30
-
-Value = TypeVar("Value")
-
-
-class SharedCache(Protocol):
-    """socialsite.web.cache.get_or_compute."""
-
-    async def __call__(
-        self, key: str, value_type: type[Value], ttl_s: float, compute: Callable[[], Awaitable[Value]]
-    ) -> Value: ...
 
 
 @dataclass(frozen=True, slots=True)

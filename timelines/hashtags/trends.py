@@ -5,15 +5,20 @@ from typing import NamedTuple
 
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.store import StoreError
+from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.hashtags.trends_repository import Trends
-from timelines.ports import Authors
+from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.ports import Authors, SharedCache
 from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
 from timelines.text.linkify import find_hashtags
 
 log = logging.getLogger(__name__)
 
 MAX_TRENDS = 10
 CACHE_MS = 20_000
+NEWEST_POSTS, MAX_NEWEST = 100, 5
+NEWEST_TTL_S = 60
 
 
 class Trend(NamedTuple):
@@ -24,11 +29,27 @@ class Trend(NamedTuple):
 
 
 class TrendService:
-    def __init__(self, *, trends: Trends, accounts: Authors, clock: TimeSource) -> None:
+    """Below the threshold of trends, the newest hashtags stand in for them beside pages."""
+
+    def __init__(
+        self,
+        *,
+        trends: Trends,
+        accounts: Authors,
+        clock: TimeSource,
+        public: PublicTimelineRepository,
+        posts: PostRepository,
+        shared_cache: SharedCache,
+    ) -> None:
         self._trends = trends
         self._accounts = accounts
         self._clock = clock
+        self._public = public
+        self._posts = posts
+        self._shared_cache = shared_cache
         self._cache: tuple[int, tuple[Trend, ...]] = (0, ())
+        self.cached_newest: tuple[Trend, ...] = ()
+        """The newest hashtags as of the last `top` without trends; `accounts` is 0."""
 
     async def count_post(self, post: Post) -> None:
         """Count the hashtags of a published post that everybody may read. Store errors are logged, not raised."""
@@ -55,6 +76,15 @@ class TrendService:
             try:
                 trends = await self._trends.top(now_ms, MAX_TRENDS)
                 self._cache = self._cache[0], tuple(Trend(*each) for each in trends)
+                tags = [] if trends else await self._shared_cache("newest-tags", list[str], NEWEST_TTL_S, self._newest)
+                self.cached_newest = tuple(Trend(tag, 0) for tag in tags)
             except StoreError as error:
                 log.info("no trends: %s", error)
         return self._cache[1]
+
+    async def _newest(self) -> list[str]:
+        """Return the hashtags of the newest public posts, each once."""
+        post_ids = await self._public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
+        posts = await self._posts.find_many(post_ids)
+        tags = [tag for post_id in post_ids if post_id in posts for tag in find_hashtags(posts[post_id].text)]
+        return list(dict.fromkeys(tags))[:MAX_NEWEST]

@@ -1,15 +1,22 @@
 """Home, the welcome page, and the public timeline."""
 
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.errors import SignInRequired
+from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
 from socialsite.web.responses import page_response, respond
 from timelines.following.views import suggest_on_home
 from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService
+from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
+from timelines.pages.page import TimelinePage
 from timelines.pages.queries import PageQuery
 from timelines.pages.responses import timeline_context, timeline_json
 from timelines.publishing.composer import composer_context
@@ -26,9 +33,9 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         return await welcome(request)
     query = PageQuery.parse(request.GET)
     pending_marker = load_marker(request, "home")
-    page = await request.services[ReadingService].home(
-        require_viewer_id(request), before=query.before, after=query.after, limit=query.limit
-    )
+    me = require_viewer_id(request)
+    read = request.services[ReadingService].home(me, before=query.before, after=query.after, limit=query.limit)
+    page = await _with_menu(request, me, read)
     marker = await pending_marker
     await request.services[TrendService].top()  # cached in the process: the panel beside every page shows them
     suggested = await suggest_on_home(request, query, page)
@@ -42,6 +49,18 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         },
         data=lambda: timeline_json(request, page),
     )
+
+
+async def _with_menu(
+    request: SiteRequest, viewer_id: AccountId, read: Coroutine[Any, Any, TimelinePage]
+) -> TimelinePage:
+    """Read the viewer's lists for the tabs at the same time, unless the process knows them."""
+    lists, now_ms = request.services[ListService], request.services.clock.now_ms()
+    if wants_json(request) or lists.has_menu(viewer_id, now_ms):
+        return await read
+    page: TimelinePage
+    page, _menu = await asyncio.gather(read, lists.load_menu(viewer_id, now_ms))
+    return page
 
 
 async def welcome(request: SiteRequest) -> HttpResponseBase:
@@ -59,9 +78,10 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
 async def public(request: SiteRequest) -> HttpResponseBase:
     query, me = PageQuery.parse(request.GET), get_viewer_id(request)
     pending_marker = load_marker(request, "public")
-    page = await request.services[ReadingService].public(
+    read = request.services[ReadingService].public(
         viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
+    page = await (read if me is None else _with_menu(request, me, read))
     marker = await pending_marker
     trends = await trends_panel(request)
     return respond(

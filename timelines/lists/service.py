@@ -1,7 +1,7 @@
 """Lists: an owner groups accounts and reads their posts apart from home. Only the owner sees a list."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -26,6 +26,9 @@ from timelines.ports import Authors, TimelineCache
 from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_ids, require_visible
 
 MEMBERS_PER_ROUND = 500
+LISTS_IN_MENU = 8
+MENU_CACHE_MS, MENU_CACHE_SIZE = 20_000, 10_000
+"""Another process shows a changed list in menus after this time at the latest."""
 NEW = ListId(0)
 """The id of a list that is not stored yet."""
 
@@ -48,6 +51,8 @@ class ListService:
     live: LiveEvents
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT
+    menus: dict[AccountId, tuple[int, tuple[AccountList, ...]]] = field(default_factory=dict)
+    """Owner -> (Unix ms until which they are used, the owner's first lists), of this process."""
 
     async def create(
         self,
@@ -67,7 +72,9 @@ class ListService:
             account_list = await self._with_parts(account_list, operation, parts)
         if await self.repository.count(owner_id) >= self.lists_cap:
             raise ListsCapReached
-        return await self.repository.add(account_list)
+        added = await self.repository.add(account_list)
+        self.menus.pop(owner_id, None)
+        return added
 
     async def edit(
         self,
@@ -100,11 +107,27 @@ class ListService:
             validate_exclusive(account_list, exclusive)
         if not await self.repository.edit(stored, account_list):
             raise ListNotFound
+        self.menus.pop(owner_id, None)
         if exclusive is not None:
             await self.repository.set_exclusive(owner_id, list_id, exclusive)
         if replies is not None or operation is not None or parts is not None:
             await self.live.lists_changed(owner_id)
         return account_list
+
+    def cached_menu(self, owner_id: AccountId) -> tuple[AccountList, ...]:
+        """Return the owner's first lists as this process read them last."""
+        return self.menus.get(owner_id, (0, ()))[1]
+
+    def has_menu(self, owner_id: AccountId, now_ms: int) -> bool:
+        """Whether `cached_menu` is new enough."""
+        return now_ms < self.menus.get(owner_id, (0, ()))[0]
+
+    async def load_menu(self, owner_id: AccountId, now_ms: int) -> None:
+        """Read the owner's first lists for menus."""
+        lists = tuple((await self.all_lists(owner_id))[:LISTS_IN_MENU])
+        if len(self.menus) >= MENU_CACHE_SIZE:
+            self.menus.clear()
+        self.menus[owner_id] = now_ms + MENU_CACHE_MS, lists
 
     async def lists_with(self, lists: Sequence[AccountList], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member of their own."""
@@ -135,6 +158,7 @@ class ListService:
         is_marked = await self.repository.mark_deleted(owner_id, list_id)
         if not is_marked and not await self.repository.is_indexed(owner_id, list_id):
             raise ListNotFound
+        self.menus.pop(owner_id, None)
         await self._erase(owner_id, list_id)
 
     async def get(self, *, owner_id: AccountId, list_id: ListId) -> AccountList:

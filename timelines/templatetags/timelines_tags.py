@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
+from socialsite import __version__
 from socialsite.characters import readable_url
 
 register = template.Library()
@@ -30,6 +31,11 @@ HUE_COUNT = 12
 def icon(name: str) -> SafeString:
     """Return a decorative icon of the sprite static/icons.svg. Templates put its meaning into words."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
+
+
+@register.simple_tag
+def site_version() -> str:
+    return __version__
 
 
 @register.simple_tag

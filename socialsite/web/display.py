@@ -1,0 +1,47 @@
+"""The page of language and theme. Both are cookies, so that visitors can choose, too."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils.translation import get_language_info
+from django.utils.translation import gettext as _
+
+from socialsite.errors import Invalid
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
+from socialsite.web.responses import THEMES, done, respond
+
+DISPLAY_PATH = "/display/"
+COOKIE_MAX_AGE_S = 365 * 86_400
+
+
+async def show(request: SiteRequest) -> HttpResponse:
+    """Show the choices. The empty choice leaves the decision to the browser."""
+    chosen = {name: request.COOKIES.get(cookie, "") for name, cookie in _cookie_names().items()}
+    languages = [(code, get_language_info(code)["name_local"]) for code, _name in settings.LANGUAGES]
+    page = {"chosen": chosen, "languages": languages, "page_title": _("Language and theme")}
+    return respond(request, "display.html", page=lambda: page, data=lambda: chosen)
+
+
+async def choose(request: SiteRequest) -> HttpResponse:
+    """Store the fields that were sent. Raises Invalid for another value."""
+    fields = get_form_data(request)
+    allowed = {"language": [code for code, _name in settings.LANGUAGES], "theme": THEMES}
+    chosen = {name: fields[name] for name in allowed if name in fields}
+    errors = {name: _("This is not one of the choices.") for name in chosen if chosen[name] not in ("", *allowed[name])}
+    if errors:
+        raise Invalid(errors, _("This is not one of the choices."))
+    response = done(request, chosen, default=DISPLAY_PATH)
+    for name, value in chosen.items():
+        cookie = _cookie_names()[name]
+        if value:
+            is_secure = settings.SESSION_COOKIE_SECURE
+            response.set_cookie(cookie, value, COOKIE_MAX_AGE_S, secure=is_secure, httponly=True, samesite="Lax")
+        else:
+            response.delete_cookie(cookie)
+    return response
+
+
+def _cookie_names() -> dict[str, str]:
+    return {"language": settings.LANGUAGE_COOKIE_NAME, "theme": settings.THEME_COOKIE_NAME}
+
+
+display = dispatch_by_method(GET=show, POST=choose)

@@ -1,0 +1,34 @@
+/** People to follow in the side panel of wide screens, read after the page. Without a script the panel links to them. */
+
+import { page, parse } from "./send.js";
+
+const KEPT_MS = 300_000;
+const key = `people-${document.body.dataset.handle}`;
+
+function kept() {
+  try {
+    const { at, html } = JSON.parse(sessionStorage.getItem(key));
+    return Date.now() - at < KEPT_MS ? html : null;
+  } catch {
+    return null;
+  }
+}
+
+async function read() {
+  const found = await page("/accounts/suggestions/?limit=3");
+  const html = found.querySelector("ul.accounts")?.outerHTML ?? "";
+  try {
+    sessionStorage.setItem(key, JSON.stringify({ at: Date.now(), html }));
+  } catch {} // storage is off or full
+  return html;
+}
+
+export async function suggestPeople() {
+  const section = document.querySelector("[data-aside-people]");
+  if (!section?.checkVisibility?.() || document.querySelector("main [data-suggestions]")) return;
+  section.addEventListener("click", (event) => event.target.closest("[data-follow]") && sessionStorage.removeItem(key));
+  const list = parse(kept() ?? (await read().catch(() => ""))).querySelector("ul");
+  if (!list) return;
+  list.querySelectorAll(".btn").forEach((button) => button.classList.add("btn-quiet", "btn-small"));
+  section.querySelector("h2").after(document.importNode(list, true));
+}

@@ -1,0 +1,40 @@
+"""Language and theme: chosen on a page, kept in cookies, also of visitors."""
+
+import re
+
+from tests.support.browser import HttpBrowser
+
+
+async def test_a_visitor_chooses_the_theme_of_every_page(site, visitor: HttpBrowser) -> None:
+    assert "data-theme" not in (await visitor.get("/public/")).text
+    answer = await visitor.post("/display/", theme="dark")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/display/")
+    for path in ("/public/", "/public/", "/about/", "/nowhere/"):  # the second one from the page cache
+        html = (await visitor.get(path)).text
+        assert '<html lang="en" dir="ltr" data-theme="dark">' in html
+        assert '<meta name="color-scheme" content="dark">' in html
+    await visitor.post("/display/", theme="")
+    assert "data-theme" not in (await visitor.get("/public/")).text
+
+
+async def test_a_chosen_language_wins_over_that_of_the_browser(site, alice: HttpBrowser) -> None:
+    await alice.post("/display/", language="de")
+    html = (await alice.get("/display/")).text
+    assert '<html lang="de"' in html
+    assert re.search(r'value="de" checked', html)
+    assert (await alice.get_json("/display/")).json() == {"language": "de", "theme": ""}
+
+
+async def test_an_unknown_choice_is_refused(site, visitor: HttpBrowser) -> None:
+    answer = await visitor.post_json("/display/", theme="pink", language="xx")
+    assert answer.status_code == 422
+    assert set(answer.json()["fields"]) == {"theme", "language"}
+    assert "set-cookie" not in answer.headers
+
+
+async def test_the_settings_are_grouped_on_one_page(site, alice: HttpBrowser) -> None:
+    html = (await alice.get("/accounts/")).text
+    names = "settings notifications requests blocked muted filters password sessions delete"
+    for name in names.split():
+        assert f'<a class="row" href="/accounts/{name}/"' in html
+        assert 'href="/accounts/" aria-label="Back to the settings"' in (await alice.get(f"/accounts/{name}/")).text

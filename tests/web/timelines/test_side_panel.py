@@ -1,0 +1,46 @@
+"""The tabs above timelines and the panel beside them."""
+
+import re
+
+import pytest
+
+from socialsite.container import Services
+from tests.support.browser import HttpBrowser
+
+pytestmark = pytest.mark.usefixtures("site")
+
+
+def tabs(html: str) -> list[str]:
+    nav = re.search(r'<nav class="tabs timeline-tabs".*?</nav>', html, re.DOTALL)
+    return re.findall(r'<a href="([^"]+)"', nav[0]) if nav else []
+
+
+async def test_home_has_a_tab_for_each_list_from_its_creation_to_its_deletion(alice: HttpBrowser) -> None:
+    assert tabs((await alice.get("/")).text) == ["/", "/tags/", "/public/", "/lists/"]
+    friends = (await alice.post_json("/lists/", title="Friends & family")).json()
+    url = f"/lists/{friends['id']}/"
+    html = (await alice.get("/")).text
+    assert tabs(html) == ["/", url, "/tags/", "/public/", "/lists/"]
+    assert "Friends &amp; family" in html
+    assert f'href="{url}" aria-current="page"' in (await alice.get(url)).text
+    assert tabs((await alice.get("/public/")).text) == tabs((await alice.get("/tags/")).text) == tabs(html)
+    await alice.post_json(f"{url}edit/", title="Family")
+    assert "Friends" not in (await alice.get("/")).text
+    await alice.post_json(f"{url}delete/")
+    assert tabs((await alice.get("/")).text) == ["/", "/tags/", "/public/", "/lists/"]
+
+
+async def test_other_people_do_not_see_the_lists(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser) -> None:
+    await alice.post_json("/lists/", title="Secret")
+    assert "Secret" in (await alice.get("/")).text
+    assert "Secret" not in (await bob.get("/")).text
+    assert "Secret" not in (await visitor.get("/public/")).text
+
+
+async def test_the_newest_hashtags_stand_in_for_trends(alice: HttpBrowser, site: Services) -> None:
+    await alice.publish("about #tea and #coffee")
+    site.trends._cache = (0, ())
+    html = (await alice.get("/")).text
+    assert "Newest hashtags" in html
+    assert '<li><a href="/tags/tea/"><bdi>#tea</bdi></a></li>' in html
+    assert (await alice.get_json("/tags/trending/")).json() == {"tags": []}

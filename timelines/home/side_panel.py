@@ -1,0 +1,42 @@
+"""What stands around the timelines on every page: trends and lists in the side panel, and the tabs of timelines.
+
+All of it comes from caches of the process, so that a page needs no read for it.
+"""
+
+from functools import lru_cache
+
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from socialsite.ids import AccountId
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest
+from timelines.hashtags.trend_views import cached_trends_panel
+from timelines.lists.list_page import list_url
+from timelines.lists.service import ListService
+
+TAB_PATHS = ("/", "/public/", "/tags/")
+ListLinks = tuple[tuple[str, str], ...]
+
+
+def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
+    """Return trends_aside, lists_aside and tabs_html of base.html, "" where there is nothing to show."""
+    trends, viewer = cached_trends_panel(request), getattr(request, "account", None)  # absent on early error pages
+    if viewer is None:
+        return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
+    menu = request.services[ListService].cached_menu(AccountId(viewer.id))
+    links, language, path = tuple((list_url(each.id), each.title) for each in menu), get_language() or "", request.path
+    has_tabs = path in TAB_PATHS or any(path == url for url, _ in links)
+    return {
+        "trends_aside": trends,
+        "lists_aside": Placeholder(_render("timelines/_lists_aside.html", links, "", language)) if links else "",
+        "tabs_html": Placeholder(_render("timelines/_timeline_tabs.html", links, path, language)) if has_tabs else "",
+    }
+
+
+@lru_cache(maxsize=2_048)
+def _render(template: str, links: ListLinks, path: str, language: str) -> SafeString:
+    """`language` is the active language; it is part of the key of the cache."""
+    lists = [{"url": url, "title": title} for url, title in links]
+    return render_to_string(template, {"lists": lists, "path": path})
