@@ -1,8 +1,14 @@
-"""Follow suggestions: accounts followed by the accounts that a viewer follows, then recent public authors."""
+"""Follow suggestions: accounts followed by the accounts that a viewer follows, then active public authors.
+
+Among active authors those with most followers come first, so that a new account does not get there by posting last.
+Authors in scripts of other languages than the viewer's come last.
+"""
 
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+
+import msgspec
 
 from socialsite.ids import AccountId, TimeSource
 from socialsite.store import Store
@@ -12,15 +18,23 @@ from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.ports import AuthorReads, SharedCache
 from timelines.posts.repository import PostRepository
+from timelines.text.unicode_script import find_script
 from timelines.visibility.rights import ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 RECENT_FOLLOWS, FOLLOWED_BY_EACH = 30, 50
 """The accounts that the viewer followed last, and how many of their follows are read: at most 1,500 ids."""
 MAX_CANDIDATES = 100
-RECENT_PUBLIC_POSTS = 100
+RECENT_PUBLIC_POSTS = 200
 KNOWN_FOLLOWERS_SHOWN = 3
-RECENT_AUTHORS_TTL_S = 30
+ACTIVE_AUTHORS_TTL_S = 30
+
+
+class ActiveAuthor(msgspec.Struct, frozen=True):
+    """The author of recent public posts, and the script of most of their text."""
+
+    id: int
+    script: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +58,39 @@ class FollowSuggestionService:
     clock: TimeSource
     cache: SharedCache
 
-    async def suggestions(self, viewer_id: AccountId, limit: int) -> list[Suggestion]:
-        """Return accounts with the most known followers first."""
+    async def suggestions(
+        self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
+    ) -> list[Suggestion]:
+        """Return accounts with the most known followers first. `scripts`: of the viewer's languages; empty: any."""
         followed_ids = (await self.follows.following(viewer_id, None, RECENT_FOLLOWS)).account_ids
         known_followers: dict[AccountId, list[AccountId]] = {}
         followed_by_each = await self.follows.recently_followed_by_each(followed_ids, FOLLOWED_BY_EACH)
         for followed_id, account_ids in followed_by_each.items():
             for account_id in account_ids:
                 known_followers.setdefault(account_id, []).append(followed_id)
+        active = await self.cache("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
+        foreign_ids = {each.id for each in active if scripts and each.script and each.script not in scripts}
+        active_ids = {each.id for each in active}
         counts = Counter({account_id: len(ids) for account_id, ids in known_followers.items()})
-        ranked = sorted(counts, key=lambda id: (-counts[id], id))[:MAX_CANDIDATES]
-        suggested = await self._filter(viewer_id, ranked)
+        ranked = sorted(counts, key=lambda id: (id in foreign_ids, -counts[id], id not in active_ids, id))
+        suggested = await self._filter(viewer_id, ranked[:MAX_CANDIDATES])
         if len(suggested) < limit:
-            recent = [AccountId(id) for id in await self._cached_recent_authors() if id not in known_followers]
-            suggested += await self._filter(viewer_id, recent)
+            others = [AccountId(each.id) for each in active if each.id not in known_followers]
+            suggested += await self._filter(viewer_id, sorted(others, key=foreign_ids.__contains__))
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
-    async def _cached_recent_authors(self) -> list[int]:
-        """Return the recent authors, which are the same for all viewers, from the cache."""
-        return await self.cache("recent-public-authors", list[int], RECENT_AUTHORS_TTL_S, self._recent_authors)
-
-    async def _recent_authors(self) -> list[int]:
-        """Return the authors of the newest public posts, without repetitions."""
+    async def _active_authors(self) -> list[ActiveAuthor]:
+        """Return the authors of the newest public posts: most followers first, then most posts, then the newest."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, RECENT_PUBLIC_POSTS, upward=False)
         posts = await self.posts.find_many(post_ids)
-        return list(dict.fromkeys(posts[post_id].author_id for post_id in post_ids if post_id in posts))
+        texts: dict[AccountId, list[str]] = {}
+        for post_id in post_ids:
+            if post_id in posts:
+                texts.setdefault(posts[post_id].author_id, []).append(posts[post_id].text)
+        counts = await self.store.read(*map(self.follows.counts, texts))
+        followers = {account_id: each.followers for account_id, each in zip(texts, counts, strict=True)}
+        ranked = sorted(texts, key=lambda id: (-followers[id], -len(texts[id])))
+        return [ActiveAuthor(id, find_script(" ".join(texts[id]))) for id in ranked]
 
     async def _filter(self, viewer_id: AccountId, ids: Collection[AccountId]) -> list[AccountId]:
         """Return the ids that may be suggested, in their order; one round trip."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from django.http.response import HttpResponseBase
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
@@ -24,6 +25,7 @@ from timelines.pages.page import TimelinePage
 from timelines.pages.presenters import author_json, profile_url
 from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
 from timelines.pages.responses import TemplateContext, url_with_query
+from timelines.text.unicode_script import scripts_of_languages
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 FOLLOW_REQUESTS_URL = "/accounts/requests/"
@@ -212,7 +214,7 @@ def _account_json(account: TemplateContext) -> TemplateContext:
 
 async def suggestions(request: SiteRequest) -> HttpResponseBase:
     suggested = await request.services[FollowSuggestionService].suggestions(
-        require_viewer_id(request), parse_limit(request.GET)
+        require_viewer_id(request), parse_limit(request.GET), _readable_scripts(request)
     )
     accounts = await load_suggested_accounts(request, suggested)
     if wants_json(request):
@@ -230,8 +232,14 @@ async def suggest_on_home(request: SiteRequest, query: PageQuery, page: Timeline
     if (await services[FollowingService].counts(me)).following >= MIN_FOLLOWING_WITHOUT_SUGGESTIONS:
         return []
     return await load_suggested_accounts(
-        request, await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME)
+        request,
+        await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME, _readable_scripts(request)),
     )
+
+
+def _readable_scripts(request: SiteRequest) -> frozenset[str]:
+    """Return the scripts of the languages of the browser and of the page."""
+    return scripts_of_languages(f"{get_language()},{request.META.get('HTTP_ACCEPT_LANGUAGE', '')[:200]}")
 
 
 async def load_suggested_accounts(request: SiteRequest, found: Sequence[Suggestion]) -> list[TemplateContext]:

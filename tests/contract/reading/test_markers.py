@@ -103,3 +103,25 @@ async def test_an_account_without_follows_gets_the_latest_authors_as_suggestions
     await me.publishes("mine")
     assert await suggested(services, me) == [two.id, one.id]
     assert await suggested(services, me, limit=1) == [two.id]
+
+
+async def test_a_newcomer_is_not_suggested_before_authors_with_followers(world: World, services: Services) -> None:
+    me, known, busy, newcomer = await world.people("me", "known", "busy", "newcomer")
+    await busy.follows(known)
+    await known.publishes("long ago")
+    for text in ("one", "two"):
+        await busy.publishes(text)
+    await newcomer.publishes("buy here")
+    assert await suggested(services, me) == [known.id, busy.id, newcomer.id]
+
+
+async def test_authors_in_foreign_scripts_are_suggested_last(world: World, services: Services) -> None:
+    me, korean, english = await world.people("me", "korean", "english")
+    for number in range(2):
+        await korean.publishes(f"안녕하세요 {number}")
+    await english.publishes("hello")
+    both = [korean.id, english.id]
+    assert await suggested(services, me) == both
+    suggestions = services.follow_suggestions.suggestions
+    assert [each.account_id for each in await suggestions(me.id, 10, frozenset({"Latin"}))] == both[::-1]
+    assert [each.account_id for each in await suggestions(me.id, 10, frozenset({"Hangul", "Latin"}))] == both
