@@ -1,0 +1,52 @@
+"""A click on a post opens it; the side panel suggests people; the theme follows the reader's choice."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor
+
+
+def test_a_click_on_the_text_opens_the_post_and_back_returns(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own = visitor()
+    post = own.publishes("open me by my words")
+    me = reader(own)
+    me.go_to("/public/")
+    me.page.locator(".post-text", has_text="open me by my words").click()
+    expect(me.page).to_have_url(me.url + post["url"])
+    me.page.locator("a.back").click()
+    expect(me.page).to_have_url(me.url + "/public/")
+
+
+def test_a_click_beside_an_open_menu_only_closes_it(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own = visitor()
+    own.publishes("stay here")
+    me = reader(own)
+    me.go_to("/")
+    me.entries.first.locator("details.menu > summary").click()
+    expect(me.entries.first.locator(".menu-body")).to_be_visible()
+    me.entries.first.locator(".post-text").click(position={"x": 2, "y": 2})
+    expect(me.entries.first.locator(".menu-body")).to_be_hidden()
+    assert me.page.url == me.url + "/"
+
+
+def test_the_side_panel_suggests_people_and_follows_them(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own, friend, stranger = visitor(), visitor(), visitor()
+    own.follows(friend.handle)
+    friend.follows(stranger.handle)
+    me = reader(own, viewport={"width": 1280, "height": 800})
+    me.go_to("/public/")
+    button = me.page.locator(f"[data-aside-people] [data-follow='{stranger.handle}']")
+    button.click()
+    expect(button).to_have_count(0)
+    me.go_to(f"/@{stranger.handle}/")
+    expect(me.page.locator(".btn-following").first).to_be_visible()
+
+
+def test_a_chosen_theme_wins_over_the_system(reader: OpenReader) -> None:
+    me = reader(color_scheme="light")
+    me.go_to("/display/")
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    light = me.page.evaluate(background)
+    me.page.get_by_label("Dark").check()
+    me.page.get_by_role("button", name="Save").click()
+    expect(me.page.locator("html")).to_have_attribute("data-theme", "dark")
+    assert me.page.evaluate(background) != light
