@@ -152,7 +152,9 @@ async def as_met_site(plan: Plan, *, web_processes: int = 1) -> AsyncIterator[As
 
 
 def start_web(stack: contextlib.ExitStack, url: str) -> BenchmarkDaphne:
-    server = BenchmarkDaphne("socialsite.asgi:application", REDIS_URL=url, TRUSTED_PROXIES="127.0.0.1")
+    server = BenchmarkDaphne(
+        "socialsite.asgi:application", REDIS_URL=url, TRUSTED_PROXIES="127.0.0.1", COMPRESS_PAGES="0"
+    )
     stack.callback(server.stop)
     server.start()
     return server

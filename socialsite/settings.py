@@ -28,6 +28,7 @@ if not SECRET_KEY:
     )
 DEBUG: bool = env.bool("DEBUG", default=False)
 HTTPS: bool = env.bool("HTTPS", default=False)
+COMPRESS_PAGES: bool = env.bool("COMPRESS_PAGES", default=not HTTPS)  # with HTTPS the proxy compresses
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 TRUSTED_PROXIES = settings_parsers.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
@@ -200,7 +201,7 @@ STATIC_COLLECTED: bool = not DEBUG and (
     (STATIC_ROOT / "staticfiles.json").exists() or sys.argv[1:2] in (["collectstatic"], ["quickstart"])
 )
 _STATIC_STORAGE = (
-    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    "socialsite.web.static_storage.SiteStaticFilesStorage"
     if STATIC_COLLECTED
     else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )

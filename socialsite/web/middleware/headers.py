@@ -1,17 +1,19 @@
-"""Headers of every response: Content-Security-Policy and caching.
+"""Headers of every response: Content-Security-Policy, caching and compression.
 
 Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (django_async.py).
 """
 
 from functools import lru_cache
 
+from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http.response import HttpResponseBase
 
+from socialsite.web.compression import compress_page
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SiteRequest
 
-VARY_HEADER = "Accept, Accept-Language, Cookie"
+VARY_HEADER = "Accept, Accept-Encoding, Accept-Language, Cookie"
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -47,6 +49,8 @@ class HeadersMiddleware(Middleware):
             headers["Cache-Control"] = "private, no-store"
         else:
             headers.setdefault("Cache-Control", "no-cache")
+        if settings.COMPRESS_PAGES:
+            compress_page(request, response)
         return response
 
 

@@ -54,7 +54,7 @@ async def test_a_cache_separates_readers_languages_and_formats(visitor):
     answer = await visitor.get_json("/public/")
     assert answer.headers["cache-control"] == "no-cache"
     assert "set-cookie" not in answer.headers
-    assert set(answer.headers["vary"].split(", ")) == {"Accept", "Accept-Language", "Cookie"}
+    assert set(answer.headers["vary"].split(", ")) == {"Accept", "Accept-Encoding", "Accept-Language", "Cookie"}
 
 
 async def test_two_readers_never_get_each_others_page(alice, bob, visitor):
@@ -91,7 +91,7 @@ async def test_a_missing_slash_is_redirected(visitor, path):
 
 
 async def test_an_answer_states_its_length(visitor):
-    answer = await visitor.get("/public/")
+    answer = await visitor.get("/public/", **{"Accept-Encoding": "identity"})
     assert int(answer.headers["content-length"]) == len(answer.content)
 
 
