@@ -62,6 +62,8 @@ class PubSubListener:
         self._on_resynced = on_resynced
         self._renewal_interval_s = renewal_interval_s
         self._sockets_by_member: Counter[str] = Counter()
+        self._leaving_members: frozenset[str] = frozenset()
+        self._removal = asyncio.Lock()
         self._channels = [process_channel(self.process_id), *map(fixed_channel, range(FIXED_CHANNEL_COUNT))]
         self._subscriptions: list[Subscription] = []
         self._supervisor = TaskSupervisor(on_crash=self.resync)
@@ -95,6 +97,9 @@ class PubSubListener:
         self._sockets_by_member[member] += 1
         key, has_sentinel = members_key(self.process_id), None
         try:
+            if member in self._leaving_members:
+                async with self._removal:
+                    pass  # on a cluster the removal could be sent after the entry
             has_sentinel, _, _ = await self._store.node(key).transaction(
                 [("SISMEMBER", key, SENTINEL_MEMBER), ("SADD", key, member), ("EXPIRE", key, PRESENCE_TTL_S)]
             )
@@ -209,22 +214,34 @@ class PubSubListener:
                 log.warning("presence could not be renewed: %s", error)
 
     async def _renew(self) -> None:
-        """Extend the TTL, remove members without sockets and expired processes; resync if the set was lost."""
-        key = members_key(self.process_id)
+        """Extend the TTL, remove members without sockets and expired processes; resync if the set was lost.
+
+        A member that left stays counted until its removal is confirmed. After an error it is unknown whether it was
+        removed, and it may have entered again: the set is then stored again.
+        """
+        key, sockets = members_key(self.process_id), self._sockets_by_member
         sent_at = asyncio.get_running_loop().time()
-        absent = [member for member, sockets in self._sockets_by_member.items() if sockets <= 0]
+        async with self._removal:
+            absent = self._leaving_members = frozenset(member for member in sockets if sockets[member] <= 0)
+            try:
+                has_sentinel, *_ = await self._store.gather(
+                    [
+                        ("SISMEMBER", key, SENTINEL_MEMBER),
+                        *([("SREM", key, *absent)] if absent else []),
+                        ("EXPIRE", key, PRESENCE_TTL_S),
+                        ("ZADD", processes_key(), self._expires_at_ms(), self.process_id),
+                        ("ZREMRANGEBYSCORE", processes_key(), "-inf", f"({self._clock.now_ms()}"),
+                    ]
+                )
+            except StoreError:
+                if absent:
+                    self.resync()
+                raise
+            finally:
+                self._leaving_members = frozenset()
         for member in absent:
-            del self._sockets_by_member[member]
-        removal = [("SREM", key, *absent)] if absent else []
-        has_sentinel, *_ = await self._store.gather(
-            [
-                ("SISMEMBER", key, SENTINEL_MEMBER),
-                *removal,
-                ("EXPIRE", key, PRESENCE_TTL_S),
-                ("ZADD", processes_key(), self._expires_at_ms(), self.process_id),
-                ("ZREMRANGEBYSCORE", processes_key(), "-inf", f"({self._clock.now_ms()}"),
-            ]
-        )
+            if sockets[member] <= 0:
+                del sockets[member]
         if has_sentinel:
             self._renewed_at = sent_at
         else:
