@@ -13,7 +13,7 @@ from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService
 from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
-from socialsite.ids import AccountId, PostIdGenerator
+from socialsite.ids import AccountId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
@@ -52,9 +52,10 @@ from timelines.markers.service import MarkerService
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
+from timelines.ports import AuthorReads, Authors, ReactionNotifier
 from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
-from timelines.publishing.post_writer import PostWriter
+from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService, VisibleAccounts
@@ -82,6 +83,22 @@ class Services:
         self.config = config
         self.repositories = Repositories(store, clock, config)
         self.rules = {name: Rule(name, limit) for name, limit in config.rate_limits.items()}
+
+    def _build(self, service_class: type[S], **parts: object) -> S:
+        """Return a service of this class. Fields that are not in `parts` are filled by their types.
+
+        A service or repository fills fields of its class; of several repositories of a class, the one of that name.
+        """
+        for name, field_type in get_type_hints(service_class).items():
+            if name in parts:
+                continue
+            if field_type in ATTRIBUTE_BY_TYPE:
+                parts[name] = getattr(self, ATTRIBUTE_BY_TYPE[field_type])
+            elif len(repositories := self.repositories.of_class(field_type)) > 1:
+                parts[name] = repositories[name]
+            elif repositories:
+                (parts[name],) = repositories.values()
+        return service_class(**parts)
 
     def __getitem__(self, service_class: type[S]) -> S:
         """Raises KeyError if no attribute is annotated with this class."""
@@ -123,10 +140,9 @@ class Services:
 
     @cached_property
     def accounts(self) -> AccountService:
-        return AccountService(
-            accounts=self.repositories.accounts,
+        return self._build(
+            AccountService,
             end_sessions=self.sessions.end_all,
-            limits=self.action_limits,
             on_deletion_requested=self._store_deletion,
             on_account_deleted=self._close_account,
             on_account_created=partial(self.statistics.meter.count, SIGNUPS),
@@ -144,13 +160,7 @@ class Services:
 
     @cached_property
     def sessions(self) -> SessionService:
-        at = self.repositories
-        return SessionService(
-            sessions=at.sessions,
-            accounts=at.accounts,
-            clock=self.clock,
-            on_sessions_ended=self.live.session_ended,
-        )
+        return self._build(SessionService, clock=self.clock, on_sessions_ended=self.live.session_ended)
 
     @cached_property
     def badge_port(self) -> BadgePort:
@@ -161,9 +171,7 @@ class Services:
     @cached_property
     def pipeline(self) -> ReadPipeline:
         at = self.repositories
-        sources = Sources(
-            store=self.store, posts=at.posts, authors=self.accounts, follows=at.follows, members=at.members
-        )
+        sources = self._build(Sources, members=at.members)
         return ReadPipeline(sources=sources, clock=self.clock)
 
     @cached_property
@@ -172,32 +180,15 @@ class Services:
 
     @cached_property
     def fan_out_on_read(self) -> FanOutOnRead:
-        return FanOutOnRead(
-            pulled=self.repositories.fan_out_on_read_authors,
-            follows=self.repositories.follows,
-            clock=self.clock,
-            threshold=self.config.pull_threshold,
-            grace_ms=self.config.pull_grace_ms,
-        )
+        return self._build(FanOutOnRead, threshold=self.config.pull_threshold, grace_ms=self.config.pull_grace_ms)
 
     @cached_property
     def reading(self) -> ReadingService:
-        at = self.repositories
-        return ReadingService(
-            pipeline=self.pipeline,
-            author_feeds=at.author_feeds,
-            public_timeline=at.public,
-            hashtag_timelines=at.hashtag_timelines,
-            homes=at.homes,
-            list_timelines=at.list_timelines,
-            follows=at.follows,
-            list_rules=self.list_rules,
-            fan_out_on_read=self.fan_out_on_read,
-        )
+        return self._build(ReadingService, list_rules=self.list_rules)
 
     @cached_property
     def threads(self) -> ThreadService:
-        return ThreadService(replies=self.repositories.threads, pipeline=self.pipeline)
+        return self._build(ThreadService)
 
     @cached_property
     def markers(self) -> MarkerService:
@@ -223,133 +214,59 @@ class Services:
 
     @cached_property
     def search(self) -> SearchService:
-        return SearchService(
-            index=self.repositories.search_index,
-            pipeline=self.pipeline,
-            accounts=self.accounts,
-            autocomplete=self.autocomplete,
-            limits=self.action_limits,
-        )
+        return self._build(SearchService, accounts=self.accounts)
 
     @cached_property
     def autocomplete(self) -> AutocompleteService:
-        at = self.repositories
-        return AutocompleteService(
-            store=self.store,
-            names=at.search_names,
-            hashtag_timelines=at.hashtag_timelines,
-            posts=at.posts,
-            authors=self.accounts,
-            follows=at.follows,
-            clock=self.clock,
-            limits=self.action_limits,
-        )
+        return self._build(AutocompleteService, authors=self.accounts)
 
     @cached_property
     def search_indexer(self) -> SearchIndexer:
-        at = self.repositories
-        return SearchIndexer(
-            index=at.search_index,
-            names=at.search_names,
-            pending=at.pending_search_posts,
-            posts=at.posts,
-            accounts=at.accounts,
-        )
+        return self._build(SearchIndexer)
 
     # Notifications
 
     @cached_property
     def notifications(self) -> NotificationService:
         at = self.repositories
-        visibility = NotificationVisibility(
-            store=self.store, pipeline=self.pipeline, authors=self.accounts, follows=at.follows, clock=self.clock
-        )
-        return NotificationService(
-            notifications=at.notifications,
-            visibility=visibility,
-            follows=at.follows,
-            accounts=at.accounts,
-            live=self.live,
-            ids=self.ids,
-        )
+        visibility = self._build(NotificationVisibility)
+        return self._build(NotificationService, visibility=visibility, accounts=at.accounts, live=self.live)
 
     @cached_property
     def pending_notifications(self) -> PendingNotificationService:
-        at = self.repositories
-        return PendingNotificationService(
-            pending=at.pending_notifications,
-            notifications=self.notifications,
-            follows=at.follows,
-            follow_requests=at.follow_requests,
-            clock=self.clock,
-        )
+        return self._build(PendingNotificationService)
 
     # Publishing and reactions
 
     @cached_property
     def author_timelines(self) -> AuthorTimelines:
-        at = self.repositories
-        return AuthorTimelines(
-            posts=at.posts,
-            author_feeds=at.author_feeds,
-            public_timeline=at.public,
-            hashtag_timelines=at.hashtag_timelines,
-            homes=at.homes,
-            search_indexer=self.search_indexer,
-            replies=at.threads,
-        )
+        return self._build(AuthorTimelines)
 
     @cached_property
     def post_writer(self) -> PostWriter:
-        return PostWriter(
-            id_generator=self.ids,
-            posts=self.repositories.posts,
-            author_timelines=self.author_timelines,
-            outbox=self.outbox,
-            announcer=self.live,
-            meter=self.statistics.meter,
-        )
+        return self._build(PostWriter, outbox=self.outbox, meter=self.statistics.meter)
 
     @cached_property
     def publishing(self) -> PublishingService:
-        return PublishingService(
-            posts=self.repositories.posts,
-            post_writer=self.post_writer,
-            author_timelines=self.author_timelines,
-            announcer=self.live,
+        return self._build(
+            PublishingService,
             boosts=self.boosts,
             find_visible=self.pipeline.find_visible,
             check_memory=self.memory.check,
             max_graphemes=self.config.post_max_length,
-            limits=self.action_limits,
         )
 
     @cached_property
     def boosts(self) -> BoostService:
-        return BoostService(
-            reactions=self.repositories.reactions,
-            posts=self.repositories.posts,
-            post_writer=self.post_writer,
-            author_timelines=self.author_timelines,
-            outbox=self.outbox,
-            live=self.live,
-            notifications=self.notifications,
-        )
+        return self._build(BoostService, outbox=self.outbox)
 
     @cached_property
     def reactions(self) -> ReactionsService:
-        return ReactionsService(
-            reactions=self.repositories.reactions,
-            bookmark_repository=self.repositories.bookmarks,
-            boosts=self.boosts,
-            pipeline=self.pipeline,
-            posts=self.repositories.posts,
+        return self._build(
+            ReactionsService,
             visible_accounts=VisibleAccounts(self.store, self.accounts, self.clock),
-            live=self.live,
-            notifications=self.notifications,
             track_pending=self.pending_notifications.track,
             check_room=self.memory.check,
-            limits=self.action_limits,
         )
 
     # Accounts and their relations
@@ -357,69 +274,31 @@ class Services:
     @cached_property
     def following(self) -> FollowingService:
         at = self.repositories
-        return FollowingService(
-            follows=at.follows,
-            blocks_and_mutes=at.blocks_and_mutes,
-            follow_requests=at.follow_requests,
-            accounts=self.accounts,
+        return self._build(
+            FollowingService,
             homes=at.homes,
             following_cap=self.config.following_cap,
             notifications=self.notifications,
             track_pending=self.pending_notifications.track,
-            limits=self.action_limits,
         )
 
     @cached_property
     def follow_requests(self) -> FollowRequestService:
         at = self.repositories
-        return FollowRequestService(
-            follow_requests=at.follow_requests,
-            blocks_and_mutes=at.blocks_and_mutes,
-            follows=at.follows,
-            accounts=self.accounts,
-            homes=at.homes,
-            following_cap=self.config.following_cap,
-        )
+        return self._build(FollowRequestService, homes=at.homes, following_cap=self.config.following_cap)
 
     @cached_property
     def blocks_and_mutes(self) -> BlocksAndMutesService:
         at = self.repositories
-        return BlocksAndMutesService(
-            blocks_and_mutes=at.blocks_and_mutes,
-            follow_requests=at.follow_requests,
-            follows=at.follows,
-            accounts=self.accounts,
-            homes=at.homes,
-            live=self.live,
-        )
+        return self._build(BlocksAndMutesService, homes=at.homes, live=self.live)
 
     @cached_property
     def profiles(self) -> ProfileService:
-        at = self.repositories
-        return ProfileService(
-            store=self.store,
-            accounts=self.accounts,
-            reading=self.reading,
-            blocks_and_mutes=self.blocks_and_mutes,
-            blocks_and_mutes_repository=at.blocks_and_mutes,
-            follows=at.follows,
-            markers=at.markers,
-            clock=self.clock,
-        )
+        return self._build(ProfileService, accounts=self.accounts)
 
     @cached_property
     def follow_suggestions(self) -> FollowSuggestionService:
-        at = self.repositories
-        return FollowSuggestionService(
-            store=self.store,
-            follows=at.follows,
-            follow_requests=at.follow_requests,
-            authors=self.accounts,
-            public=at.public,
-            posts=at.posts,
-            clock=self.clock,
-            cache=get_or_compute,
-        )
+        return self._build(FollowSuggestionService, cache=get_or_compute)
 
     @cached_property
     def filters(self) -> FilterService:
@@ -428,37 +307,18 @@ class Services:
     @cached_property
     def lists(self) -> ListService:
         at = self.repositories
-        return ListService(
-            repository=at.lists,
-            memberships=at.members,
-            accounts=self.accounts,
-            timelines=at.list_timelines,
-            rules=self.list_rules,
-            live=self.live,
-            members_cap=self.config.list_members_cap,
+        return self._build(
+            ListService, timelines=at.list_timelines, live=self.live, members_cap=self.config.list_members_cap
         )
 
     # The worker
 
     @cached_property
     def fan_out(self) -> FanOutService:
-        at = self.repositories
-        return FanOutService(
-            posts=at.posts,
-            author_timelines=self.author_timelines,
-            account_purge=self.purging,
-            boosts=self.boosts,
-            indexing=self.search_indexer,
-            fan_out_on_read=self.fan_out_on_read,
-            follows=at.follows,
-            members=at.members,
-            homes=at.homes,
-            list_timelines=at.list_timelines,
-            accounts=self.accounts,
+        return self._build(
+            FanOutService,
             live=self.live,
-            lag=at.lag,
             meter=self.statistics.meter,
-            clock=self.clock,
             posts_per_pass=self.config.posts_per_pass,
             slice_ms=self.config.time_slice_ms,
             post_listeners=(self.notifications.notify, self.trends.count_post),
@@ -466,42 +326,11 @@ class Services:
 
     @cached_property
     def purging(self) -> AccountPurge:
-        at = self.repositories
-        return AccountPurge(
-            complete_deletion=self.accounts.complete_deletion,
-            reactions=self.reactions,
-            boosts=self.boosts,
-            blocks_and_mutes=at.blocks_and_mutes,
-            follow_requests=at.follow_requests,
-            filters=at.filters,
-            notifications=at.notifications,
-            followed_hashtags=at.followed_hashtags,
-            markers=at.markers,
-            posts=at.posts,
-            profiles=at.author_feeds,
-            author_timelines=self.author_timelines,
-            follows=at.follows,
-            lists=at.lists,
-            members=at.members,
-            homes=at.homes,
-            list_timelines=at.list_timelines,
-        )
+        return self._build(AccountPurge, complete_deletion=self.accounts.complete_deletion)
 
     @cached_property
     def rebuilds(self) -> RebuildService:
-        at = self.repositories
-        return RebuildService(
-            reading=self.reading,
-            homes=at.homes,
-            list_timelines=at.list_timelines,
-            lists=at.lists,
-            profiles=at.author_feeds,
-            public=at.public,
-            tags=at.hashtag_timelines,
-            posts=at.posts,
-            indexing=self.search_indexer,
-            public_cap=self.config.public_cap,
-        )
+        return self._build(RebuildService, public_cap=self.config.public_cap)
 
     # Operators' commands
 
@@ -516,61 +345,19 @@ class Services:
 
     @cached_property
     def graph_import(self) -> GraphImport:
-        at = self.repositories
-        return GraphImport(
-            accounts=self.accounts,
-            follows=at.follows,
-            homes=at.homes,
-            ranks=at.graph_ranks,
-            following_cap=self.config.following_cap,
-        )
+        return self._build(GraphImport, following_cap=self.config.following_cap)
 
     @cached_property
     def posts_import(self) -> PostsImport:
-        at = self.repositories
-        return PostsImport(
-            accounts=self.accounts,
-            posts=at.imported_posts,
-            public=at.public,
-            affected=self.affected_timelines,
-            indexing=self.search_indexer,
-            ranks=at.graph_ranks,
-            stored_posts=at.posts,
-        )
+        return self._build(PostsImport)
 
     @cached_property
     def demo(self) -> DemoLoader:
-        return DemoLoader(
-            accounts=self.accounts,
-            reading=self.reading,
-            reactions=self.reactions,
-            graph_import=self.graph_import,
-            posts_import=self.posts_import,
-        )
+        return self._build(DemoLoader)
 
     @cached_property
     def audit_context(self) -> AuditContext:
-        at = self.repositories
-        return AuditContext(
-            store=self.store,
-            accounts=at.accounts,
-            sessions=at.sessions,
-            posts=at.posts,
-            profiles=at.author_feeds,
-            public=at.public,
-            tags=at.hashtag_timelines,
-            homes=at.homes,
-            list_timelines=at.list_timelines,
-            follows=at.follows,
-            lists=at.lists,
-            members=at.members,
-            reactions=at.reactions,
-            pulled=at.fan_out_on_read_authors,
-            affected=self.affected_timelines,
-            outbox=self.outbox,
-            clock=self.clock,
-            config=self.config,
-        )
+        return self._build(AuditContext)
 
     @property
     def audit(self) -> Audit:
@@ -596,3 +383,13 @@ ATTRIBUTE_BY_CLASS = {
     if isinstance(member, cached_property)
 }
 """The name of the attribute that has the service of each class."""
+ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | {
+    Store: "store",
+    TimeSource: "clock",
+    ServiceConfig: "config",
+    Authors: "accounts",
+    AuthorReads: "accounts",
+    ReactionNotifier: "notifications",
+    PostAnnouncer: "live",
+}
+"""The name of the attribute that fills fields of each type."""

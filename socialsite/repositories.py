@@ -75,3 +75,7 @@ class Repositories:
         self.imported_posts = ImportedPosts(
             store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions
         )
+
+    def of_class(self, repository_class: object) -> dict[str, object]:
+        """Return the repositories of this class by their names."""
+        return {name: value for name, value in vars(self).items() if type(value) is repository_class}
