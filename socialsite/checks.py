@@ -40,6 +40,7 @@ MIN_REDIS_VERSION = (7, 0)
 URL_SCHEMES = (
     "embedded", "redis", "rediss", "unix",
     "redis+sentinel", "redis+shards", "redis+twemproxy", "redis+cluster",
+    "rediss+sentinel", "rediss+shards", "rediss+cluster",
 )  # fmt: skip
 FAILOVER_SCHEMES = ("redis+sentinel", "redis+cluster", "rediss+sentinel", "rediss+cluster")
 NOT_BEHIND_TWEMPROXY = ("jobs", "live", "sessions")

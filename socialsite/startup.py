@@ -42,6 +42,8 @@ HINTS = {
     "unauthenticated": "put user and password into the URL (redis://user:password@host:port)",
     "WRONGPASS": "correct user and password in the URL",
     "without any password configured": "take the password out of the URL",
+    "CERTIFICATE_VERIFY_FAILED": "name the CA that signed the server's certificate (ssl_ca_certs), for this host name",
+    "CERTIFICATE_REQUIRED": "name the client's certificate and key (ssl_certfile, ssl_keyfile)",
     "NOPERM": "give its user the rights of deploy/redis/users.acl.in",
     "DB index is out of range": "correct the number of the database in the URL",
 }

@@ -4,13 +4,56 @@ An invalid URL raises ValueError with one sentence. The sentence contains no cre
 """
 
 import re
+import ssl
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Self
 from urllib.parse import SplitResult, parse_qs, parse_qsl, urlencode, urlsplit
 
 from redis.asyncio.connection import parse_url
 
 VALID_PORTS = range(1, 65_536)
+TLS_PARAMETERS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
+"""Query parameters of `rediss://` URLs, named as in redis-py: the file of the CA, the client's certificate and key,
+and `ssl_check_hostname=no` if certificates do not name their servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """The TLS parameters of a URL. `ca_certs`: None means the CAs of the system."""
+
+    ca_certs: str | None = None
+    certfile: str | None = None
+    keyfile: str | None = None
+    check_hostname: bool = True
+
+    @classmethod
+    def parse(cls, query: dict[str, str]) -> Self:
+        """Raises ValueError if a file cannot be used."""
+        options = cls(
+            query.get("ssl_ca_certs"),
+            query.get("ssl_certfile"),
+            query.get("ssl_keyfile"),
+            query.get("ssl_check_hostname", "yes").lower() not in ("no", "false", "0"),
+        )
+        try:
+            options.context()
+        except OSError as error:
+            raise ValueError(f"the files of its TLS parameters cannot be used: {error.strerror or error}") from error
+        return options
+
+    def context(self) -> ssl.SSLContext:
+        """Return the TLS context. Its files are read once. Raises OSError."""
+        return _load_tls_context(self)
+
+
+@lru_cache(maxsize=64)
+def _load_tls_context(options: TlsOptions) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=options.ca_certs)
+    context.check_hostname = options.check_hostname
+    if options.certfile is not None:
+        context.load_cert_chain(options.certfile, options.keyfile)
+    return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +67,15 @@ class Address:
     db: int
     username: str | None
     password: str | None
-    tls: bool
+    tls: TlsOptions | None
 
     @classmethod
     def parse(cls, url: str) -> Self:
         """Parse a `redis://`, `rediss://` or `unix://` URL. Raises ValueError."""
         validate_url(parts := split_url(url))
+        tls_query = {name: value for name, value in parse_qsl(parts.query) if name in TLS_PARAMETERS}
+        if tls_query and parts.scheme != "rediss":
+            raise ValueError(f"{', '.join(tls_query)} needs a URL with TLS: rediss://")
         options: dict[str, Any] = dict(parse_url(url))
         return cls(
             url=url,
@@ -39,7 +85,7 @@ class Address:
             db=int(options.get("db", 0)),
             username=options.get("username"),
             password=options.get("password"),
-            tls=parts.scheme == "rediss",
+            tls=TlsOptions.parse(tls_query) if parts.scheme == "rediss" else None,
         )
 
     def with_host(self, host: str, port: int) -> Self:
@@ -88,8 +134,11 @@ class MultiServerUrl:
     """A URL with several servers: `redis+shards://user:password@h:p,h:p/0?partitioner=ring`.
 
     Servers are separated by commas; a server that begins with `/` is a unix socket. The credentials and the number of
-    the database apply to all servers. `path`: the text after the servers, without its slash.
+    the database apply to all servers. `path`: the text after the servers, without its slash. A scheme that begins with
+    `rediss` connects by TLS to all servers.
     """
+
+    scheme: str
 
     credentials: str
     servers: tuple[str, ...]
@@ -98,15 +147,17 @@ class MultiServerUrl:
 
     @classmethod
     def parse(cls, url: str, *parameters: str) -> Self:
-        """Parse a URL with these query parameters. Raises ValueError."""
-        rest, _, query = url.partition("://")[2].partition("?")
+        """Parse a URL with these query parameters, and those of TLS. Raises ValueError."""
+        scheme, _, location = url.partition("://")
+        rest, _, query = location.partition("?")
         credentials, _, hosts = rest.rpartition("@")
         path = ""
         if not hosts.startswith("/"):
             hosts, _, path = hosts.partition("/")
         options = dict(parse_qsl(query, keep_blank_values=True))
-        reject_unknown_parameters(url, *parameters)
-        return cls(credentials, split_servers(hosts), path, options)
+        has_tls = scheme.startswith("rediss")
+        reject_unknown_parameters(url, *parameters, *(TLS_PARAMETERS if has_tls else ()))
+        return cls("rediss" if has_tls else "redis", credentials, split_servers(hosts), path, options)
 
     def address(self, location: str, *, db: str = "0", credentials: str | None = None) -> Address:
         """Return the address of a server. `credentials`: None means those of the URL."""
@@ -119,7 +170,8 @@ class MultiServerUrl:
         host, _, port = location.rpartition(":")
         if not host or not port.isdigit():
             raise ValueError(f'{location!r} is not "host:port" or the path of a socket')
-        return Address.parse(f"redis://{login}{location}/{db}")
+        tls_query = urlencode({name: value for name, value in self.query.items() if name in TLS_PARAMETERS})
+        return Address.parse(f"{self.scheme}://{login}{location}/{db}" + (f"?{tls_query}" if tls_query else ""))
 
 
 def reject_unknown_parameters(url: str, *parameters: str) -> None:

@@ -83,7 +83,7 @@ class PipelinedConnection(asyncio.Protocol):
                 if address.path:
                     _, connection = await loop.create_unix_connection(lambda: cls(str(address), on_lost), address.path)
                 else:
-                    context = ssl.create_default_context() if address.tls else None
+                    context = address.tls.context() if address.tls else None
                     _, connection = await loop.create_connection(
                         lambda: cls(str(address), on_lost), address.host, address.port, ssl=context
                     )
@@ -177,7 +177,8 @@ class PipelinedConnection(asyncio.Protocol):
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail_requests(StoreUnavailable(f"lost the connection to {self.name}"))
+        reason = f": {exc}" if isinstance(exc, ssl.SSLError) else ""
+        self._fail_requests(StoreUnavailable(f"lost the connection to {self.name}{reason}"))
 
     def data_received(self, data: bytes) -> None:
         requests = self._requests

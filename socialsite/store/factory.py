@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from socialsite.store.address import (
+    TLS_PARAMETERS,
     Address,
     MultiServerUrl,
     pop_parameter,
@@ -74,13 +75,15 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
             return MULTI_SERVER_FACTORIES[scheme](url, components)
         except ValueError as error:
             raise InvalidStoreUrl(f"{redact_credentials(url)!r} is not a {scheme} URL: {error}") from error
+    if scheme == "rediss+twemproxy":
+        raise InvalidStoreUrl("Twemproxy has no TLS: place it on the machine of the site, or use another topology")
     schemes = ("redis", "rediss", "unix", "embedded", *MULTI_SERVER_FACTORIES)
     raise InvalidStoreUrl(f"no topology is called {scheme!r}: use {', '.join(f'{name}://' for name in schemes)}")
 
 
 def _create_standalone(url: str) -> Topology:
     """`redis://user:password@host:port/0?replica=host:port&replica=host:port`, with the same credentials for all."""
-    reject_unknown_parameters(url, "db", "replica")
+    reject_unknown_parameters(url, "db", "replica", *(TLS_PARAMETERS if url.startswith("rediss:") else ()))
     master_url, replicas = pop_parameter(url, "replica")
     master = Address.parse(master_url)
     locations = split_servers(",".join(replicas)) if replicas else ()
@@ -139,4 +142,7 @@ MULTI_SERVER_FACTORIES: dict[str, Callable[[str, Collection[str]], Topology]] = 
     "redis+shards": _create_shards,
     "redis+sentinel": _create_sentinel,
     "redis+twemproxy": _create_twemproxy,
+    "rediss+cluster": _create_cluster,
+    "rediss+shards": _create_shards,
+    "rediss+sentinel": _create_sentinel,
 }
