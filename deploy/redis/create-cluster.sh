@@ -3,16 +3,12 @@
 #
 #   deploy/redis/create-cluster.sh 10.0.0.1:6379 10.0.0.2:6379 10.0.0.3:6379 10.0.0.4:6379 10.0.0.5:6379 10.0.0.6:6379
 #
-# Each server runs redis.conf with these lines added, and its port + 10000 open to the others:
-#   cluster-enabled yes
-#   cluster-node-timeout 5000
-#   cluster-require-full-coverage no
-#   cluster-allow-reads-when-down no
+# Each server runs redis.conf with cluster.conf included, and its port + 10000 is open to the others.
 # Cluster users are per server: users.acl goes to each. A person who forms the cluster needs more rights than the
 # site ever has: give ADMIN_USER and REDISCLI_AUTH of one made for the occasion (`ACL SETUSER admin on >... ~* &* +@all`).
 set -eu
 if [ $# -lt 3 ]; then
-  sed -n '2,12p' "$0" >&2
+  sed -n '2,8p' "$0" >&2
   exit 2
 fi
 replicas=$(( $# >= 6 ? 1 : 0 ))
