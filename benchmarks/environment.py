@@ -5,7 +5,19 @@ import secrets
 
 HIGH_LIMITS = {
     f"RATE_LIMIT_{rule}": "9999999/m"
-    for rule in ("POST", "FOLLOW", "LOGIN", "SIGNUP", "SEARCH", "COMPLETE", "SOCKET", "ADDRESS")
+    for rule in (
+        "POST",
+        "FOLLOW",
+        "LIKE",
+        "BLOCK",
+        "DELETE",
+        "LOGIN",
+        "SIGNUP",
+        "SEARCH",
+        "COMPLETE",
+        "SOCKET",
+        "ADDRESS",
+    )
 }
 """Limits counted at every request as in production, but never reached."""
 

@@ -1,5 +1,7 @@
 """Rate limits of actions. Services enforce them, so that every interface of the site has the same limits.
 
+Actions on one account or post are counted at their address (timelines/urls.py), before anything is looked up.
+
 A hit counts for the account and for the network address of the caller. One account has the same limit at all its
 addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limit: a family, a school or a mobile
 network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.

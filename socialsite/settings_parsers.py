@@ -18,6 +18,9 @@ Network = IPv4Network | IPv6Network
 DEFAULT_RATE_LIMITS = {
     "post": "30/m",
     "follow": "60/m",
+    "like": "120/m",
+    "block": "60/m",
+    "delete": "60/m",
     "login": "10/m",
     "signup": "20/m",
     "search": "60/m",

@@ -3,7 +3,7 @@
 from django.urls import path, register_converter
 
 from socialsite.ids import MAX_ID
-from socialsite.web.requests import dispatch_by_method
+from socialsite.web.requests import dispatch_by_method, limited
 from timelines.feeds import views as feeds
 from timelines.filters import views as filters
 from timelines.following import views as following
@@ -59,35 +59,57 @@ urlpatterns = [
     path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
     path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
-    path("posts/<id:post_id>/delete/", dispatch_by_method(POST=posts.delete), name="delete"),
-    path("posts/<id:post_id>/like/", dispatch_by_method(POST=reactions.like), name="like"),
-    path("posts/<id:post_id>/unlike/", dispatch_by_method(POST=reactions.unlike), name="unlike"),
+    path("posts/<id:post_id>/delete/", limited("delete", posts.delete), name="delete"),
+    path("posts/<id:post_id>/like/", limited("like", reactions.like), name="like"),
+    path("posts/<id:post_id>/unlike/", limited("like", reactions.unlike), name="unlike"),
     path("posts/<id:post_id>/boost/", dispatch_by_method(POST=reactions.boost), name="boost"),
-    path("posts/<id:post_id>/unboost/", dispatch_by_method(POST=reactions.unboost), name="unboost"),
-    path("posts/<id:post_id>/bookmark/", dispatch_by_method(POST=reactions.bookmark), name="bookmark"),
-    path("posts/<id:post_id>/unbookmark/", dispatch_by_method(POST=reactions.unbookmark), name="unbookmark"),
+    path("posts/<id:post_id>/unboost/", limited("like", reactions.unboost), name="unboost"),
+    path("posts/<id:post_id>/bookmark/", limited("like", reactions.bookmark), name="bookmark"),
+    path(
+        "posts/<id:post_id>/unbookmark/",
+        limited("like", reactions.unbookmark),
+        name="unbookmark",
+    ),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
     path("clicks/", dispatch_by_method(POST=view_counts.count_click), name="clicks"),
     path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),
     path("@<handle:handle>/followers/", dispatch_by_method(GET=profiles.followers), name="followers"),
     path("@<handle:handle>/following/", dispatch_by_method(GET=profiles.following), name="following"),
-    path("@<handle:handle>/follow/", dispatch_by_method(POST=following.follow), name="follow"),
-    path("@<handle:handle>/unfollow/", dispatch_by_method(POST=following.unfollow), name="unfollow"),
+    path("@<handle:handle>/follow/", limited("follow", following.follow), name="follow"),
+    path("@<handle:handle>/unfollow/", limited("follow", following.unfollow), name="unfollow"),
     path(
-        "@<handle:handle>/block/", dispatch_by_method(GET=following.confirm_block, POST=following.block), name="block"
+        "@<handle:handle>/block/",
+        limited("block", following.block, GET=following.confirm_block),
+        name="block",
     ),
-    path("@<handle:handle>/unblock/", dispatch_by_method(POST=following.unblock), name="unblock"),
-    path("@<handle:handle>/mute/", dispatch_by_method(POST=following.mute), name="mute"),
-    path("@<handle:handle>/unmute/", dispatch_by_method(POST=following.unmute), name="unmute"),
-    path("@<handle:handle>/hide-boosts/", dispatch_by_method(POST=following.hide_boosts), name="hide-boosts"),
-    path("@<handle:handle>/show-boosts/", dispatch_by_method(POST=following.show_boosts), name="show-boosts"),
+    path("@<handle:handle>/unblock/", limited("block", following.unblock), name="unblock"),
+    path("@<handle:handle>/mute/", limited("block", following.mute), name="mute"),
+    path("@<handle:handle>/unmute/", limited("block", following.unmute), name="unmute"),
+    path(
+        "@<handle:handle>/hide-boosts/",
+        limited("block", following.hide_boosts),
+        name="hide-boosts",
+    ),
+    path(
+        "@<handle:handle>/show-boosts/",
+        limited("block", following.show_boosts),
+        name="show-boosts",
+    ),
     path(
         "@<handle:handle>/remove-follower/",
-        dispatch_by_method(POST=following.remove_follower),
+        limited("block", following.remove_follower),
         name="remove-follower",
     ),
-    path("@<handle:handle>/accept/", dispatch_by_method(POST=following.accept_follow_request), name="accept"),
-    path("@<handle:handle>/refuse/", dispatch_by_method(POST=following.refuse_follow_request), name="refuse"),
+    path(
+        "@<handle:handle>/accept/",
+        limited("block", following.accept_follow_request),
+        name="accept",
+    ),
+    path(
+        "@<handle:handle>/refuse/",
+        limited("block", following.refuse_follow_request),
+        name="refuse",
+    ),
     path("accounts/requests/", dispatch_by_method(GET=following.list_follow_requests), name="requests"),
     path("accounts/blocked/", dispatch_by_method(GET=following.list_blocked), name="blocked"),
     path("accounts/muted/", dispatch_by_method(GET=following.list_muted), name="muted"),

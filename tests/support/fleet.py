@@ -39,7 +39,10 @@ class DaphneFleet:
             "ALLOWED_HOSTS": "*",
             "LOG_LEVEL": "WARNING",
             "NOTIFY_SOCKET": f"{self._directory.name}/notify",
-            **{f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "SOCKET", "ADDRESS")},
+            **{
+                f"RATE_LIMIT_{rule}": "off"
+                for rule in ["POST", "FOLLOW", "LIKE", "DELETE", "SIGNUP", "SOCKET", "ADDRESS"]
+            },
             **environment,
         }
 

@@ -15,7 +15,9 @@ import httpx
 from tests.support.ports import free_ports
 from tests.support.site import ROOT
 
-NO_LIMITS = {f"RATE_LIMIT_{rule}": "off" for rule in ("POST", "FOLLOW", "SIGNUP", "LOGIN", "ADDRESS")}
+NO_LIMITS = {
+    f"RATE_LIMIT_{rule}": "off" for rule in ["POST", "FOLLOW", "LIKE", "BLOCK", "DELETE", "SIGNUP", "LOGIN", "ADDRESS"]
+}
 READY_TIMEOUT_S = 90.0
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
-from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Read
 from timelines.cached_timelines.repository import invalidate_around
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
@@ -29,23 +28,16 @@ class FollowingService:
     follow_requests: FollowRequests
     accounts: Authors
     homes: TimelineCache
-    limits: ActionLimits
     following_cap: int
     open_requests_cap: int = OPEN_REQUESTS_CAP
     notifications: FollowNotifier | None = None
     track_pending: TrackPending = track_nothing
 
-    async def follow(
-        self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int, caller: Caller | None = None
-    ) -> bool:
+    async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         """Follow an account, so that its posts appear in the home timeline. Return whether the follow is new.
 
-        Returns False for a private account, too: it receives a follow request. Raises RateLimited.
+        Returns False for a private account, too: it receives a follow request.
         """
-        async with self.limits.refundable(caller, "follow"):
-            return await self._follow(follower_id, followed_id, now_ms)
-
-    async def _follow(self, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         if follower_id == followed_id:
             raise CannotFollowSelf
         followed = await self._require_followable(follower_id, followed_id)
@@ -61,12 +53,11 @@ class FollowingService:
                 await self.notifications.followed(follower_id=follower_id, followed_id=followed_id)
         return is_new
 
-    async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId, caller: Caller | None = None) -> bool:
-        """Remove a follow or a follow request. Return whether the account was followed. Raises RateLimited."""
-        async with self.limits.refundable(caller, "follow"):
-            await self.follow_requests.remove(follower_id, followed_id)
-            async with invalidate_around(self.homes, follower_id):
-                return await self.follows.remove(follower_id, followed_id)
+    async def unfollow(self, *, follower_id: AccountId, followed_id: AccountId) -> bool:
+        """Remove a follow or a follow request. Return whether the account was followed."""
+        await self.follow_requests.remove(follower_id, followed_id)
+        async with invalidate_around(self.homes, follower_id):
+            return await self.follows.remove(follower_id, followed_id)
 
     def is_following(self, follower_id: AccountId, followed_id: AccountId) -> Read[bool]:
         return self.follows.is_following(follower_id, followed_id)

@@ -44,7 +44,7 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     account = await services[AccountService].get_by_handle(handle)
     await services[FollowingService].follow(
-        follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms(), caller=request.caller
+        follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
     )
     return await relation_response(request, account)
 
@@ -53,7 +53,7 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     account = await services[AccountService].get_undeleted_by_handle(handle)  # also a suspended account
-    await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id), caller=request.caller)
+    await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id))
     return await relation_response(request, account)
 
 

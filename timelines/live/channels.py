@@ -115,7 +115,7 @@ class ChannelResolver:
             return self._home_channel(_require_signed_in(viewer_id))
         if kind == "profile" and rest:
             return await self._profile_channel(rest, viewer_id)
-        if kind == "list" and rest.isascii() and rest.isdigit() and 0 < int(rest[:17]) <= MAX_ID:
+        if kind == "list" and rest.isascii() and rest.isdigit() and len(rest) < 17 and 0 < int(rest) <= MAX_ID:
             return await self._list_channel(ListId(int(rest)), _require_signed_in(viewer_id))
         if kind == "tag" and (tag := normalize_tag(rest)) is not None:
             read_page = partial(self._reading.tag, tag, viewer_id=viewer_id)

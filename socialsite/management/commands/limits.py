@@ -95,7 +95,7 @@ async def find_targets(services: Services, text: str) -> list[LimitTarget]:
 
 def address_rule(rule: Rule) -> Rule:
     """Return the rule for an address: many accounts may share it, so some limits are higher."""
-    is_shared = rule.name in ("post", "follow", "search", "complete")
+    is_shared = rule.name in ("post", "follow", "like", "block", "delete", "search", "complete")
     return Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) if is_shared else rule
 
 

@@ -89,7 +89,7 @@ async def test_a_block_ends_a_concurrent_follow(world: World, services: Services
     at, late = services.repositories, Late(services.store)
     following = FollowingService(
         follows=at.follows, blocks_and_mutes=late, follow_requests=at.follow_requests, accounts=services.accounts,
-        homes=at.homes, following_cap=10, limits=services.action_limits,
+        homes=at.homes, following_cap=10,
     )  # fmt: skip
     with pytest.raises(AccountNotFound):
         await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=services.clock.now_ms())

@@ -137,7 +137,7 @@ async def test_a_follow_becomes_a_request_if_the_account_turns_private_meanwhile
 
     following = FollowingService(
         follows=at.follows, blocks_and_mutes=Late(services.store), follow_requests=Locking(services.store),
-        accounts=services.accounts, homes=at.homes, following_cap=10, limits=services.action_limits,
+        accounts=services.accounts, homes=at.homes, following_cap=10,
     )  # fmt: skip
     assert not await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     assert len(locked) == 1
@@ -153,7 +153,6 @@ async def test_more_requests_than_the_cap_are_refused(world: World, services: Se
     following = FollowingService(
         follows=at.follows, blocks_and_mutes=at.blocks_and_mutes, follow_requests=at.follow_requests,
         accounts=services.accounts, homes=at.homes, following_cap=10, open_requests_cap=1,
-        limits=services.action_limits,
     )  # fmt: skip
     await following.follow(follower_id=alice.id, followed_id=bob.id, now_ms=1)
     with pytest.raises(FollowRequestsCapReached):

@@ -6,10 +6,7 @@ import pytest
 
 from accounts.domain import DELETED, SUSPENDED
 from accounts.errors import AccountNotFound
-from socialsite.clock import FixedClock
 from socialsite.ids import AccountId
-from socialsite.limits import ActionLimits
-from socialsite.recipes.rate_limit import RateLimiter
 from socialsite.store import Store
 from tests.support.people import FakeAccountDirectory, RecordingTimelineCache
 from timelines.errors import CannotFollowSelf, FollowingCapReached
@@ -44,7 +41,6 @@ def service(
         accounts=people,
         homes=homes,
         following_cap=CAP,
-        limits=ActionLimits(RateLimiter(store), {}, FixedClock(1)),
     )
 
 

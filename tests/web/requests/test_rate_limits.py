@@ -5,6 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
+from socialsite.recipes.rate_limit import Rule
 from tests.support.browser import JSON_HEADERS, hidden_field
 
 
@@ -82,6 +83,36 @@ async def test_follows_have_a_rule_of_their_own(alice, open_browser):
     assert answer.json()["fields"] == {"rule": "follow"}
     assert (await alice.post("/@bob/follow/")).status_code == 429
     await alice.publish("still free to speak")
+
+
+async def test_an_action_is_counted_before_its_target_is_looked_up(alice, open_browser):
+    await open_browser("bob")
+    for _ in range(2):
+        assert (await alice.post_json("/@nobody/follow/")).status_code == 404  # a failure is not counted
+        assert (await alice.post_json("/@bob/follow/")).status_code == 200
+    assert (await alice.post_json("/@nobody/follow/")).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("rule", "paths"),
+    [
+        ("like", ["like", "unlike", "bookmark", "unbookmark"]),
+        ("block", ["/@bob/block/", "/@bob/unblock/", "/@bob/mute/", "/@bob/unmute/", "/@bob/hide-boosts/"]),
+        ("delete", ["delete"]),
+    ],
+)
+async def test_likes_blocks_and_deletions_have_limits(limited_site, alice, open_browser, rule, paths):
+    await open_browser("bob")
+    limited_site.rules[rule] = Rule(rule, 3)
+    statuses, post = [], ""
+    for number in range(4):
+        if number < 3:  # the limit of posts
+            post = (await alice.publish(f"post {number}"))["id"]
+        path = paths[number % len(paths)]
+        answer = await alice.post_json(path if path.startswith("/") else f"/posts/{post}/{path}/")
+        statuses.append(answer.status_code)
+    assert statuses == [200, 200, 200, 429]
+    assert answer.json()["fields"] == {"rule": rule}
 
 
 async def test_an_address_gets_its_number_of_requests_whatever_its_headers(limited_site, open_browser):
