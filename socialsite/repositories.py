@@ -27,8 +27,8 @@ from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmarks
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
+from timelines.search.indexing import PendingSearchPosts
 from timelines.search.names import NameIndex
-from timelines.search.pending import PendingSearchPosts
 from timelines.search.repository import PostIndex
 
 AnyClock = Clock | FixedClock

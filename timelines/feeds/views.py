@@ -13,7 +13,7 @@ from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest
 from timelines.feeds.atom import SiteFeed, render_account_feed, render_hashtag_feed
 from timelines.hashtags.views import with_canonical_hashtag
-from timelines.pages.handles import with_canonical_handle
+from timelines.pages.queries import with_canonical_handle
 from timelines.reading.service import ReadingService
 
 

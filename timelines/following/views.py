@@ -20,10 +20,9 @@ from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService, Suggestion
 from timelines.graph.follow import FollowPage
-from timelines.pages.handles import HandleView, with_canonical_handle
 from timelines.pages.page import TimelinePage
 from timelines.pages.presenters import author_json, profile_url
-from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
+from timelines.pages.queries import HandleView, PageQuery, parse_follow_cursor, parse_limit, with_canonical_handle
 from timelines.pages.responses import TemplateContext, url_with_query
 from timelines.text.unicode_script import scripts_of_languages
 from timelines.visibility.rights import NO_EXPIRY_MS

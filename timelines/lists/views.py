@@ -26,9 +26,8 @@ from timelines.lists.list_page import (
     redisplay_list,
 )
 from timelines.lists.service import ListService
-from timelines.pages.handles import with_canonical_handle
 from timelines.pages.presenters import Json, author_json
-from timelines.pages.queries import PageQuery, parse_limit
+from timelines.pages.queries import PageQuery, parse_limit, with_canonical_handle
 from timelines.pages.responses import TemplateContext, url_with_query
 
 MIN_LISTS_FOR_VIRTUAL_LIST = 2

@@ -1,13 +1,18 @@
 """Parses cursors and limits from query strings."""
 
 import re
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
-from django.http import QueryDict
+from django.http import HttpResponsePermanentRedirect, QueryDict
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.errors import MalformedRequest
 from socialsite.ids import parse_id
+from socialsite.web.requests import SiteRequest
 from timelines.graph.follow import FollowCursor
 from timelines.pages.page import DEFAULT_LIMIT, MAX_LIMIT
 
@@ -68,3 +73,19 @@ def _parse_id_cursor(query: QueryDict, name: str) -> int | None:
 
 def _cursor_error() -> MalformedRequest:
     return MalformedRequest(fields={"cursor": _("This cursor is not valid.")})
+
+
+HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
+
+
+def with_canonical_handle(view: HandleView) -> HandleView:
+    """Redirect a page with an upper case handle (301) to lower case. Actions accept any case."""
+
+    @wraps(view)
+    async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:
+        lower = handle.lower()
+        if lower != handle and request.method in ("GET", "HEAD"):
+            return HttpResponsePermanentRedirect(request.get_full_path().replace(f"@{handle}", f"@{lower}", 1))
+        return await view(request, lower)
+
+    return canonical

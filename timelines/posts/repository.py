@@ -9,13 +9,14 @@ from socialsite.store import Command, Read, Store, load_script
 from timelines import keys
 from timelines.posts.archive import Archive, NoArchive
 from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
-from timelines.posts.known_posts import PostCache, get_post_command
 from timelines.posts.post import Post, decode_post, encode_post
 from timelines.posts.stored_values import (
     PENDING,
+    PostCache,
     PostState,
     StoredPost,
     decode_stored,
+    get_post_command,
     parse_tombstone,
 )
 

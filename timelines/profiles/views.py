@@ -13,10 +13,9 @@ from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService
 from timelines.graph.follow import FollowPage
-from timelines.pages.handles import with_canonical_handle
 from timelines.pages.page import PageRequest
 from timelines.pages.presenters import profile_json, relation_json
-from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit
+from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit, with_canonical_handle
 from timelines.pages.responses import (
     accounts_response,
     canonical_url,

@@ -15,12 +15,12 @@ from accounts.domain import Author
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.periodic_tasks import PeriodicTask
-from socialsite.store import StoreUnavailable
+from socialsite.store import Store, StoreUnavailable
 from socialsite.store.aof import wait_for_aof_at_exit
+from timelines import keys
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
-from timelines.search.pending import PendingSearchPosts
 from timelines.search.repository import PostIndex
 from timelines.text.linkify import find_hashtags
 from timelines.text.tokenizer import name_prefixes
@@ -28,8 +28,33 @@ from timelines.text.tokenizer import name_prefixes
 POSTS_PER_BATCH = 1_000
 """One round trip: about 60 ms of the servers of the index, in scripts of 1 ms."""
 PENDING_INTERVAL_S = 5.0
+PENDING_CAP = 100_000
+"""The newest posts are kept, about 10 MB. `rebuild_timelines --search` adds the others."""
 
 log = structlog.get_logger("timelines.search")
+
+
+class PendingSearchPosts:
+    """Posts that are not in the index yet, because its servers were unavailable (`jobs:{search}:owed`).
+
+    They are not in the outbox, so that an outage of search does not block the workers.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._component = store.component("jobs")
+        self._key = keys.search_pending()
+
+    async def add(self, post_id: PostId) -> None:
+        trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
+        await self._component.write(self._key, ("ZADD", self._key, post_id, post_id), trim)
+
+    async def find_oldest(self, limit: int) -> list[PostId]:
+        reply = await self._component[self._key].execute("ZRANGE", self._key, 0, limit - 1)
+        return [PostId(int(member)) for member in reply]
+
+    async def remove(self, post_ids: Iterable[PostId]) -> None:
+        if ids := list(post_ids):
+            await self._component[self._key].execute("ZREM", self._key, *ids)
 
 
 @dataclass(kw_only=True, slots=True)

@@ -5,7 +5,7 @@ from socialsite.store import Key, Store
 from timelines import keys
 from timelines.notifications.pending import PENDING_CAP as NOTICES_CAP
 from timelines.notifications.pending import PendingNotification, PendingNotifications
-from timelines.search.pending import PENDING_CAP, PendingSearchPosts
+from timelines.search.indexing import PENDING_CAP, PendingSearchPosts
 
 POSTS = [PostId(4096 * n) for n in range(1, 5)]
 FOLLOWS = [PendingNotification("follow", AccountId(n), AccountId(9)) for n in range(1, 4)]

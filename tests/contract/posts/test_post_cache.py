@@ -46,7 +46,7 @@ async def test_a_cached_read_returns_the_current_state(store: Store, value: byte
 
 
 async def test_the_cache_keeps_at_most_its_cap(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timelines.posts.known_posts.POST_CACHE_SIZE", 1)
+    monkeypatch.setattr("timelines.posts.stored_values.POST_CACHE_SIZE", 1)
     posts = PostRepository(store)
     for post in (POST, OTHER):
         await posts.write(post)

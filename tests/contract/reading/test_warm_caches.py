@@ -20,7 +20,7 @@ from timelines.pages.page import TimelinePage
 Steps = list[tuple[str, int, int, int]]
 Place = tuple[str, AccountId | None, AccountId | None]
 MEMORIES = {  # the largest cache, and caches that are cleared very often
-    "timelines.posts.known_posts.POST_CACHE_SIZE": (20_000, 0, 3),
+    "timelines.posts.stored_values.POST_CACHE_SIZE": (20_000, 0, 3),
     "timelines.reading.hydration.FACTS_CAP": (200_000, 0, 3),
 }
 
