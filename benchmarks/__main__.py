@@ -42,6 +42,7 @@ MODULES = {
     "B18": "b18_topologies",
     "B19": "b19_evenness",
     "B20": "b20_units",
+    "B25": "b25_phone",
 }
 
 
