@@ -19,8 +19,8 @@ async function deletePost(button) {
 async function follow(button) {
   const { ok, data } = await send(button.formAction);
   if (!ok) return toast(data.message || word("notDone"));
-  const suggestions = button.closest("[data-suggestions]");
-  if (suggestions && data.following) return refillHome(suggestions, button);
+  const suggestions = button.closest("[data-suggestions], [data-aside-people] ul");
+  if (suggestions && data.following) return refill(suggestions, button);
   const fresh = await page(location.href);
   const handle = CSS.escape(button.dataset.follow);
   const other = fresh.querySelector(`[data-follow="${handle}"]`);
@@ -35,24 +35,30 @@ async function follow(button) {
   if (counted) document.querySelector(".counts")?.replaceWith(document.importNode(counted, true));
 }
 
-/** Insert the posts of an account that was followed from home, and replace its suggestions. */
-async function refillHome(suggestions, button) {
+/** Replace the suggestions after a follow, and insert the posts of the followed account into home if it is the page. */
+async function refill(suggestions, button) {
   const { follow: handle } = button.dataset;
   const name = button.closest("li").querySelector(".name").textContent;
-  const [home, more] = await Promise.all([page(location.pathname), page("/accounts/suggestions/?limit=3")]);
+  const isHome = document.querySelector('ol[data-timeline="home"]') && !document.querySelector('a[rel="prev"]');
+  const [home, more] = await Promise.all([isHome && page(location.pathname), page("/accounts/suggestions/?limit=3")]);
   const items = [...more.querySelectorAll("ul.accounts > li")].map((item) => document.importNode(item, true));
+  if (suggestions.closest("aside")) items.forEach((item) => item.querySelector(".btn")?.classList.add("btn-quiet", "btn-small"));
   suggestions.replaceChildren(...items);
   if (!items.length) suggestions.closest("section").remove();
-  const frame = document.querySelector(".timeline-frame");
-  const theirs = home.querySelector(".timeline-frame");
-  const timeline = new Timeline(frame.querySelector("ol[data-timeline]"));
-  const inserted = postsIn(theirs).filter((article) => timeline.insert(article));
-  const end = theirs.querySelector(":scope > :is(nav:has([rel=next]), .end)");
-  if (end && !frame.querySelector(":scope > :is(nav:has([rel=next]), .end)")) timeline.list.after(document.importNode(end, true));
-  const count = inserted.filter(({ dataset }) => dataset.author === handle).length;
+  const count = home ? fillHome(home, handle) : 0;
   toast(word(...(count ? ["homeFilled", count] : ["homeUnchanged"])).replace("{name}", () => name));
   (suggestions.querySelector("[data-follow]") ?? document.getElementById("main")).focus({ preventScroll: true });
+}
+
+/** Insert the posts that a fresh home has and this one lacks. Returns the number of those by `handle`. */
+function fillHome(home, handle) {
+  const [frame, theirs] = [document, home].map((root) => root.querySelector(".timeline-frame"));
+  const timeline = new Timeline(frame.querySelector("ol[data-timeline]"));
+  const inserted = postsIn(theirs).filter((article) => timeline.insert(article));
+  const [end, theirEnd] = [frame, theirs].map((root) => root.querySelector(":scope > :is(nav:has([rel=next]), .end)"));
+  if (theirEnd && !end) timeline.list.after(document.importNode(theirEnd, true));
   document.dispatchEvent(new Event("posts:more"));
+  return inserted.filter(({ dataset }) => dataset.author === handle).length;
 }
 
 /** Append the next older page. The address and the scroll position stay. */

@@ -35,3 +35,20 @@ def test_following_from_an_empty_home_fills_it_and_renews_the_suggestions(
     expect(me.page.locator("[data-suggestions] [data-follow]").first).to_be_focused()
     order = me.entry_ids()
     assert order == sorted(order, key=int, reverse=True)
+
+
+def test_following_from_the_side_panel_fills_home_too(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    followed, author, own = visitor(), visitor(), visitor()
+    own.follows(followed.handle)
+    followed.follows(author.handle)  # so that the author is suggested first
+    author.publishes("words of a suggested author")
+    for number in range(31):  # with a second page home has no suggestions of its own
+        followed.publishes(f"words {number}")
+    author.publishes("newest words of a suggested author")
+    me = reader(own, viewport={"width": 1400, "height": 900})
+    me.go_to("/")
+    row = me.page.locator(f"[data-aside-people] [data-account='{author.handle}']")
+    row.get_by_role("button").click()
+    expect(me.page.get_by_text("newest words of a suggested author")).to_be_visible()
+    expect(me.page.locator(".toast")).to_contain_text("1 post by")
+    expect(row).to_have_count(0)

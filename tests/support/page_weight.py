@@ -5,7 +5,12 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
-PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 2,
+    "has_touch": True,
+    "is_mobile": True,
+}
 CPU_SLOWDOWN = 4
 LATENCY_MS = 150
 DOWNLOAD_BITS_PER_S = 1_600_000
