@@ -21,7 +21,7 @@ from tests.support.redis_server import RedisServer
 from tests.support.topologies import TOPOLOGIES, Deployment, clients_of
 from tests.support.world import World
 
-pytest_plugins = ["tests.plugins.no_skips"]
+pytest_plugins = ["tests.plugins.no_skips", "tests.plugins.slow_first"]
 
 # An example takes up to 0.2 s on a busy machine.
 settings.register_profile("unhurried", parent=settings(), deadline=None)

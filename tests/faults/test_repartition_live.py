@@ -31,6 +31,7 @@ pytestmark = pytest.mark.slow
 
 QUIET_S = float(os.environ.get("LEDGER_SECONDS", "2"))
 PEOPLE = 4
+PROBE_PAUSE_S = 0.02
 ENOUGH = 50
 """Minimum of acknowledged posts."""
 REAL_SETTINGS = {"DJANGO_SETTINGS_MODULE": "socialsite.settings"}
@@ -63,7 +64,7 @@ def cluster() -> Iterator[RedisCluster]:
 
 @dataclass
 class Probe:
-    """Follows, unfollows, posts and reads without a pause; records durations and acknowledged changes."""
+    """Follows, unfollows, posts and reads all the time; records durations and acknowledged changes."""
 
     one: HttpVisitor
     other: HttpVisitor
@@ -83,6 +84,7 @@ class Probe:
             self.follows = follow if self._timed("write", word, f"/@{self.other.handle}/{word}/") else None
             self._timed("write", "post", "/posts/", text=f"probe {number}")
             self._timed("read", "home", "/")
+            time.sleep(PROBE_PAUSE_S)
 
     def _timed(self, kind: str, what: str, path: str, **form: str) -> bool:
         phase, began = self.phase, time.monotonic()

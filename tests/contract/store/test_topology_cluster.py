@@ -19,6 +19,8 @@ from socialsite.store.topology.cluster import MIN_REFRESH_INTERVAL_S
 from tests.support.cluster import RedisCluster
 from tests.support.left_open import assert_no_open_connections, cancel_at_every_step
 from tests.support.nodes import SingleNodeTopology, numbered_key
+from tests.support.replicas import is_replicated
+from tests.support.waiting import eventually
 from tests.support.world import World, ids_of
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.cached_timelines.spec import LATE_MS, TimelineCacheSpec
@@ -135,8 +137,9 @@ async def test_a_dead_master_affects_only_its_slots_until_the_failover() -> None
         cluster.start()
         store = await open_store(cluster.url)
         await store.gather([("SET", numbered_key(n), n) for n in range(60)])
-        await asyncio.sleep(0.3)
         victim = cluster.masters[0]
+        with victim.client() as client:
+            await eventually(lambda: is_replicated(client), timeout_s=30)
         victim.signal(signal.SIGKILL)
         died = time.monotonic()
         answered, refused = await ask_all(store)

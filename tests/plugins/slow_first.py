@@ -1,0 +1,36 @@
+"""Start the slow tests of each test process first: a slow test that starts last keeps the other processes waiting."""
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.hookimpl(trylast=True)  # the folders have marked their tests by then
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    worker_input = getattr(config, "workerinput", {"workercount": 1})
+    items[:] = spread_slow_tests(items, worker_input["workercount"])
+
+
+def spread_slow_tests(items: list[pytest.Item], process_count: int) -> Iterator[pytest.Item]:
+    """Yield the tests so that equal parts, which xdist gives to the processes, begin with slow files of their own."""
+    slow_files: dict[str, list[pytest.Item]] = {}
+    quick = []
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("slow", "faults")):
+            slow_files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        else:
+            quick.append(item)
+    files = sorted(slow_files, key=lambda name: ("/browser/" in name, -len(slow_files[name])))
+    remaining_count = len(items)
+    for process in range(process_count):
+        size = remaining_count // (process_count - process)
+        names = files[process::process_count]
+        if process % 2:  # half of the processes run the browser while the others kill servers
+            names.reverse()
+        slow = [item for name in names for item in slow_files[name]]
+        quick_count = max(0, size - len(slow))
+        yield from slow
+        yield from quick[:quick_count]
+        del quick[:quick_count]
+        remaining_count -= size
+    yield from quick
