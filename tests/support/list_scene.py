@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Awaitable, Callable
+from typing import Unpack
 
 from socialsite.ids import AccountId, PostId
 from tests.support.world import Person, World, ids_on
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
-from timelines.pages.page import TimelinePage
+from timelines.pages.page import PagePart, TimelinePage
 from timelines.posts.post import Post
 
 PageReader = Callable[..., Awaitable[TimelinePage]]
@@ -94,7 +95,7 @@ class ListScenario:
         await self.world.deliver_all()
 
     async def list_post_ids(self, made: AccountList) -> list[PostId]:
-        async def read(**cut: int) -> TimelinePage:
+        async def read(**cut: Unpack[PagePart]) -> TimelinePage:
             return await self.services.reading.list_timeline(made.id, viewer_id=self.alice.id, **cut)
 
         return await read_both_directions(read)

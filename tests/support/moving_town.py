@@ -72,7 +72,7 @@ class ActiveSite:
 
 async def read_whole_home(person: Person) -> list[int]:
     ids: list[int] = []
-    while page := await person.home_ids(limit=100, **({"before": ids[-1]} if ids else {})):
+    while page := await person.home_ids(limit=100, before=ids[-1] if ids else None):
         ids += page
     return ids
 

@@ -1,12 +1,13 @@
 """Accounts for tests: `await alice.follows(bob)`. Each method makes one service call."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 from accounts.models import Account
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from timelines.lists.account_list import AccountList
-from timelines.pages.page import TimelinePage
+from timelines.pages.page import PagePart, TimelinePage
 from timelines.posts.post import Post
 
 
@@ -71,10 +72,10 @@ class Person:
             await lists.add_member(owner_id=self.id, list_id=new_list.id, account_id=member.id, now_ms=now_ms)
         return new_list
 
-    async def home(self, **cut: int) -> TimelinePage:
+    async def home(self, **cut: Unpack[PagePart]) -> TimelinePage:
         return await self._services.reading.home(self.id, **cut)
 
-    async def home_ids(self, **cut: int) -> list[PostId]:
+    async def home_ids(self, **cut: Unpack[PagePart]) -> list[PostId]:
         return ids_on(await self.home(**cut))
 
     async def locks(self, private: bool = True) -> None:
@@ -83,8 +84,8 @@ class Person:
             account_id=self.id, display_name=self.account.display_name, bio="", link="", private=private
         )
 
-    async def profile_ids(self, **cut: int) -> list[PostId]:
-        page = await self._services.reading.profile(self.id, viewer_id=None, may_lag=False, **cut)
+    async def profile_ids(self, **cut: Unpack[PagePart]) -> list[PostId]:
+        page = await self._services.reading.profile(self.id, viewer_id=None, **cut)
         return ids_on(page)
 
 
@@ -113,8 +114,8 @@ class World:
                 job_count += 1
         return job_count
 
-    async def public_ids(self, **cut: int) -> list[PostId]:
-        return ids_on(await self.services.reading.public(viewer_id=None, may_lag=False, **cut))
+    async def public_ids(self, **cut: Unpack[PagePart]) -> list[PostId]:
+        return ids_on(await self.services.reading.public(viewer_id=None, **cut))
 
 
 def ids_on(page: TimelinePage) -> list[PostId]:

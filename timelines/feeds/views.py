@@ -20,7 +20,7 @@ from timelines.reading.service import ReadingService
 @with_canonical_handle
 async def account_atom(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await request.services[AccountService].get_by_handle(handle)
-    page = await request.services[ReadingService].feed(AccountId(account.id), may_lag=True)
+    page = await request.services[ReadingService].feed(AccountId(account.id))
     return _feed_response(request, render_account_feed(_site_url(request), account, page.entries))
 
 

@@ -1,5 +1,7 @@
 """Pages of timelines: requests with cursors, and pages of entries. Cursors are post ids, exclusive."""
 
+from typing import TypedDict
+
 import msgspec
 
 from accounts.domain import Author
@@ -13,12 +15,25 @@ MIN_FETCH, MAX_FETCH = 10, 200
 """Fewest and most ids of one read for a page."""
 
 
+class PagePart(TypedDict, total=False):
+    """The keyword arguments of PageRequest."""
+
+    before: int | None
+    after: int | None
+    limit: int
+    may_lag: bool
+
+
 class PageRequest(msgspec.Struct, frozen=True, gc=False):
-    """A part of a timeline: `limit` entries directly older than `before` or directly newer than `after`."""
+    """A part of a timeline: `limit` entries directly older than `before` or directly newer than `after`.
+
+    `may_lag`: ids and counts may be one second old (docs/reference/topologies.md, "Read replicas").
+    """
 
     before: int | None = None
     after: int | None = None
     limit: int = DEFAULT_LIMIT
+    may_lag: bool = False
 
     def __post_init__(self) -> None:
         if self.before is not None and self.after is not None:

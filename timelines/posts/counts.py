@@ -35,7 +35,7 @@ def parse_counts(reply: bytes | None) -> PostCounts:
     return ZERO_COUNTS if reply is None else PostCounts(*map(int, reply.split()))
 
 
-def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[dict[PostId, PostCounts]]:
+def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
     """Read the counts of each post."""
     return Read(
         EncodedPipeline(
@@ -44,7 +44,6 @@ def read_counts(post_ids: Sequence[PostId], *, may_lag: bool = False) -> Read[di
             lambda: list(map(_counts_command, post_ids)),
         ),
         lambda replies: dict(zip(post_ids, map(parse_counts, replies), strict=True)),
-        may_lag=may_lag,
     )
 
 

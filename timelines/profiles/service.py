@@ -137,7 +137,7 @@ class ProfileService:
         return facts.account, facts
 
     async def _load_facts(self, account_id: AccountId, request: ProfileRequest) -> ProfileFacts:
-        viewer_id, may_lag = request.viewer_id, request.viewer_id is None
+        viewer_id, may_lag = request.viewer_id, request.page_request.may_lag
         reads: list[Read[Any]] = [
             self.accounts.read_account(account_id),
             self.markers.read(request.marker_owner_id, request.timeline_name),
@@ -156,13 +156,8 @@ class ProfileService:
         return ProfileFacts(account, marker, post_count, post_ids, graph.counts, (relationship, graph))
 
     async def _load_posts(self, account: Account, facts: ProfileFacts, request: ProfileRequest) -> TimelinePage:
-        viewer_id = request.viewer_id
         return await self.reading.profile_page(
-            AccountId(account.id),
-            request.page_request,
-            viewer_id=viewer_id,
-            first_ids=facts.post_ids,
-            may_lag=viewer_id is None,
+            AccountId(account.id), request.page_request, viewer_id=request.viewer_id, first_ids=facts.post_ids
         )
 
     async def _load_known_followers(

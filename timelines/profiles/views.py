@@ -31,7 +31,7 @@ from timelines.reading.view_counts import count_view
 @with_canonical_handle
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
     query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
-    cut = PageRequest(query.before, query.after, query.limit)
+    cut = PageRequest(query.before, query.after, query.limit, may_lag=me is None)
     visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
     account, id = visit.account, AccountId(visit.account.id)
     views = await count_view(request, Entity("account", id), id)

@@ -46,16 +46,14 @@ class ReadPipeline:
     sources: Sources
     clock: TimeSource
 
-    async def read_page(
-        self, skeleton: Skeleton, request: PageRequest, viewer: ViewerContext, *, may_lag: bool = False
-    ) -> TimelinePage:
-        """Return a full page, unless the timeline ends. `may_lag`: counts may be one second old."""
+    async def read_page(self, skeleton: Skeleton, request: PageRequest, viewer: ViewerContext) -> TimelinePage:
+        """Return a full page, unless the timeline ends."""
         entries: list[HydratedPost] = []
         bound, is_end = request.bound, False
         for round_number in range(MAX_ROUNDS):  # one entry more than the limit tells whether there is a next page
             size = fetch_size(request, len(entries), round_number)
             post_ids = await skeleton.next_ids(bound, size, upward=request.upward)
-            state = await self.hydrate(post_ids, [viewer], may_lag=may_lag)
+            state = await self.hydrate(post_ids, [viewer], may_lag=request.may_lag)
             visible_posts = filter_posts(state.loaded, state.rights[0], post_ids)
             entries += present(state.loaded, state.rights[0], visible_posts)
             is_end = len(post_ids) < size

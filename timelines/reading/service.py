@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, Unpack
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read
@@ -13,7 +13,7 @@ from timelines.cached_timelines.repository import CachedTimelines
 from timelines.errors import PostNotFound
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
-from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, PageRequest, TimelinePage, fetch_size
+from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage, fetch_size
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.skeletons import CachedSkeleton, HashtagsSkeleton, MergedSkeleton, StoredSkeleton
@@ -47,8 +47,8 @@ class ListRules(Protocol):
 class ReadingService:
     """Pages of every timeline, for any viewer who may see them. `viewer_id` is None for visitors.
 
-    `may_lag`: ids and counts may be one second old (docs/reference/topologies.md, "Read replicas"), for visitors'
-    pages. Posts, authors and rights are always read from where they are written.
+    `part` selects a part of the timeline. Pages for visitors may lag; posts, authors and rights are always read from
+    where they are written.
     """
 
     pipeline: ReadPipeline
@@ -61,31 +61,16 @@ class ReadingService:
     list_rules: ListRules
     fan_out_on_read: FanOutOnRead
 
-    async def home(
-        self,
-        viewer_id: AccountId,
-        *,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = DEFAULT_LIMIT,
-    ) -> TimelinePage:
+    async def home(self, viewer_id: AccountId, **part: Unpack[PagePart]) -> TimelinePage:
         """Return posts of the viewer and of the accounts that the viewer follows. Has no last page."""
         viewer = ViewerContext(viewer_id, ViewContext.HOME, self.home_rights(viewer_id))
-        return await self.pipeline.read_page(self.home_skeleton(viewer_id), PageRequest(before, after, limit), viewer)
+        return await self.pipeline.read_page(self.home_skeleton(viewer_id), PageRequest(**part), viewer)
 
     async def profile(
-        self,
-        account_id: AccountId,
-        *,
-        viewer_id: AccountId | None,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = DEFAULT_LIMIT,
-        may_lag: bool = False,
+        self, account_id: AccountId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
     ) -> TimelinePage:
         """Return posts of one account."""
-        request = PageRequest(before, after, limit)
-        return await self.profile_page(account_id, request, viewer_id=viewer_id, may_lag=may_lag)
+        return await self.profile_page(account_id, PageRequest(**part), viewer_id=viewer_id)
 
     async def profile_page(
         self,
@@ -94,80 +79,50 @@ class ReadingService:
         *,
         viewer_id: AccountId | None,
         first_ids: list[PostId] | None = None,
-        may_lag: bool = False,
     ) -> TimelinePage:
         """As `profile`. `first_ids`: the result of `read_profile_ids`, if that was read before."""
-        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), first_ids, may_lag=may_lag)
+        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), first_ids, may_lag=request.may_lag)
         viewer = ViewerContext(viewer_id, ViewContext.PROFILE)
-        return await self.pipeline.read_page(skeleton, request, viewer, may_lag=may_lag)
+        return await self.pipeline.read_page(skeleton, request, viewer)
 
     def read_profile_ids(self, account_id: AccountId, request: PageRequest) -> Read[list[PostId]]:
         """Return the ids that a page of a profile begins with."""
         return self.author_feeds.read(account_id, request.bound, fetch_size(request), upward=request.upward)
 
-    async def feed(self, account_id: AccountId, *, may_lag: bool = False) -> TimelinePage:
+    async def feed(self, account_id: AccountId) -> TimelinePage:
         """Return an account's newest public posts as visitors see them; none of a private account."""
-        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), may_lag=may_lag)
+        skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), may_lag=True)
         viewer = ViewerContext(None, ViewContext.PUBLIC)
-        return await self.pipeline.read_page(skeleton, PageRequest(), viewer, may_lag=may_lag)
+        return await self.pipeline.read_page(skeleton, PageRequest(may_lag=True), viewer)
 
-    async def public(
-        self,
-        *,
-        viewer_id: AccountId | None,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = DEFAULT_LIMIT,
-        may_lag: bool = False,
-    ) -> TimelinePage:
+    async def public(self, *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
         """Return public posts of all accounts."""
-        skeleton = StoredSkeleton(self.public_timeline.read, may_lag=may_lag)
-        request, viewer = PageRequest(before, after, limit), ViewerContext(viewer_id, ViewContext.PUBLIC)
-        return await self.pipeline.read_page(skeleton, request, viewer, may_lag=may_lag)
+        request = PageRequest(**part)
+        skeleton = StoredSkeleton(self.public_timeline.read, may_lag=request.may_lag)
+        viewer = ViewerContext(viewer_id, ViewContext.PUBLIC)
+        return await self.pipeline.read_page(skeleton, request, viewer)
 
-    async def tag(
-        self,
-        tag: str,
-        *,
-        viewer_id: AccountId | None,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = DEFAULT_LIMIT,
-        may_lag: bool = False,
-    ) -> TimelinePage:
+    async def tag(self, tag: str, *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
         """Return posts with a hashtag, which is normalized (`normalize_tag`)."""
-        skeleton = StoredSkeleton(partial(self.hashtag_timelines.read, tag), may_lag=may_lag)
-        request, viewer = PageRequest(before, after, limit), ViewerContext(viewer_id, ViewContext.HASHTAG)
-        return await self.pipeline.read_page(skeleton, request, viewer, may_lag=may_lag)
+        request = PageRequest(**part)
+        skeleton = StoredSkeleton(partial(self.hashtag_timelines.read, tag), may_lag=request.may_lag)
+        viewer = ViewerContext(viewer_id, ViewContext.HASHTAG)
+        return await self.pipeline.read_page(skeleton, request, viewer)
 
-    async def tags(
-        self,
-        tags: Sequence[str],
-        *,
-        viewer_id: AccountId | None,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = DEFAULT_LIMIT,
-    ) -> TimelinePage:
+    async def tags(self, tags: Sequence[str], *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
         """Return posts with any of some normalized hashtags, each post once."""
         skeleton, viewer = HashtagsSkeleton(self.hashtag_timelines, tags), ViewerContext(viewer_id, ViewContext.HASHTAG)
-        return await self.pipeline.read_page(skeleton, PageRequest(before, after, limit), viewer)
+        return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     async def list_timeline(
-        self,
-        list_id: ListId,
-        *,
-        viewer_id: AccountId | None,
-        before: int | None = None,
-        after: int | None = None,
-        limit: int = DEFAULT_LIMIT,
+        self, list_id: ListId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
     ) -> TimelinePage:
         """Return posts of the list's members. The caller checks that the list is the viewer's."""
         rule = await self.list_rules.find(list_id)
         viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         is_virtual = rule.expression is not None  # no posts are pushed to virtual lists
         skeleton = MergedSkeleton(self.author_feeds, rule.member_ids) if is_virtual else self.list_skeleton(list_id)
-        return await self.pipeline.read_page(skeleton, PageRequest(before, after, limit), viewer)
+        return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
         """Raises PostNotFound if the post is absent, deleted or hidden."""
