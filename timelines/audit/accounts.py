@@ -1,6 +1,6 @@
 """Accounts, their handles, the counter of their ids, their sessions and their notifications."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
 from accounts import keys as account_keys
@@ -23,60 +23,58 @@ class AccountChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
 
-    async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each account has all its fields, an id below the counter and its handle; a deleted one has nothing else."""
-        discrepancies: list[Discrepancy] = []
         counter = account_keys.account_ids()
         last_id, highest = await reader.read_counter(counter), max(checked, key=lambda key: int(key.tag))
         if last_id is not None and int(highest.tag) > last_id:
             repair = self._context.raise_counter(counter, int(highest.tag))
-            discrepancies.append(Discrepancy("account_counter_low", highest, repair=repair))
+            yield Discrepancy("account_counter_low", highest, repair=repair)
         accounts: dict[Key, dict[str, str]] = {}
         for key, (row,) in await reader.read_each(checked, ("HMGET", *ACCOUNT_FIELDS)):
             if row.count(None) == len(ACCOUNT_FIELDS):
                 continue  # deleted since the walk met it
             if missing := find_missing_fields(row):
-                fill = partial(self.fill, key, missing)
-                discrepancies.append(Discrepancy("account_half", key, ",".join(missing), fill))
+                yield Discrepancy("account_half", key, ",".join(missing), partial(self.fill, key, missing))
             else:
                 accounts[key] = {f: (v or b"").decode() for f, v in zip(ACCOUNT_FIELDS, row, strict=True)}
-        discrepancies += await self._check_handles(reader, accounts)
+        async for found in self._check_handles(reader, accounts):
+            yield found
         deleted = [key for key, fields in accounts.items() if fields["state"] == DELETED]
-        return discrepancies + await self._find_unpurged(reader, deleted)
+        async for found in self._find_unpurged(reader, deleted):
+            yield found
 
-    async def handles(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def handles(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each handle names an account that has this handle."""
-        discrepancies: list[Discrepancy] = []
         owners: dict[Key, int] = {}
         for key, (owner,) in await reader.read_each(checked, ("GET",)):
             if owner is not None and owner.isdigit():
                 owners[key] = int(owner)
             elif owner is not None:
-                discrepancies.append(Discrepancy("handle_of_nobody", key, "", self._context.run(("DEL", key))))
+                yield Discrepancy("handle_of_nobody", key, "", self._context.run(("DEL", key)))
         handles = await reader.gather(("HGET", account_keys.account(AccountId(i)), "handle") for i in owners.values())
         existing = await reader.existing_accounts(owners.values())
         for (key, owner), handle in zip(owners.items(), handles, strict=True):
             delete = self._context.run(("DEL", key))
             if handle is None and owner not in existing:
-                discrepancies.append(Discrepancy("handle_without_account", key, str(owner), delete))
+                yield Discrepancy("handle_without_account", key, str(owner), delete)
             elif handle is not None and account_keys.handle(handle.decode()) != key:
-                discrepancies.append(Discrepancy("handle_of_nobody", key, str(owner), delete))
-        return discrepancies
+                yield Discrepancy("handle_of_nobody", key, str(owner), delete)
 
-    async def _check_handles(self, reader: AuditReader, accounts: Mapping[Key, Mapping[str, str]]) -> list[Discrepancy]:
+    async def _check_handles(
+        self, reader: AuditReader, accounts: Mapping[Key, Mapping[str, str]]
+    ) -> AsyncIterator[Discrepancy]:
         """Each account is found by its handle."""
         handle_keys = [account_keys.handle(fields["handle"]) for fields in accounts.values()]
         owners = await reader.gather(("GET", handle_key) for handle_key in handle_keys)
-        discrepancies: list[Discrepancy] = []
         signed_up_ms = self._context.clock.now_ms() - SIGN_UP_MS
         for (key, fields), handle_key, owner in zip(accounts.items(), handle_keys, owners, strict=True):
             if owner is None and int(fields["created_ms"]) <= signed_up_ms:
                 repair = self._context.run(("SET", handle_key, key.tag, "NX"))
-                discrepancies.append(Discrepancy("account_without_handle", key, repair=repair))
+                yield Discrepancy("account_without_handle", key, repair=repair)
             elif owner is not None and owner != key.tag.encode():
                 rename = partial(self._rename, key, handle_key, int(owner), fields["handle"])
-                discrepancies.append(Discrepancy("handle_of_another", key, owner.decode(), rename))
-        return discrepancies
+                yield Discrepancy("handle_of_another", key, owner.decode(), rename)
 
     async def fill(self, key: Key, missing: Sequence[str] = ACCOUNT_FIELDS) -> None:
         """Fill the missing fields of an account so that it can be read.
@@ -106,9 +104,8 @@ class AccountChecks:
         else:
             await self._context.store.gather([("SET", handle_key, key.tag)])
 
-    async def _find_unpurged(self, reader: AuditReader, deleted: Sequence[Key]) -> list[Discrepancy]:
+    async def _find_unpurged(self, reader: AuditReader, deleted: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """A deleted account has nothing left once the worker has purged it."""
-        discrepancies: list[Discrepancy] = []
         partitions = range(self._context.config.follow_partitions)
         for key in deleted:
             account_id = int(key.tag)
@@ -119,58 +116,50 @@ class AccountChecks:
                 owned += [key_of(f"p{number}", account_id) for number in partitions]
             left = sum(await reader.gather(("ZCARD", each) for each in owned))
             if left:  # the number is the detail: a purge at work leaves less at the second read
-                purge = self._context.purge(account_id)
-                discrepancies.append(Discrepancy("account_unswept", key, str(left), purge))
-        return discrepancies
+                yield Discrepancy("account_unswept", key, str(left), self._context.purge(account_id))
 
-    async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each session belongs to an account, expires, is readable and is in the index, without which it is void."""
         indexes = [(account_keys.session_index(AccountId(int(key.tag))), key.rpartition(":")[2]) for key in checked]
         scores = await reader.gather(("ZSCORE", index, session_id) for index, session_id in indexes)
         states = await reader.read_states(int(key.tag) for key in checked)
         rows = await reader.read_each(checked, ("GET",), ("PTTL",))
-        discrepancies: list[Discrepancy] = []
         for (key, (value, ttl_ms)), score in zip(rows, scores, strict=True):
             if value is None:
                 continue
             delete = self._context.run(("DEL", key))
             if states[int(key.tag)] in (ABSENT, DELETED):
-                discrepancies.append(Discrepancy("session_of_nobody", key, repair=delete))
+                yield Discrepancy("session_of_nobody", key, repair=delete)
             elif ttl_ms == -1:
-                discrepancies.append(Discrepancy("session_eternal", key, repair=delete))
+                yield Discrepancy("session_eternal", key, repair=delete)
             elif self._context.sessions.parse_session(b"0", value) is None:
-                discrepancies.append(Discrepancy("session_unreadable", key, repair=delete))
+                yield Discrepancy("session_unreadable", key, repair=delete)
             elif score is None:
-                discrepancies.append(Discrepancy("session_unindexed", key, repair=delete, is_damage=False))
-        return discrepancies
+                yield Discrepancy("session_unindexed", key, repair=delete, is_damage=False)
 
-    async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each entry is a session. A session that expires before its index leaves its entry: a leftover."""
         states = await reader.read_states(int(key.tag) for key in checked)
-        discrepancies: list[Discrepancy] = []
         for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * SESSIONS_CAP), ("PTTL",)):
             if not members:
                 continue
             if states[int(key.tag)] in (ABSENT, DELETED):
-                discrepancies.append(Discrepancy("sessions_of_nobody", key, repair=self._context.run(("DEL", key))))
+                yield Discrepancy("sessions_of_nobody", key, repair=self._context.run(("DEL", key)))
                 continue
             if ttl_ms == -1:
                 expire = self._context.run(("PEXPIRE", key, self._context.sessions.limits.idle_timeout_ms))
-                discrepancies.append(Discrepancy("session_index_eternal", key, repair=expire))
+                yield Discrepancy("session_index_eternal", key, repair=expire)
             ids = [member.decode() for member in members]
             owner = AccountId(int(key.tag))
             exist = await reader.gather(("EXISTS", account_keys.session(owner, session_id)) for session_id in ids)
-            discrepancies += [
-                Discrepancy("session_gone", key, session_id, self._context.remove(key, session_id), is_damage=False)
-                for session_id, exists in zip(ids, exist, strict=True)
-                if not exists
-            ]
-        return discrepancies
+            for session_id, exists in zip(ids, exist, strict=True):
+                if not exists:
+                    remove = self._context.remove(key, session_id)
+                    yield Discrepancy("session_gone", key, session_id, remove, is_damage=False)
 
-    async def notifications(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def notifications(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each entry is a notification by and for accounts that exist. Readers check its post: a deleted one is no
         damage."""
-        discrepancies: list[Discrepancy] = []
         async for key, members in reader.pages_of_many(checked):
             parsed = {member: Notification.parse(member, score) for member, score in members}
             ids = {int(key.tag), *(each.account_id for each in parsed.values() if each is not None)}
@@ -178,10 +167,9 @@ class AccountChecks:
             for member, notification in parsed.items():
                 remove = self._context.remove(key, member)
                 if notification is None:
-                    discrepancies.append(Discrepancy("notification_garbage", key, detail_of(member), remove))
+                    yield Discrepancy("notification_garbage", key, detail_of(member), remove)
                 elif not {int(key.tag), notification.account_id} <= existing:
-                    discrepancies.append(Discrepancy("notification_of_nobody", key, detail_of(member), remove))
-        return discrepancies
+                    yield Discrepancy("notification_of_nobody", key, detail_of(member), remove)
 
 
 def find_missing_fields(row: Reply) -> list[str]:

@@ -112,7 +112,7 @@ class Audit:
         discrepancies: list[Discrepancy] = []
         for family, family_keys in self._families.group(checked).items():
             try:
-                discrepancies += await family.check(reader, family_keys)
+                discrepancies += [found async for found in family.check(reader, family_keys)]
             except UNREADABLE:
                 for key in family_keys:
                     discrepancies += await self._check_alone(reader, family, key)
@@ -122,7 +122,7 @@ class Audit:
         """Check one key. If it cannot be checked, it has a wrong type, or it is unreadable, or another key that the
         check reads has a wrong type: that is a discrepancy of the other key."""
         try:
-            return await family.check(reader, [key])
+            return [found async for found in family.check(reader, [key])]
         except UNREADABLE as error:
             actual_type = await self._families.types.read_type(key)
             if actual_type not in (family.redis_type, NO_TYPE):

@@ -4,7 +4,7 @@ A post of a pending job may be missing, a deleted post may still be there, and i
 repair invalidates the timeline: its next reader rebuilds it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,29 +37,26 @@ class CachedTimelineChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
 
-    async def homes(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def homes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         existing = await reader.existing_accounts(int(key.tag) for key in checked)
-        discrepancies: list[Discrepancy] = []
         for key in checked:
             owner = AccountId(int(key.tag))
             if owner not in existing:
-                invalidate = partial(self._context.homes.invalidate, owner)
-                discrepancies.append(Discrepancy("home_of_nobody", key, repair=invalidate))
+                yield Discrepancy("home_of_nobody", key, repair=partial(self._context.homes.invalidate, owner))
             else:
-                discrepancies += await self._check(reader, key, owner, self._context.homes)
-        return discrepancies
+                for found in await self._check(reader, key, owner, self._context.homes):
+                    yield found
 
-    async def list_timelines(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def list_timelines(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         ids = [ListId(int(key.tag[1:])) for key in checked]
         ttls = await reader.gather(("PTTL", keys.account_list(list_id)) for list_id in ids)
-        discrepancies: list[Discrepancy] = []
         for key, list_id, ttl_ms in zip(checked, ids, ttls, strict=True):
             if ttl_ms != -1:  # the list does not exist; the trace of a deleted list has a lifetime
                 invalidate = partial(self._context.list_timelines.invalidate, list_id)
-                discrepancies.append(Discrepancy("list_timeline_of_nobody", key, repair=invalidate))
+                yield Discrepancy("list_timeline_of_nobody", key, repair=invalidate)
             else:
-                discrepancies += await self._check(reader, key, list_id, self._context.list_timelines)
-        return discrepancies
+                for found in await self._check(reader, key, list_id, self._context.list_timelines):
+                    yield found
 
     async def _check(self, reader: AuditReader, key: Key, owner: int, timelines: CachedTimelines) -> list[Discrepancy]:
         jobs = await reader.pending_jobs()  # before the timeline: what was delivered since is in it

@@ -1,6 +1,6 @@
 """Lists: their fields, the indexes of their owners and the counter of their ids."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from accounts.domain import DELETED
@@ -20,14 +20,13 @@ class ListChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
 
-    async def lists(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def lists(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each list has an owner, all its fields and an id below the counter, and only a deleted one expires."""
-        discrepancies: list[Discrepancy] = []
         counter = keys.list_id_counter()
         last_id, highest = await reader.read_counter(counter), max(checked, key=list_id_of)
         if last_id is not None and list_id_of(highest) > last_id:
             repair = self._context.raise_counter(counter, list_id_of(highest))
-            discrepancies.append(Discrepancy("list_counter_low", highest, repair=repair))
+            yield Discrepancy("list_counter_low", highest, repair=repair)
         rows = await reader.read_each(checked, ("HMGET", *FIELDS), ("PTTL",))
         owners = {key: int(fields[0]) for key, (fields, _) in rows if fields[0] is not None}
         states = await reader.read_states(owners.values())
@@ -37,24 +36,23 @@ class ListChecks:
                 continue
             if ttl_ms > 0:  # the trace of a deleted list
                 if deleted is None:
-                    discrepancies.append(Discrepancy("list_expires", key, repair=self._context.run(("PERSIST", key))))
+                    yield Discrepancy("list_expires", key, repair=self._context.run(("PERSIST", key)))
             elif owner is None or states[int(owner)] == ABSENT:
-                erase = partial(self._erase, key, int(owner or 0))
-                discrepancies.append(Discrepancy("list_of_nobody", key, repair=erase))
+                yield Discrepancy("list_of_nobody", key, repair=partial(self._erase, key, int(owner or 0)))
             elif deleted is not None:
                 erase = partial(self._erase, key, int(owner))
-                discrepancies.append(Discrepancy("list_half_deleted", key, repair=erase, is_damage=False))
+                yield Discrepancy("list_half_deleted", key, repair=erase, is_damage=False)
             elif title is None or created_ms is None:
                 fill = self._context.run(
                     ("HSETNX", key, "title", f"List {key.tag[1:]}"), ("HSETNX", key, "created_ms", 0)
                 )
-                discrepancies.append(Discrepancy("list_half", key, repair=fill))
+                yield Discrepancy("list_half", key, repair=fill)
         active = {key: owner for key, owner in owners.items() if states[owner] not in (ABSENT, DELETED)}
-        return discrepancies + await self._find_unindexed(reader, active)
+        async for found in self._find_unindexed(reader, active):
+            yield found
 
-    async def indexes(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each entry is a list of the owner. A crash at the end of a deletion leaves the entry: a leftover."""
-        discrepancies: list[Discrepancy] = []
         async for key, members in reader.pages_of_many(checked):
             ids = [ListId(int(member)) for member, _ in members if member.isdigit()]
             rows = await reader.gather(("HGET", keys.account_list(list_id), "owner") for list_id in ids)
@@ -63,21 +61,17 @@ class ListChecks:
                 owner = owners.get(ListId(int(member))) if member.isdigit() else None
                 if owner != key.tag.encode():
                     remove, is_damage = self._context.remove(key, member), owner is not None
-                    discrepancies.append(Discrepancy("list_gone", key, detail_of(member), remove, is_damage=is_damage))
-        return discrepancies
+                    yield Discrepancy("list_gone", key, detail_of(member), remove, is_damage=is_damage)
 
-    async def _find_unindexed(self, reader: AuditReader, owners: dict[Key, int]) -> list[Discrepancy]:
+    async def _find_unindexed(self, reader: AuditReader, owners: dict[Key, int]) -> AsyncIterator[Discrepancy]:
         """Find the lists that their owners cannot find."""
         indexes = {key: keys.list_index(owner) for key, owner in owners.items()}
         scores = await reader.gather(("ZSCORE", indexes[key], key.tag[1:]) for key in owners)
         marks = await reader.gather(("HEXISTS", key, "deleted") for key in owners)
-        return [
-            Discrepancy(
-                "list_unindexed", key, repair=self._context.run(("ZADD", indexes[key], key.tag[1:], key.tag[1:]))
-            )
-            for key, score, is_deleted in zip(owners, scores, marks, strict=True)
-            if score is None and not is_deleted
-        ]
+        for key, score, is_deleted in zip(owners, scores, marks, strict=True):
+            if score is None and not is_deleted:
+                add = self._context.run(("ZADD", indexes[key], key.tag[1:], key.tag[1:]))
+                yield Discrepancy("list_unindexed", key, repair=add)
 
     async def _erase(self, key: Key, owner: int) -> None:
         """Complete the deletion of a list."""

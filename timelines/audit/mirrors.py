@@ -5,7 +5,7 @@ completed with its time: both sides change in one script or before anything is a
 entries along than were ever half written.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,10 +23,6 @@ KeyOfPair = Callable[[int, int], Key]
 Existing = Callable[[AuditReader, Iterable[int]], Awaitable[set[int]]]
 
 
-async def existing_accounts(reader: AuditReader, ids: Iterable[int]) -> set[int]:
-    return await reader.existing_accounts(ids)
-
-
 async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
     """Return the ids of lists that exist. A list that is being deleted exists: its deletion removes the members.
     A deleted list leaves a trace, which alone has a lifetime."""
@@ -42,8 +38,8 @@ class Side:
     name: str
     own: KeyOfPair
     other: KeyOfPair
-    existing_owners: Existing = existing_accounts
-    existing_members: Existing = existing_accounts
+    existing_owners: Existing = AuditReader.existing_accounts
+    existing_members: Existing = AuditReader.existing_accounts
     invalidate: Callable[[int, int], Awaitable[object]] | None = None
     """Invalidate the timelines that are made of the relation of (owner, member)."""
 
@@ -98,21 +94,22 @@ class MirrorChecks:
         self.received_requests: Check = partial(self._check, Side("request", received, sent))
         self.sent_requests: Check = partial(self._check, Side("request", sent, received))
 
-    async def _check(self, side: Side, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
-        discrepancies: list[Discrepancy] = []
+    async def _check(self, side: Side, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         entries: list[Entry] = []
         async for key, members in reader.pages_of_many(checked):
             owner = int(key.rpartition(":")[2]) if side.is_partitioned else int(key.tag)
             for member, score in members:
                 misplaced = self._misplaced(side, key, owner, member, score)
                 if misplaced is not None:
-                    discrepancies.append(misplaced)
+                    yield misplaced
                 else:
                     entries.append(Entry(key, owner, int(member), score, side.other(int(member), owner)))
             if len(entries) >= EDGES_PER_READ:
-                discrepancies += await self._compare(reader, entries, side)
+                async for found in self._compare(reader, entries, side):
+                    yield found
                 entries = []
-        return discrepancies + await self._compare(reader, entries, side)
+        async for found in self._compare(reader, entries, side):
+            yield found
 
     def _misplaced(self, side: Side, key: Key, owner: int, member: bytes, score: bytes) -> Discrepancy | None:
         """Return the discrepancy of an entry that is no id, or that is in the wrong partition."""
@@ -131,11 +128,10 @@ class MirrorChecks:
         )  # fmt: skip
         return Discrepancy(f"{side.name}_misplaced", key, detail_of(member), repair)
 
-    async def _compare(self, reader: AuditReader, entries: Sequence[Entry], side: Side) -> list[Discrepancy]:
+    async def _compare(self, reader: AuditReader, entries: Sequence[Entry], side: Side) -> AsyncIterator[Discrepancy]:
         scores = await reader.gather(("ZSCORE", entry.mirror, entry.owner) for entry in entries)
         owners = await side.existing_owners(reader, (entry.owner for entry in entries))
         members = await side.existing_members(reader, (entry.member for entry in entries))
-        discrepancies: list[Discrepancy] = []
         for entry, score in zip(entries, scores, strict=True):
             kind, commands = "", list[Command]()
             if entry.owner not in owners or entry.member not in members:
@@ -148,8 +144,7 @@ class MirrorChecks:
                 commands = [("ZADD", entry.key, first, entry.member), ("ZADD", entry.mirror, first, entry.owner)]
             if kind:
                 repair = self._changing(side, entry.owner, b"%d" % entry.member, *commands)
-                discrepancies.append(Discrepancy(f"{side.name}_{kind}", entry.key, str(entry.member), repair))
-        return discrepancies
+                yield Discrepancy(f"{side.name}_{kind}", entry.key, str(entry.member), repair)
 
     def _changing(self, side: Side, owner: int, member: bytes, *commands: Command) -> Repair:
         """Return a repair that invalidates the timelines made of the relation before and after it changes."""

@@ -5,7 +5,7 @@ posts pushed it out of a capped one.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -68,32 +68,35 @@ class PostIndexChecks:
         )
         self._newest: list[PostId] = []  # a heap: of the posts that the audit met, the newest `public_cap`
 
-    async def profiles(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def profiles(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         owners = {key: keys.author_feed_owner(key) for key in checked}
         states = await reader.read_states(owners.values())
-        discrepancies = [
-            Discrepancy("profile_without_account", key, repair=self._context.purge(owners[key]))
-            for key in checked
-            if states[owners[key]] == ABSENT
-        ]
+        for key in checked:
+            if states[owners[key]] == ABSENT:
+                yield Discrepancy("profile_without_account", key, repair=self._context.purge(owners[key]))
         existing = [key for key in checked if states[owners[key]] not in (ABSENT, DELETED)]
-        return discrepancies + await self._check(reader, existing, self._profiles)
+        async for found in self._check(reader, existing, self._profiles):
+            yield found
 
-    async def replies(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
-        counts = await self._reactions.counts(reader, checked)
-        return counts + await self._check(reader, checked, self._replies)
+    async def replies(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        async for found in self._reactions.counts(reader, checked):
+            yield found
+        async for found in self._check(reader, checked, self._replies):
+            yield found
 
-    async def tags(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
-        return await self._check(reader, checked, self._tags)
+    def tags(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        return self._check(reader, checked, self._tags)
 
-    async def public(self, reader: AuditReader, _: Sequence[Key]) -> list[Discrepancy]:
+    async def public(self, reader: AuditReader, _: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         key, cap = keys.public_timeline(), self._context.config.public_cap
-        discrepancies = await self._check(reader, [key], self._public)
-        ids = {int(member) async for page in reader.pages(key) for member, _ in page if member.isdigit()}
+        async for found in self._check(reader, [key], self._public):
+            yield found
+        ids = {int(member) async for _, page in reader.pages_of_many([key]) for member, _ in page if member.isdigit()}
         oldest = [b"%d" % min(ids)] if ids else []
         absent = [post_id for post_id in self._newest if post_id not in ids]
         missing = [post_id for post_id in absent if not was_pushed_out(post_id, len(ids), oldest, cap)]
-        return discrepancies + await self._missing_in_public(reader, missing)
+        async for found in self._missing_in_public(reader, missing):
+            yield found
 
     def add_met(self, post_ids: Iterable[PostId]) -> None:
         """Remember posts that the audit met: the newest of them must be in the public timeline."""
@@ -103,8 +106,7 @@ class PostIndexChecks:
             else:
                 heapq.heappushpop(self._newest, post_id)
 
-    async def _check(self, reader: AuditReader, checked: Sequence[Key], index: PostIndex) -> list[Discrepancy]:
-        discrepancies: list[Discrepancy] = []
+    async def _check(self, reader: AuditReader, checked: Sequence[Key], index: PostIndex) -> AsyncIterator[Discrepancy]:
         sizes: dict[Key, int] = {}
         async for key, members in reader.pages_of_many(checked, KEYS_PER_READ):
             sizes[key] = sizes.get(key, 0) + len(members)
@@ -119,12 +121,11 @@ class PostIndexChecks:
                     repair = self._changing(index, key, partial(self._move, key, index.place(key, post), post.id))
                 else:
                     continue
-                discrepancies.append(Discrepancy(kind, key, detail_of(member), repair))
+                yield Discrepancy(kind, key, detail_of(member), repair)
         for key, size in sizes.items():
             if index.cap is not None and size > index.cap:
                 trim = self._context.run(("ZREMRANGEBYRANK", key, 0, -index.cap - 1))
-                discrepancies.append(Discrepancy(f"{index.name}_over_cap", key, repair=trim))
-        return discrepancies
+                yield Discrepancy(f"{index.name}_over_cap", key, repair=trim)
 
     def _changing(self, index: PostIndex, key: Key, repair: Repair) -> Repair:
         if index is not self._profiles:
@@ -137,9 +138,9 @@ class PostIndexChecks:
         if right != key:
             await self._context.store.gather([("ZREM", key, post_id)])
 
-    async def _missing_in_public(self, reader: AuditReader, ids: Sequence[PostId]) -> list[Discrepancy]:
+    async def _missing_in_public(self, reader: AuditReader, ids: Sequence[PostId]) -> AsyncIterator[Discrepancy]:
         if not ids:
-            return []
+            return
         jobs, posts = await reader.pending_jobs(), await reader.read_posts(ids)
         listed = [posts[i] for i in ids if i in posts and posts[i].is_discoverable and i not in jobs.posts]
         states = await reader.read_states(post.author_id for post in listed)
@@ -150,8 +151,9 @@ class PostIndexChecks:
             for post, score in zip(listed, scores, strict=True)
             if score and states[post.author_id] not in (ABSENT, DELETED)
         ]
-        repair = partial(self._context.public.add_many, missing)
-        return [Discrepancy("public_incomplete", keys.public_timeline(), repair=repair)] if missing else []
+        if missing:
+            repair = partial(self._context.public.add_many, missing)
+            yield Discrepancy("public_incomplete", keys.public_timeline(), repair=repair)
 
     async def find_unindexed(self, reader: AuditReader, posts: Mapping[Key, Post]) -> list[Discrepancy]:
         """Find the posts that are absent from their author's feed, their parent's replies, their original's boosts or

@@ -1,7 +1,7 @@
 """Posts, and the records that make publishing idempotent."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from accounts.domain import DELETED
@@ -23,49 +23,41 @@ class PostChecks:
         self._context = context
         self._indexes = indexes
 
-    async def posts(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def posts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each post is readable, has a lifetime only while it is reserved, has an author, and is in all its sets."""
-        discrepancies: list[Discrepancy] = []
         posts: dict[Key, Post] = {}
         archived: list[Key] = []
         for key, (value, ttl_ms) in await reader.read_each(checked, ("GET",), ("PTTL",)):
             post = decode_post_or_none(value)
             if post is None or (isinstance(post, Post) and str(post.id) != key.tag):
-                replace = self._context.run(("SET", key, TOMBSTONE))
-                discrepancies.append(Discrepancy("post_unreadable", key, repair=replace))
+                yield Discrepancy("post_unreadable", key, repair=self._context.run(("SET", key, TOMBSTONE)))
             elif isinstance(post, Post):
                 posts[key] = post
             elif post is PostState.ARCHIVED:
                 archived.append(key)
             if post is PostState.PENDING and ttl_ms == -1:
-                expire = self._context.run(("EXPIRE", key, RESERVATION_TTL_S))
-                discrepancies.append(Discrepancy("claim_eternal", key, repair=expire))
+                yield Discrepancy("claim_eternal", key, repair=self._context.run(("EXPIRE", key, RESERVATION_TTL_S)))
             elif post is not PostState.PENDING and ttl_ms > 0:
-                persist = self._context.run(("PERSIST", key))
-                discrepancies.append(Discrepancy("post_expires", key, repair=persist))
+                yield Discrepancy("post_expires", key, repair=self._context.run(("PERSIST", key)))
         bodies = await reader.read_posts(int(key.tag) for key in archived)
         # Only a copy of the archive can bring a lost text back: there is no repair.
-        discrepancies += [Discrepancy("post_without_body", key) for key in archived if int(key.tag) not in bodies]
-        posts |= {key: bodies[int(key.tag)] for key in archived if int(key.tag) in bodies}
-        owned, orphans = await self._split_by_author(reader, posts)
-        return discrepancies + orphans + await self._indexes.find_unindexed(reader, owned)
-
-    async def _split_by_author(
-        self, reader: AuditReader, posts: dict[Key, Post]
-    ) -> tuple[dict[Key, Post], list[Discrepancy]]:
-        """Return the posts of active accounts, and the discrepancies of posts without one."""
+        for key in archived:
+            if int(key.tag) in bodies:
+                posts[key] = bodies[int(key.tag)]
+            else:
+                yield Discrepancy("post_without_body", key)
         states = await reader.read_states(post.author_id for post in posts.values())
         owned: dict[Key, Post] = {}
-        discrepancies: list[Discrepancy] = []
         for key, post in posts.items():
             state = states[post.author_id]
             if state == ABSENT:
-                discrepancies.append(Discrepancy("post_without_author", key, repair=partial(self._delete, post)))
+                yield Discrepancy("post_without_author", key, repair=partial(self._delete, post))
             elif state == DELETED and await reader.is_unpurged(post.author_id):
-                discrepancies.append(Discrepancy("post_unswept", key, repair=partial(self._delete, post)))
+                yield Discrepancy("post_unswept", key, repair=partial(self._delete, post))
             elif state != DELETED:
                 owned[key] = post
-        return owned, discrepancies
+        for found in await self._indexes.find_unindexed(reader, owned):
+            yield found
 
     async def _delete(self, post: Post) -> None:
         await self._context.posts.delete(post.id, post.author_id)
@@ -74,14 +66,11 @@ class PostChecks:
         if post.in_reply_to is not None:
             await self._context.posts.remove_reply(post.in_reply_to, post.id)
 
-    async def idempotency(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def idempotency(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Each record names a post and a digest, and expires."""
-        discrepancies: list[Discrepancy] = []
         for key, (value, ttl_ms) in await reader.read_each(checked, ("GET",), ("PTTL",)):
             if value is not None and not IDEMPOTENCY_RECORD.fullmatch(value):
-                delete = self._context.run(("DEL", key))
-                discrepancies.append(Discrepancy("idempotency_garbage", key, repair=delete))
+                yield Discrepancy("idempotency_garbage", key, repair=self._context.run(("DEL", key)))
             elif value is not None and ttl_ms == -1:
                 expire = self._context.run(("EXPIRE", key, IDEMPOTENCY_TTL_S))
-                discrepancies.append(Discrepancy("idempotency_eternal", key, repair=expire))
-        return discrepancies
+                yield Discrepancy("idempotency_eternal", key, repair=expire)

@@ -6,7 +6,7 @@ boosts is completed from the boosts that exist.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from socialsite.ids import AccountId, PostId
@@ -33,41 +33,37 @@ class ReactionChecks:
         self.liked: Check = partial(self._indexes, ReactionKind.LIKE, "like")
         self.boosted: Check = partial(self._indexes, ReactionKind.BOOST, "boost")
 
-    async def counts(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def counts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """The counts that pages show are the sizes of the post's three sets."""
         ids = list(dict.fromkeys(PostId(int(key.tag)) for key in checked))
         stored = await reader.gather(("GET", keys.post_counts(post_id)) for post_id in ids)
         sizes = await reader.gather(("ZCARD", key_of(post_id)) for post_id in ids for key_of in COUNTED_SETS)
-        discrepancies: list[Discrepancy] = []
         for number, (post_id, counts) in enumerate(zip(ids, stored, strict=True)):
             right = " ".join(map(str, sizes[3 * number : 3 * number + 3])).encode()
             if (counts or b"0 0 0") != right:
                 detail = f"{(counts or b'').decode(errors='replace')} != {right.decode()}"
-                recount = partial(self._recount, post_id)
-                discrepancies.append(Discrepancy("counts_wrong", keys.post_counts(post_id), detail, recount))
-        return discrepancies
+                yield Discrepancy("counts_wrong", keys.post_counts(post_id), detail, partial(self._recount, post_id))
 
-    async def boosts_to_delete(self, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
+    async def boosts_to_delete(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Boosts of a deleted post are deleted by a job. Without a job, the process that would add it has crashed."""
         jobs = await reader.pending_jobs()
         post_ids = {key: PostId(int(key.tag)) for key in checked}
-        return [
-            Discrepancy("boosts_left", key, repair=self._context.delete_boosts(post_id), is_damage=False)
-            for key, post_id in post_ids.items()
-            if jobs.is_complete and post_id not in jobs.posts
-        ]
+        for key, post_id in post_ids.items():
+            if jobs.is_complete and post_id not in jobs.posts:
+                yield Discrepancy("boosts_left", key, repair=self._context.delete_boosts(post_id), is_damage=False)
 
     async def _sets(
         self, kind: ReactionKind, name: str, reader: AuditReader, checked: Sequence[Key]
-    ) -> list[Discrepancy]:
+    ) -> AsyncIterator[Discrepancy]:
         """Each member is an account, and the index of this account has the post."""
-        discrepancies = await self.counts(reader, checked)
+        async for found in self.counts(reader, checked):
+            yield found
         posts = await reader.read_posts(int(key.tag) for key in checked)
         async for key, members in reader.pages_of_many(checked):
             post_id = PostId(int(key.tag))
             if post_id not in posts:
                 if not reader.is_body_lost(post_id):
-                    discrepancies.append(Discrepancy(f"{name}s_of_nothing", key, repair=partial(self._delete, key)))
+                    yield Discrepancy(f"{name}s_of_nothing", key, repair=partial(self._delete, key))
                 continue
             ids = [AccountId(int(member)) for member, _ in members if member.isdigit()]
             states = await reader.read_states(ids)
@@ -75,17 +71,15 @@ class ReactionChecks:
             for account_id, score in zip(ids, scores, strict=True):
                 if states[account_id] == ABSENT:
                     remove = partial(self._reactions.remove, kind, post_id, account_id)
-                    discrepancies.append(Discrepancy(f"{name}_of_nobody", key, str(account_id), remove))
+                    yield Discrepancy(f"{name}_of_nobody", key, str(account_id), remove)
                 elif score is None:
                     sync = partial(self._reactions.sync_index, kind, post_id, account_id)
-                    discrepancies.append(Discrepancy(f"{name}_unindexed", key, str(account_id), sync))
-        return discrepancies
+                    yield Discrepancy(f"{name}_unindexed", key, str(account_id), sync)
 
     async def _indexes(
         self, kind: ReactionKind, name: str, reader: AuditReader, checked: Sequence[Key]
-    ) -> list[Discrepancy]:
+    ) -> AsyncIterator[Discrepancy]:
         """Each entry is a post, and the set of this post has the account. An entry of a deleted post is a leftover."""
-        discrepancies: list[Discrepancy] = []
         async for key, members in reader.pages_of_many(checked):
             account_id = AccountId(int(key.tag))
             times = {int(member): score for member, score in members if member.isdigit()}
@@ -94,16 +88,13 @@ class ReactionChecks:
             for post_id, score in zip(times, scores, strict=True):
                 if score is None and post_id in posts:
                     repair = partial(self._complete, kind, PostId(post_id), account_id, times[post_id])
-                    discrepancies.append(Discrepancy(f"{name}_one_sided", key, str(post_id), repair))
+                    yield Discrepancy(f"{name}_one_sided", key, str(post_id), repair)
                 elif post_id not in posts and not reader.is_body_lost(post_id):
                     remove = self._context.remove(key, post_id)
-                    discrepancies.append(Discrepancy(f"{name}_gone", key, str(post_id), remove, is_damage=False))
-            discrepancies += [
-                Discrepancy("reaction_garbage", key, detail_of(member), self._context.remove(key, member))
-                for member, _ in members
-                if not member.isdigit()
-            ]
-        return discrepancies
+                    yield Discrepancy(f"{name}_gone", key, str(post_id), remove, is_damage=False)
+            for member, _ in members:
+                if not member.isdigit():
+                    yield Discrepancy("reaction_garbage", key, detail_of(member), self._context.remove(key, member))
 
     async def _complete(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, score: bytes) -> None:
         if kind is ReactionKind.LIKE:

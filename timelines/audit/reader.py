@@ -1,6 +1,6 @@
 """Bounded reads for one pass of the audit, which caches account states and the jobs of the outbox."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -111,18 +111,13 @@ class AuditReader:
         """Return the members without posts that `is_body_lost`."""
         return [pair for pair in members if not pair[0].isdigit() or not self.is_body_lost(int(pair[0]))]
 
-    async def pages(self, key: Key) -> AsyncIterator[list[ScoredMember]]:
-        """Yield all members of a sorted set in pages.
-
-        A member that moves meanwhile may come twice or not at all.
-        """
-        async for _, members in self.pages_of_many([key]):
-            yield members
-
     async def pages_of_many(
         self, keys: Sequence[Key], keys_per_read: int = COMMANDS_PER_ROUND
     ) -> AsyncIterator[tuple[Key, list[ScoredMember]]]:
-        """Yield the pages of many sorted sets, `keys_per_read` first pages (mostly the only ones) in one round trip."""
+        """Yield the pages of many sorted sets, `keys_per_read` first pages (mostly the only ones) in one round trip.
+
+        A member that moves meanwhile may come twice or not at all.
+        """
         for batch in batches(keys, keys_per_read):
             first_pages = await self.gather(("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in batch)
             for key, first_page in zip(batch, first_pages, strict=True):
@@ -164,5 +159,5 @@ def parse_jobs(payloads: Sequence[bytes]) -> PendingJobs:
     return PendingJobs(frozenset(posts), frozenset(purges), len(payloads) <= MAX_JOBS_READ)
 
 
-Check = Callable[[AuditReader, Sequence[Key]], Awaitable[list[Discrepancy]]]
+Check = Callable[[AuditReader, Sequence[Key]], AsyncIterator[Discrepancy]]
 """Find the discrepancies of some keys of one family, in a few round trips."""

@@ -56,11 +56,11 @@ class Trimming:
         return sum(excess.values())
 
     async def _find_leftovers(self, checked: Sequence[Key]) -> list[Discrepancy]:
-        reader, discrepancies = AuditReader(self._context), list[Discrepancy]()
-        for family, family_keys in self._families.group(checked).items():
-            if family.leaves_leftovers:
-                discrepancies += await family.check(reader, family_keys)
-        return [discrepancy for discrepancy in discrepancies if not discrepancy.is_damage]
+        reader, families = AuditReader(self._context), self._families.group(checked)
+        checks = [
+            family.check(reader, family_keys) for family, family_keys in families.items() if family.leaves_leftovers
+        ]
+        return [found for check in checks async for found in check if not found.is_damage]
 
     async def _confirm(self, leftovers: Sequence[Discrepancy]) -> list[Discrepancy]:
         if not leftovers:

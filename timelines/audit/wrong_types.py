@@ -6,7 +6,7 @@ indexes from accounts and lists. A post becomes a tombstone and an account a sus
 meet everything that refers to a key, so it repairs only what needs none of that.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from socialsite.maintenance.key_families import QUARANTINE_DAYS, is_disposable, quarantine_key
@@ -33,12 +33,10 @@ class TypeChecks:
         """Return the check of families of which nothing but the type can be checked."""
         return partial(self._check, redis_type)
 
-    async def _check(self, right_type: str, reader: AuditReader, checked: Sequence[Key]) -> list[Discrepancy]:
-        return [
-            self.discrepancy(key, right_type, redis_type.decode())
-            for key, (redis_type,) in await reader.read_each(checked, ("TYPE",))
-            if redis_type.decode() not in (right_type, NO_TYPE)
-        ]
+    async def _check(self, right_type: str, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        for key, (redis_type,) in await reader.read_each(checked, ("TYPE",)):
+            if redis_type.decode() not in (right_type, NO_TYPE):
+                yield self.discrepancy(key, right_type, redis_type.decode())
 
     async def read_type(self, key: Key) -> str:
         (redis_type,) = await self._store.gather([("TYPE", key)])
