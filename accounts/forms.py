@@ -146,7 +146,7 @@ class SettingsForm(forms.Form):
         label=_("Link"),
         required=False,
         max_length=LINK_MAX_LENGTH,
-        widget=forms.URLInput(attrs={"placeholder": "https://"}),
+        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url"}),
     )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
@@ -157,6 +157,11 @@ class SettingsForm(forms.Form):
             "If you go public again, open requests stay open."
         ),
     )
+
+    def clean_link(self) -> str:
+        """Complete a host name to a web address."""
+        link = str(self.cleaned_data["link"]).strip()
+        return f"https://{link}" if "." in link and ":" not in link else link
 
 
 class DeleteAccountForm(forms.Form):

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from django.http import HttpResponse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
@@ -16,7 +17,7 @@ from socialsite.web.requests import SiteRequest, wants_json
 from socialsite.web.responses import json_response, page_response
 from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, TimelinePage
-from timelines.pages.presenters import Json, entries_html, posts_json
+from timelines.pages.presenters import Json, entries_html, post_html, posts_json
 from timelines.pages.queries import PageQuery
 
 TemplateContext = dict[str, Any]
@@ -116,7 +117,7 @@ def profile_context(account: Account) -> TemplateContext:
         "id": account.id,
         "handle": account.handle,
         "display_name": account.display_name,
-        "bio": account.bio,
+        "bio": SafeString(post_html(account.bio).replace("<br>", "\n")),
         "link": account.link,
         "is_private": account.is_private,
         "created_at": account.created_ms,

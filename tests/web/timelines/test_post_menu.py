@@ -67,3 +67,24 @@ async def test_a_post_of_many_lines_is_folded(alice: HttpBrowser) -> None:
     assert 'class="fold"' not in (await alice.get("/")).text
     await alice.publish("\n".join("line" for _ in range(20)))
     assert 'class="fold"' in (await alice.get("/")).text
+
+
+async def test_a_bio_has_links_and_a_bare_host_becomes_a_web_address(alice: HttpBrowser) -> None:
+    bio = "<b> I like #tea, @alice and https://example.org/"
+    account = (await alice.post_json("/accounts/settings/", bio=bio, link="example.com")).json()["account"]
+    assert account["link"] == "https://example.com"
+    html = (await alice.get("/@alice/")).text
+    for link in ('href="/tags/tea/"', 'href="/@alice/"', 'href="https://example.org/"'):
+        assert link in html.partition('class="bio"')[2].partition("</p>")[0]
+    assert "&lt;b&gt;" in html
+
+
+async def test_a_follow_request_is_answered_in_its_notification(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    await alice.post_json("/accounts/settings/", private="1")
+    await bob.post_json("/@alice/follow/")
+    html = (await alice.get("/notifications/")).text
+    assert 'formaction="/@bob/accept/"' in html
+    assert 'formaction="/@bob/refuse/"' in html
+    answer = await alice.post("/@bob/accept/", next="/notifications/")
+    assert answer.headers["location"] == "/notifications/"
+    assert 'formaction="/@bob/accept/"' not in (await alice.get("/notifications/")).text
