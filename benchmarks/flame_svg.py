@@ -1,5 +1,6 @@
 """Stacks as one SVG without script: dark text on light boxes, full names and shares as titles."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from html import escape
@@ -32,12 +33,13 @@ SKIPPED_FRAMES = (
 )
 """Frames that only call the next function; they would double the height without information."""
 LAYERS = (
-    ("#f6c9a8", "the store's client", ("socialsite.store", "hiredis", "socialsite.recipes")),
-    ("#cfe3b4", "services, repositories", ("timelines.services", "timelines.repositories", "accounts")),
-    ("#bfe0dc", "views, presenters, middleware", ("timelines", "socialsite")),
-    ("#f3e2a0", "Django", ("django", "asgiref")),
-    ("#dcd3ee", "daphne, Twisted", ("daphne", "twisted", "autobahn")),
-    ("#e3e3e3", "Python's library", ("",)),
+    ("#f6c9a8", "the store's client", r"socialsite\.(store|recipes)|hiredis"),
+    ("#bfe0dc", "views, presenters, middleware",
+     r"socialsite|(timelines|accounts)\.[a-z_.]*(views|forms|presenters|middleware|templatetags|pages)\b"),
+    ("#cfe3b4", "services, repositories", r"timelines|accounts"),
+    ("#f3e2a0", "Django", r"django|asgiref"),
+    ("#dcd3ee", "daphne, Twisted", r"daphne|twisted|autobahn"),
+    ("#e3e3e3", "Python's library", r""),
 )  # fmt: skip
 
 
@@ -117,7 +119,7 @@ def _rectangle(box: StackBox, flame: Flame, x: float, row: int, width: float) ->
 
 
 def _colour(name: str) -> str:
-    return next(colour for colour, _, prefixes in LAYERS if name.startswith(prefixes))
+    return next(colour for colour, _, pattern in LAYERS if re.match(pattern, name))
 
 
 def _legend(y: int) -> list[str]:

@@ -18,7 +18,8 @@ FIELDS = (
     "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
     "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
     "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "private", "session",
-    "csrfmiddlewaretoken", "part-1", "tag", "id",
+    "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "language", "initial-title", "initial-replies",
+    "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
 )  # fmt: skip
 QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
 HOSTILE_TEXTS = (

@@ -1,7 +1,7 @@
--- Replace a keyword filter that stands: a late edit never brings a deleted one back.
+-- Replace a keyword filter if it exists: a late edit does not restore a deleted filter.
 -- KEYS[1] filters (HASH: number -> MessagePack Filter)
 -- ARGV[1] number, [2] value
--- returns 1, or 0 where there is none of the number
+-- returns 1, or 0 if there is no filter with the number
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return 0
 end

@@ -1,4 +1,4 @@
--- Add edges of one partition, both sides at once; an edge that stands keeps its first time.
+-- Add edges of one partition, both sides at once; an edge that exists keeps its first time.
 -- KEYS    outgoing sorted sets, then incoming ones
 -- ARGV    number of outgoing keys | for each key: n, then n values (score, member, score, member, ...)
 -- Returns how many edges are new

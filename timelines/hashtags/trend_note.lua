@@ -13,7 +13,7 @@ for at = 8, #ARGV do
 end
 redis.call('ZREMRANGEBYRANK', seen, 0, -tonumber(ARGV[3]) - 1)
 redis.call('PEXPIRE', seen, ARGV[4])
--- Trimmed to the cap at twice the cap: who is dropped each time had no time to grow.
+-- Trimmed to the cap only at twice the cap, so that new hashtags have time to grow.
 if redis.call('ZCARD', hour) > 2 * tonumber(ARGV[6]) then
   redis.call('ZREMRANGEBYRANK', hour, 0, -tonumber(ARGV[6]) - 1)
 end

@@ -1,7 +1,7 @@
--- Set fields of a list, where the list stands and is the owner's: nothing revives a deleted one.
+-- Set fields of a list if it exists and belongs to the owner. A deleted list stays deleted.
 -- KEYS[1] the list's hash
 -- ARGV    owner, then field and value, as many as there are
--- Returns 1 if it was done, 0 where the list is absent, another's, or being deleted (but that may be repeated)
+-- Returns 1, or 0 if the list is absent, of another owner, or being deleted (a deletion may be repeated)
 if redis.call('HGET', KEYS[1], 'owner') ~= ARGV[1] then
   return 0
 end

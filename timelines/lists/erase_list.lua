@@ -1,4 +1,4 @@
--- Erase a list but for whose it was, so that deleting it again is a success (docs/reference/interface.md, Repeating).
+-- Erase a list except for its owner, so that a repeated deletion succeeds (docs/reference/interface.md, Repeating).
 -- KEYS[1] the list's hash
 -- ARGV    ms that its trace lives
 -- Returns nothing of use

@@ -1,4 +1,5 @@
--- Keep how far a timeline was read: forward only, unless told. The list read longest ago makes room: it may be gone.
+-- Store how far a timeline was read; the marker moves forward only, except on demand. At the cap, the marker of the
+-- list that was read longest ago is deleted, because that list may not exist any more.
 -- KEYS[1] positions (HASH)
 -- ARGV[1] timeline, [2] post id, [3] "back" where it may go back too, [4] most timelines
 -- returns the post id that stands

@@ -1,7 +1,7 @@
--- Tell an account of something, once. Ids rise: a new one is above the newest and above what was read.
+-- Add a notification once. Its id is above the newest id and above the read mark.
 -- KEYS[1] notifications, KEYS[2] read mark
--- ARGV[1] member, [2] id offered, [3] an older one of the same member counts as over, [4] cap
--- returns the id of the new notification, or nil where it stood already
+-- ARGV[1] member, [2] id offered, [3] an id below which the same member is outdated, [4] cap
+-- returns the id of the new notification, or nil if it exists
 local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if held and tonumber(held) >= tonumber(ARGV[3]) then return false end
 local id = tonumber(ARGV[2])

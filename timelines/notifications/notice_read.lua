@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Move the read mark forward, never past the newest notification there is.
+-- Move the read mark forward, never past the newest notification.
 -- KEYS[1] notifications, KEYS[2] read mark
--- ARGV[1] id up to which everything was read
+-- ARGV[1] id up to which notifications are read
 -- returns the mark
 local mark = tonumber(redis.call('GET', KEYS[2]) or '0')
 local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Lay the permanent tombstone over a post, so that nothing revives it: "deleted:<author>", of a reply with
+-- Replace a post by its permanent tombstone, so that no write restores it: "deleted:<author>", of a reply with
 -- ":<parent>" behind it, of a boost with "::<original>". A post for followers has five parts, the last is "f":
 -- "deleted:<author>:<parent or nothing>::f". So has an archived post, because its audience is not known here.
 -- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
--- KEYS[7] fading, where the boosts go until each of them is deleted, too
--- (its replies and their number stay: they stand on)
--- ARGV[1] author of the post, ARGV[2] "claimed" where a claim that was never written becomes a tombstone, too
+-- KEYS[7] fading: the boosts, until each of them is deleted
+-- (its replies and their number stay, because the replies still exist)
+-- ARGV[1] author of the post, ARGV[2] "claimed" if a reserved id without a post becomes a tombstone, too
 -- returns 1 deleted now, 2 deleted and its body is in the archive, 0 there was no post
 local held = redis.call('GET', KEYS[1])
 local written = held and held ~= 'pending' and held ~= 'superseded' and string.sub(held, 1, 7) ~= 'deleted'

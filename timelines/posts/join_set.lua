@@ -1,7 +1,7 @@
--- Put a member into one of the sets of a post, and write the counts that pages show: they are the sets' sizes.
--- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes, [6] the post, where it has to stand
--- ARGV[1] member, [2] score, kept where the member is there already
--- returns 1, 0 (was there) or -1 (the post does not stand), and the member's score
+-- Add a member to one of the sets of a post, and store the sizes of the sets, which pages show as counts.
+-- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes, [6] the post, if it must exist
+-- ARGV[1] member, [2] score, kept if the member exists
+-- returns 1, 0 (existed) or -1 (the post does not exist), and the member's score
 if KEYS[6] then
   local post = redis.call('GET', KEYS[6])
   if not post or post == 'pending' or post == 'superseded' or string.sub(post, 1, 7) == 'deleted' then

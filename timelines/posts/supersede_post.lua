@@ -1,6 +1,6 @@
--- Give up an id that was claimed more than a minute ago and never written.
+-- Abandon an id that was reserved more than a minute ago and has no post.
 -- KEYS[1] post
--- returns 1 the id is dead now (or was already), 0 a post stands there: keep it, -1 it was deleted
+-- returns 1 the id is abandoned (now or before), 0 there is a post: keep it, -1 the post was deleted
 local held = redis.call('GET', KEYS[1])
 if held == 'superseded' then return 1 end
 if held and string.sub(held, 1, 7) == 'deleted' then return -1 end

@@ -1,4 +1,4 @@
--- Compare and set of a member's score: what many agree on, replaced once it is dead.
+-- Replace the score of a member if it has the expected score: concurrent requests agree on one new score.
 -- KEYS[1] set (ZSET)
 -- ARGV[1] member, [2] expected score, [3] new score
 -- returns the score that stands there now; false where the member is gone

@@ -1,4 +1,4 @@
--- Takes a post from under terms (postings: see search_add.lua). Of a term without posts nothing is left.
+-- Remove a post from terms (postings: see search_add.lua). A term without posts is deleted.
 -- KEYS[2k - 1] postings, KEYS[2k] rare terms
 -- ARGV[1] the post's id, as postings; ARGV[k + 1] term
 -- Returns from under how many terms it was taken
@@ -11,7 +11,7 @@ end
 
 local id = at(ARGV[1], 0)
 
--- What is left without the id, or nil where it is not there. Element 0 of `held` is the floor.
+-- Return the ids without this id, or nil if it is absent. Element 0 of `held` is the floor.
 local function without(held)
   local size = #held / W - 1
   local low, high = 1, size + 1

@@ -1,4 +1,4 @@
--- Says by what beginnings an account is found; what it was found by before goes.
+-- Store the beginnings of names by which an account is found, and delete those of earlier names.
 -- KEYS[1] names | KEYS[2] what stands there of each account
 -- ARGV[1] account id | ARGV[2..] beginnings, none to take the account out
 -- Returns 1 where something changed

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- What a reader has to do with some posts and accounts: the hits only, most pages have none.
+-- Return the relations of a reader to some posts and accounts: only those that exist; most pages have none.
 -- KEYS[1] liked, [2] boosted, [3] bookmarks, [4] blocks, [5] blockers, [6] mutes, [7] quieted,
 -- KEYS[8] exclusive (SET), [9] filters (HASH)
 -- ARGV[1] how many post ids follow the next argument, ARGV[2] now in ms, then post ids, then account ids
