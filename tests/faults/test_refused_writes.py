@@ -1,7 +1,7 @@
 """Servers that refuse writes are still read from, also over new connections and by processes that start."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
@@ -14,8 +14,9 @@ from socialsite.startup import open_services
 from socialsite.store import Key, Store, StoreUnavailable, StoreUrls
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
+from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, wait_until
 
 PAGES = ("/", "/public/", "/@ann/")
 KEY = Key("posts", tag="1", name="post")
@@ -37,6 +38,33 @@ def refusing_writes(server: RedisServer) -> Iterator[None]:
             yield
         finally:
             client.config_set("min-replicas-to-write", 0)
+
+
+@contextlib.contextmanager
+def failing_snapshots(server: RedisServer) -> Iterator[None]:
+    """Let snapshots fail, as on a full disk (MISCONF)."""
+    obstacle = server.directory / "dump.rdb"
+    obstacle.mkdir()
+    with server.client() as client:
+        client.config_set("save", "3600 1")
+        client.bgsave()
+        wait_until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "err", "the snapshot to fail")
+        try:
+            yield
+        finally:
+            client.config_set("save", "")
+            obstacle.rmdir()
+
+
+@contextlib.contextmanager
+def following_another_master(server: RedisServer) -> Iterator[None]:
+    """Let the server be a replica, as a master that an operator demoted (READONLY)."""
+    with server.client() as client:
+        client.replicaof("127.0.0.1", str(free_ports(1)[0]))
+        try:
+            yield
+        finally:
+            client.replicaof("NO", "ONE")
 
 
 def kill_connections(server: RedisServer) -> None:
@@ -116,6 +144,27 @@ async def test_a_connection_without_a_lease_writes_again_once_the_server_accepts
                 await write
     await node.execute("SET", KEY, "later")
     await restarted.close()
+
+
+@pytest.mark.parametrize("refusing", [failing_snapshots, following_another_master])
+async def test_a_process_that_reconnects_reads_from_a_server_that_refuses_writes(
+    server: RedisServer, store: Store, refusing: Callable[[RedisServer], contextlib.AbstractContextManager[None]]
+) -> None:
+    with refusing(server):
+        await lease_expires(store)
+        kill_connections(server)
+        assert await eventually_reads(store) == b"value"
+        with pytest.raises(StoreUnavailable, match=r"MISCONF|READONLY"):
+            await store.node(KEY).execute("SET", KEY, "other")
+        assert await eventually_reads(store) == b"value"
+
+    async def writes() -> bool:
+        with contextlib.suppress(StoreUnavailable):
+            await store.node(KEY).execute("SET", KEY, "later")
+            return True
+        return False
+
+    await eventually(writes)
 
 
 async def test_nothing_is_read_without_a_lease_while_data_moves(server: RedisServer, store: Store) -> None:

@@ -11,9 +11,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from socialsite.checks import check_servers, may_connect
+from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
 from socialsite.startup import NotUsable, open_services
 from socialsite.store import Store, StoreUrls
+from socialsite.store.factory import COMPONENTS, create_topology
 from socialsite.store.site_marks import WrongServer, check_and_write_marks, find_mark_faults
 from socialsite.store.topology.shard_map import InvalidShardMap
 from socialsite.web.health import check_readiness
@@ -92,6 +94,26 @@ async def test_the_server_of_another_site_is_refused(servers: Sequence[RedisServ
     await start(other.url)
     with pytest.raises(WrongServer, match="belongs to another site"):
         await start(StoreUrls(home.url, {"posts": other.url}))
+
+
+async def test_a_migration_marks_its_target(servers: Sequence[RedisServer]) -> None:
+    home, own, last = servers[:3]
+    await start(home.url)
+    await migrate(MigrationSite(home.url, {}, COMPONENTS, create_topology), own.url, "follows")
+    urls = StoreUrls(home.url, {"follows": own.url})
+    await start(urls)
+    assert await states(urls) == {}
+    with own.client() as client:
+        client.flushall()
+    assert await states(urls) == {"follows": "emptied"}
+    with home.client() as client:
+        client.hdel("map:{site}:stores", "follows")
+    await start(urls)
+    await migrate(MigrationSite(home.url, urls.component_urls, COMPONENTS, create_topology), last.url)
+    assert await states(last.url) == {}
+    with last.client() as client:
+        assert client.hget("map:{site}:stores", "id") == client.get("map:{m0}:site")
+        assert client.exists("map:{m0}:site")
 
 
 async def test_a_server_that_does_not_answer_is_checked_later(servers: Sequence[RedisServer]) -> None:
