@@ -100,9 +100,8 @@ async def record_account_id(store: Store, newest_id: int) -> int:
     """
     if is_migrating(store):
         return 0
-    async with asyncio.TaskGroup() as tasks:
-        records = [tasks.create_task(_raise_account_id(topology, newest_id)) for topology in store.topologies]
-    return max(record.result() for record in records)
+    topologies = [topology for topology, components in _components_by_topology(store) if components]
+    return max(await asyncio.gather(*(_raise_account_id(topology, newest_id) for topology in topologies)))
 
 
 async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -> None:

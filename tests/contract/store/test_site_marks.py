@@ -14,11 +14,12 @@ from socialsite.checks import check_servers, may_connect
 from socialsite.migration.commands import MigrationSite, migrate
 from socialsite.migration.store_factory import open_store
 from socialsite.startup import NotUsable, open_services
-from socialsite.store import Store, StoreUrls
+from socialsite.store import Store, StoreUnavailable, StoreUrls
 from socialsite.store.factory import COMPONENTS, create_topology
 from socialsite.store.site_marks import WrongServer, check_and_write_marks, find_mark_faults
 from socialsite.store.topology.shard_map import InvalidShardMap
 from socialsite.web.health import check_readiness
+from socialsite.web.metrics_page import build_gauges, read_node_infos, render_metrics
 from socialsite.web.services import loop_services
 from tests.support.redis_server import RedisServer
 from tests.support.topologies import plain_servers, shards_url
@@ -175,13 +176,35 @@ async def test_exchanged_names_of_two_servers_behind_twemproxy_are_refused(serve
         await start(proxy.url)
 
 
+async def test_a_sign_up_is_refused_while_a_server_cannot_record_its_id(servers: Sequence[RedisServer]) -> None:
+    home, own, limits = servers[:3]
+    async with open_services(StoreUrls(home.url, {"posts": own.url, "limits": limits.url})) as services:
+        world = World(services)
+        await world.person("ann")
+        limits.kill()  # stores no data of accounts
+        try:
+            await world.person("carol")
+        finally:
+            limits.start()
+        own.kill()
+        try:
+            with pytest.raises(StoreUnavailable):
+                await world.person("bob")
+        finally:
+            own.start()
+        await world.person("bob")
+
+
 async def test_an_evicting_server_is_refused_and_named_by_readyz(servers: Sequence[RedisServer]) -> None:
     with servers[0].client() as client:
         async with open_services(servers[0].url) as services:
             loop_services.bind(services)
             client.config_set("maxmemory-policy", "allkeys-lru")
             try:
-                assert set((await check_readiness()).components.values()) == {"evicts"}
+                ready = await check_readiness()
+                assert set(ready.components.values()) == {"evicts"}
+                page = render_metrics(build_gauges(ready, await read_node_infos())).decode()
+                assert f'socialsite_redis_evicts{{node="{servers[0].socket}"}} 1.0' in page
                 with pytest.raises(NotUsable, match="set maxmemory-policy to noeviction"):
                     async with open_services(servers[0].url):
                         pass
