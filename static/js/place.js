@@ -18,7 +18,9 @@ function storePlace() {
   const first = scrollY > 0 ? all.findIndex((row) => row.getBoundingClientRect().bottom > 0) : -1;
   const names = all.slice(first, first + NEIGHBOURS).map(nameOf);
   const place = first < 0 ? null : { names, top: all[first].getBoundingClientRect().top };
-  history.replaceState({ ...history.state, place }, "");
+  try {
+    history.replaceState({ ...history.state, place }, "");
+  } catch {} // some browsers limit the number of calls: the next one stores the place
 }
 
 const rowAt = ({ names }) => {

@@ -52,9 +52,14 @@ def weigh_page(context: BrowserContext, url: str, *, is_slow: bool = True) -> Pa
     session = slow_down(page) if is_slow else page.context.new_cdp_session(page)
     session.send("Network.enable")
     urls: list[str] = []
+
+    def add_url(requested: str) -> None:
+        if not requested.startswith("data:"):
+            urls.append(requested)
+
     sizes: dict[str, int] = {}
     cached: set[str] = set()
-    session.on("Network.requestWillBeSent", lambda event: urls.append(event["request"]["url"]))
+    session.on("Network.requestWillBeSent", lambda event: add_url(event["request"]["url"]))
     session.on("Network.requestServedFromCache", lambda event: cached.add(event["requestId"]))
     session.on("Network.loadingFinished", lambda event: sizes.update({event["requestId"]: event["encodedDataLength"]}))
     page.goto(url, wait_until="networkidle")
