@@ -201,8 +201,9 @@ async def test_a_retried_dead_letter_becomes_its_original_job(store: Store) -> N
     )
     await queue.add(b"another")
     (other,) = await queue.fetch("abad1dea", 1, 1)
-    assert await run_script(store, FINISH, [stream], "workers", other.id) == 1
-    assert await run_script(store, FINISH, [stream], "workers", other.id, b"a doubled one") == 0
+    keys = [stream, queue.unfinished_key, queue.waiting_senders_key, queue.waiting_jobs_key("")]
+    assert await run_script(store, FINISH, keys, "workers", other.id, "", 1) == 1
+    assert await run_script(store, FINISH, keys, "workers", other.id, "", 1, b"a doubled one") == 0
     ((letter, _),) = await run_command(store, "XRANGE", letters, "-", "+")
     assert await run_script(store, RETRY, [letters, stream], "1-1") == 0
     assert await run_script(store, RETRY, [letters, stream], letter) == 1
