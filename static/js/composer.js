@@ -122,7 +122,7 @@ class Composer {
     // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     if (status === 401) this.#say(word("signedOut"));
-    else this.#say(data.fields?.text || data.message || word("notSent"));
+    else this.#say(data.fields?.text || (status && data.message) || word("notSent"));
     this.text.focus();
   }
 

@@ -57,7 +57,6 @@ class Live {
   }
 
   down() {
-    if (!this.#isDown) toast(word("offline"), { stay: true });
     this.#isDown = true;
   }
 
@@ -139,18 +138,19 @@ class Live {
     if (this.#overflow) return location.assign(location.pathname);
     if (!this.#held.size && !this.#gaps.length) return;
     this.timeline.markHere(word("here"));
-    for (const html of this.#held.values()) {
+    const [held, gaps] = [[...this.#held.values()], this.#gaps];
+    this.#held.clear(); // what arrives while a gap is filled waits for the next click
+    this.#gaps = [];
+    for (const html of held) {
       const article = parse(html).querySelector("article[data-post-id]");
       if (article) this.timeline.insert(article);
     }
     this.#counts.forEach(showCounts);
-    for (const after of this.#gaps) {
+    for (const after of gaps) {
       const row = this.#gapRow(after);
       if (row === this.timeline.list.firstElementChild) await this.#fill(row); // nothing newer: start with the newest page
     }
-    this.#held.clear();
     this.#watch();
-    this.#gaps = [];
     this.#showPill();
     document.dispatchEvent(new Event("posts:shown"));
     scrollTo({ top: 0 });

@@ -1,9 +1,11 @@
 /** Requests: actions answer with JSON, pages with HTML from which posts are taken. */
 
+import { word } from "./words.js";
+
 const token = () => document.querySelector("#post-actions [name=csrfmiddlewaretoken]")?.value ?? "";
 
 /**
- * POST an action. Never throws: without a response it returns {ok: false, status: 0}.
+ * POST an action. Never throws: without a response it returns {ok: false, status: 0} and a message.
  * @param {Record<string, string> | FormData} fields
  * @param {RequestInit} how `keepalive` completes the request after the page is closed
  */
@@ -15,7 +17,7 @@ export async function send(path, fields = {}, how = {}) {
     const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin", ...how });
     return { ok: answer.ok, status: answer.status, data: await answer.json().catch(() => ({})) };
   } catch {
-    return { ok: false, status: 0, data: {} };
+    return { ok: false, status: 0, data: { message: word("unreachable") } };
   }
 }
 

@@ -3,6 +3,9 @@
  * the back-forward cache, and then subscribes with the last id of each timeline, so that missed entries are replayed.
  */
 
+import { sayState } from "./toast.js";
+import { word } from "./words.js";
+
 const FIRST_WAIT = 1000; // ms; doubled with each failure
 const LONGEST_WAIT = 60_000;
 const DOUBTS = [1000, 4000]; // ms to wait for an answer: the first is enough unless it is slow
@@ -37,7 +40,7 @@ class Connection {
     this.#connect();
     setInterval(() => this.#tick(), TICK);
     addEventListener("online", () => this.resume());
-    addEventListener("offline", () => this.#each((listener) => listener.down()));
+    addEventListener("offline", () => this.#sayDown());
     document.addEventListener("visibilitychange", () => document.hidden || this.#tick());
     // A page with an open socket cannot enter the back-forward cache.
     addEventListener("pagehide", () => this.#drop());
@@ -57,6 +60,11 @@ class Connection {
 
   #each(act) {
     for (const { listener } of this.#subscriptions) act(listener);
+  }
+
+  #sayDown() {
+    sayState(word("offline"));
+    this.#each((listener) => listener.down());
   }
 
   #subscribe({ timeline, last }) {
@@ -80,11 +88,12 @@ class Connection {
   #hear(message) {
     this.#heard = Date.now();
     this.#asked = 0;
-    if (message.type === "error") this.#refused(message.code);
+    if (message.type === "error") this.#refused(message);
     for (const subscription of this.#subscriptions) {
       if (message.timeline !== undefined && message.timeline !== subscription.timeline) continue;
       if (message.type === "subscribed") {
         this.#failures = 0;
+        sayState("");
         subscription.saw(message.last);
         subscription.listener.up();
       }
@@ -92,9 +101,10 @@ class Connection {
     }
   }
 
-  #refused(code) {
+  /** A forbidden timeline ends alone: it was deleted, or is no longer for this reader. */
+  #refused({ code, timeline }) {
     if (code === "signed_out") this.#doubt();
-    if (code === "forbidden") this.#over = true;
+    if (code === "forbidden") for (const each of this.#subscriptions) if (each.timeline === timeline) this.#subscriptions.delete(each);
     if (code === "rate_limited") this.#later(LONGEST_WAIT, () => this.#subscribeAll());
   }
 
@@ -113,7 +123,7 @@ class Connection {
     if (this.#over) return;
     if (code === SIGNED_OUT) return this.#doubt();
     this.#failures += 1;
-    if (this.#failures > 2 || !navigator.onLine) this.#each((listener) => listener.down());
+    if (this.#failures > 2 || !navigator.onLine) this.#sayDown();
     const wait = code === TOO_MANY ? LONGEST_WAIT : Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (this.#failures - 1));
     this.#later(wait, () => this.#connect());
   }
@@ -149,6 +159,7 @@ class Connection {
   #end() {
     this.#over = true;
     this.#drop();
+    sayState("");
     this.#each((listener) => listener.signedOut());
   }
 }

@@ -1,19 +1,36 @@
-/** A short note at the foot of the page, announced by screen readers. The next note replaces it. */
+/**
+ * Notes at the foot of the page, announced by screen readers: a short note, which the next note replaces, and below it
+ * the lasting state of the page.
+ */
 
 const box = document.createElement("div");
+box.className = "notes";
 box.setAttribute("role", "status");
 document.body.append(box);
+let note;
+let state;
 let timer;
 
 /** @param {{stay?: boolean, href?: string}} how `href` makes the note a link */
 export function toast(text, { stay = false, href = "" } = {}) {
-  clearTimeout(timer);
-  const note = document.createElement(href ? "a" : "p");
+  clearToast();
+  note = document.createElement(href ? "a" : "p");
   note.className = "toast";
   note.textContent = text;
   if (href) note.href = href;
-  box.replaceChildren(note);
+  box.prepend(note);
   if (!stay) timer = setTimeout(clearToast, 5000);
 }
 
-export const clearToast = () => box.replaceChildren();
+export function clearToast() {
+  clearTimeout(timer);
+  note?.remove();
+}
+
+/** Show the state until it ends ("" ends it). */
+export function sayState(text) {
+  state?.remove();
+  if (!text) return;
+  state = Object.assign(document.createElement("p"), { className: "state", textContent: text });
+  box.append(state);
+}

@@ -6,7 +6,7 @@ import time
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import BrowserPage
@@ -223,3 +223,88 @@ def test_signing_out_in_another_tab_shows_a_notice_on_the_open_page(me: BrowserP
     tab.go_to("/accounts/logout/")
     tab.page.locator("main").get_by_role("button", name="Log out").click()
     expect(me.page.locator(".toast")).to_contain_text("You are logged out")
+
+
+def test_posts_that_arrive_while_a_gap_is_filled_wait_in_the_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    authors = [visitor() for _ in range(4)]
+    authors[0].publishes("known")
+    me = reader()
+    me.go_to_live("/public/")
+    me.page.evaluate(LOSE_SOCKET)
+    for number in range(26):
+        for author in authors:
+            author.publishes(f"missed {number}")
+    me.page.evaluate(COME_BACK)
+    expect(me.pill).to_have_text("Many new posts")
+    delayed: list[Route] = []
+    me.page.route("**/public/", lambda route: delayed.append(route))
+    me.pill.click()
+    me.wait_for(lambda: delayed)
+    meanwhile = authors[0].publishes("while the gap is filled")
+    expect(me.pill).to_have_text("1 new post")
+    delayed[0].continue_()
+    expect(me.entries.nth(30)).to_be_attached()
+    expect(me.pill).to_have_text("1 new post")
+    me.pill.click()
+    me.wait_for(lambda: meanwhile["id"] == me.entry_ids()[0])
+
+
+def test_a_forbidden_timeline_ends_alone_and_the_socket_reconnects(
+    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor
+) -> None:
+    own = visitor()
+    path = f"/lists/{own.post('/lists/', title='Good people').json()['id']}/"
+    me, frames = reader(own), list[object]()
+    me.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+    me.go_to_live(path)
+    assert own.post(f"{path}delete/").is_success
+    me.page.evaluate(LOSE_SOCKET)
+    me.page.evaluate(COME_BACK)
+    me.wait_for(lambda: any("forbidden" in str(frame) for frame in frames))
+    me.page.evaluate(LOSE_SOCKET)
+    frames.clear()
+    me.page.evaluate(COME_BACK)
+    me.wait_for(lambda: any("subscribed" in str(frame) for frame in frames))
+    friend.follows(own.handle)
+    expect(me.page.locator("[data-badge]:visible").first).to_have_text("1")
+    assert not any("forbidden" in str(frame) for frame in frames)
+
+
+def test_a_lost_connection_is_said_as_long_as_it_lasts_and_a_like_says_why_it_failed(
+    me: BrowserPage, friend: HttpVisitor
+) -> None:
+    friend.publishes("to be liked")
+    goes_live_with(me, 1)
+    me.context.set_offline(True)
+    state, like = me.page.locator(".state"), me.page.locator('[data-act="like"]')
+    expect(state).to_have_text("No connection. New posts appear when it is back.")
+    like.click()
+    expect(me.page.locator(".toast")).to_contain_text("the site cannot be reached")
+    expect(like).to_have_attribute("aria-pressed", "false")
+    expect(me.page.locator(".toast")).to_have_count(0, timeout=15_000)
+    expect(state).to_be_visible()
+    me.context.set_offline(False)
+    expect(state).to_have_count(0, timeout=30_000)
+    like.click()
+    expect(like).to_have_attribute("aria-pressed", "true")
+    me.complaints.clear()  # the browser reports each request that fails without a connection
+
+
+def test_the_pill_does_not_cover_the_way_to_the_last_read_post(
+    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor
+) -> None:
+    own = visitor()
+    own.follows(friend.handle)
+    posts = [friend.publishes(f"words {number}") for number in range(10)]
+    me = reader(own)
+    goes_live_with(me, 10)
+    assert own.post("/positions/", timeline="home", post=posts[2]["id"]).is_success
+    me.go_to_live("/?limit=5")
+    way = me.page.get_by_role("link", name="Jump to where I stopped")
+    expect(way).to_be_visible()
+    friend.publishes("new words")
+    expect(me.pill).to_be_visible()
+    way_box, pill_box = way.bounding_box(), me.pill.bounding_box()
+    assert way_box
+    assert pill_box
+    assert pill_box["y"] >= way_box["y"] + way_box["height"]

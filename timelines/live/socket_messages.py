@@ -111,8 +111,6 @@ def encode_subscribed(timeline: str, last: PostId) -> TextFrame:
     return _encode_frame("subscribed", timeline=timeline, last=str(last))
 
 
-_ERROR_FRAMES = {code: _encode_frame("error", code=code) for code in (BAD_MESSAGE, SIGNED_OUT, FORBIDDEN, RATE_LIMITED)}
-
-
-def encode_error(code: str) -> TextFrame:
-    return _ERROR_FRAMES[code]
+def encode_error(code: str, timeline: str | None = None) -> TextFrame:
+    """`timeline`: the timeline of a refused subscription."""
+    return _encode_frame("error", code=code, **({} if timeline is None else {"timeline": timeline}))

@@ -130,7 +130,7 @@ class SubscriptionManager:
             channel = await _retry_while_unavailable(lambda: self._channels.resolve(name, socket.account_id))
         except SubscriptionDenied as denied:
             del socket.subscriptions[name]
-            socket.writer.send(socket_messages.encode_error(denied.code))
+            socket.writer.send(socket_messages.encode_error(denied.code, name))
             return
         self._registry.add_subscription(subscription, channel)
         await self._register_presence(subscription, channel)

@@ -98,4 +98,4 @@ async def test_the_cookie_of_an_ended_session_opens_a_visitors_socket(daphne, wo
     await services.sessions.end_all(alice.id)
     async with open_socket(daphne, cookie) as reader:
         await reader.send({"type": "subscribe", "timeline": "home"})
-        assert await reader.receive() == {"type": "error", "code": "signed_out"}
+        assert await reader.receive() == {"type": "error", "code": "signed_out", "timeline": "home"}

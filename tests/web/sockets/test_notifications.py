@@ -55,7 +55,7 @@ async def test_a_notification_the_reader_may_not_see_is_not_sent(daphne: DaphneP
 async def test_visitors_have_no_notifications(daphne: DaphneProcess, world: World) -> None:
     async with open_socket(daphne) as visitor:
         await visitor.send({"type": "subscribe", "timeline": NAME})
-        assert await visitor.receive() == {"type": "error", "code": "signed_out"}
+        assert await visitor.receive() == {"type": "error", "code": "signed_out", "timeline": NAME}
 
 
 async def test_more_than_a_hundred_missed_notifications_are_a_gap(

@@ -21,7 +21,7 @@ from tests.support.sockets import open_socket
 async def test_private_timelines_are_refused_to_visitors_and_the_socket_stays(daphne, world, timeline, code) -> None:
     async with open_socket(daphne) as reader:
         await reader.send({"type": "subscribe", "timeline": timeline})
-        assert await reader.receive() == {"type": "error", "code": code}
+        assert await reader.receive() == {"type": "error", "code": code, "timeline": timeline}
         await reader.subscribe("public")
 
 
