@@ -21,6 +21,7 @@ DEFAULT_RATE_LIMITS = {
     "like": "120/m",
     "block": "60/m",
     "delete": "60/m",
+    "staff": "20/m",
     "login": "10/m",
     "signup": "20/m",
     "search": "60/m",

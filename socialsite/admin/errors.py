@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Conflict, NotFound
+from socialsite.errors import Conflict, Forbidden, NotFound
 
 
 class CannotModerateSelf(Conflict):
@@ -10,6 +10,12 @@ class CannotModerateSelf(Conflict):
 
     code = "own_account"
     message = _("You cannot do this to your own account. Ask another staff member.")
+
+
+class CannotResetStaff(Forbidden):
+    """Staff would take over the rights of another staff member. The command `set_password` does it."""
+
+    message = _("You cannot reset the password of another staff member. An operator can do it.")
 
 
 class DeadLetterNotFound(NotFound):

@@ -10,7 +10,7 @@ from accounts.errors import AccountNotFound
 from accounts.models import Account
 from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.errors import CannotModerateSelf
+from socialsite.admin.errors import CannotModerateSelf, CannotResetStaff
 from socialsite.analytics.stats import ViewCounts
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -103,7 +103,9 @@ class Moderation:
 
     @sensitive_variables()
     async def reset_password(self, actor: Actor, account_id: AccountId) -> tuple[Account, str]:
-        """Set a random password and end all sessions. Returns the account and the password."""
+        """Set a random password and end all sessions. Returns the account and the password. Raises CannotResetStaff."""
+        if (await self._get(account_id)).is_staff and account_id != actor.account_id:
+            raise CannotResetStaff
         account = await self._record_action(actor, "password", account_id)
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         return await self._accounts.set_password(account=account, new=password), password

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
 from accounts.models import Account
@@ -69,10 +69,10 @@ def add_password_arguments(parser: CommandParser) -> None:
     group.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
 
-def read_password(command: BaseCommand, options: dict[str, Any]) -> str:
+def read_password(options: dict[str, Any]) -> str:
     """Return the password of the options, or read it at a terminal. Raises CommandError if neither is possible.
 
-    A weak password is allowed with a warning.
+    Raises CommandError for a weak password, too.
     """
     if options["password"] is not None:
         password = str(options["password"])
@@ -87,6 +87,5 @@ def read_password(command: BaseCommand, options: dict[str, Any]) -> str:
     try:
         validate_password(password, Account(handle=options["handle"]))
     except ValidationError as error:
-        if options["verbosity"] > 0:
-            command.stderr.write(command.style.WARNING("Warning: " + " ".join(error.messages)))
+        raise CommandError(" ".join(error.messages)) from error
     return password

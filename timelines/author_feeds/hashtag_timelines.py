@@ -11,7 +11,7 @@ from socialsite.store import Command, Key, Read, Store
 from timelines import keys
 from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_command
 from timelines.posts.post import Post
-from timelines.text.linkify import find_hashtags
+from timelines.text.linkify import find_all_hashtags, find_hashtags
 
 HASHTAG_CAP = 1000
 
@@ -29,7 +29,7 @@ class HashtagTimelines(ZsetTimelines):
         return sum(command[0] == "ZADD" for command in commands)
 
     async def remove(self, post: Post) -> None:
-        drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in find_hashtags(post.text)]
+        drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in find_all_hashtags(post.text)]
         await self._component.gather(drops)
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from socialsite.characters import readable_url
 from timelines.text.token_scanner import Piece, scan
 
+INDEXED_HASHTAGS_CAP = 20
 REL = "nofollow ugc noopener"
 DISPLAY_URL_LENGTH = 40
 MIN_DISPLAY_PATH_LENGTH = 16
@@ -28,7 +29,15 @@ def find_mentions(text: str) -> list[str]:
 
 
 def find_hashtags(text: str) -> list[str]:
-    """Return the normalized hashtags (as in `/tags/<tag>/`), without duplicates, in order."""
+    """Return the first normalized hashtags (as in `/tags/<tag>/`), without duplicates; at most the cap.
+
+    Each hashtag takes about 350 bytes in the store.
+    """
+    return find_all_hashtags(text)[:INDEXED_HASHTAGS_CAP]
+
+
+def find_all_hashtags(text: str) -> list[str]:
+    """Return the hashtags of a post that an earlier release indexed without a cap."""
     if "#" not in text and "＃" not in text:
         return []
     return list(dict.fromkeys(_targets(text, "hashtag")))

@@ -19,7 +19,7 @@ class Command(AccountCommand):
         parser.add_argument("--staff", action="store_true", help="may see the operator's pages (/ops/)")
 
     def prepare_options(self, options: dict[str, Any]) -> None:
-        options["new_password"] = read_password(self, options)
+        options["new_password"] = read_password(options)
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
         handle = validate_handle(options["handle"], allow_reserved=True)

@@ -21,7 +21,7 @@ class Command(AccountCommand):
         add_password_arguments(parser)
 
     def prepare_options(self, options: dict[str, Any]) -> None:
-        options["new_password"] = read_password(self, options)
+        options["new_password"] = read_password(options)
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])

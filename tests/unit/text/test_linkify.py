@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from socialsite.characters import readable_url
 from tests.support.markup import Markup
-from timelines.text.linkify import REL, display_url, find_hashtags, find_mentions, linkify
+from timelines.text.linkify import REL, display_url, find_all_hashtags, find_hashtags, find_mentions, linkify
 from timelines.text.token_scanner import LINKS_CAP, normalize_tag, scan
 
 
@@ -32,6 +32,12 @@ def test_a_host_that_imitates_another_host_is_shown_in_punycode(url: str, text: 
     assert display_url(url) == text
     assert f'href="{url}"' in linkify(url)
     assert readable_url(url) == f"https://{text}"
+
+
+def test_only_the_first_hashtags_of_a_text_are_indexed_and_all_are_links() -> None:
+    text = " ".join(f"#tag{number}" for number in range(30))
+    assert find_hashtags(text) == [f"tag{number}" for number in range(20)]
+    assert len(find_all_hashtags(text)) == len(hrefs(text)) == 30
 
 
 def test_a_link_keeps_its_address_and_displays_it_without_the_scheme() -> None:

@@ -8,6 +8,7 @@ from socialsite import __version__
 from socialsite.admin.audit_log import AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from socialsite.recipes.rate_limit import Rule
 from tests.support.browser import HttpBrowser
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
@@ -144,6 +145,24 @@ async def test_a_reset_password_is_shown_once_and_ends_all_sessions(
     page = await sam.post(f"/ops/accounts/{id}/password/")
     assert page.status_code == 200
     assert 'class="secret"' in page.text
+
+
+async def test_staff_cannot_reset_the_password_of_other_staff(site: Services, sam: HttpBrowser) -> None:
+    now_ms = site.clock.now_ms()
+    other = await site.accounts.sign_up(handle="pat", password=None, now_ms=now_ms, staff=True)
+    answer = await sam.post_json(f"/ops/accounts/{other.id}/password/")
+    assert (answer.status_code, answer.json()["error"]) == (403, "forbidden")
+    assert "Set a new password" not in (await sam.get(f"/ops/accounts/{other.id}/")).text
+    assert await trail_of(site) == []
+
+
+async def test_orders_of_staff_have_a_limit(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:
+    """So nobody can push an entry out of the audit log within days."""
+    site.rules["staff"] = Rule("staff", 2)
+    id = await id_of(site, "alice")
+    statuses = [(await sam.post(f"/ops/accounts/{id}/suspend/")).status_code for _ in range(3)]
+    assert statuses == [303, 303, 429]
+    assert len(await trail_of(site)) == 2
 
 
 async def test_sessions_are_listed_and_ended(site: Services, sam: HttpBrowser, alice: HttpBrowser) -> None:

@@ -1,0 +1,213 @@
+"""Every entry point takes time linear in the size of each text that it reads: four times the text, four times the time.
+
+The tables name all addresses with their fields, all socket messages and all commands with the texts that they read.
+An entry point that is missing in them fails a test.
+"""
+
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from django import forms
+
+from accounts import forms as account_forms
+from socialsite.container import Services
+from tests.support.browser import JSON_HEADERS, HttpBrowser
+from tests.support.routes import routes
+from tests.support.visitor import PASSWORD
+from tests.web.conftest import OpenBrowser
+from timelines.live import socket_messages
+
+LENGTHS = (2_000, 8_000, 31_000)
+"""Code points. 8,000 marks are the largest text that a post may have in bytes, 31,000 nearly fill a body of 64 kB."""
+QUERY_LENGTHS = (75, 300, 1_200, 4_800)
+BASE_MS = 10.0
+"""A shorter time says nothing about growth: a page takes about as long without any text."""
+COMMANDS = Path(account_forms.__file__).parents[1] / "socialsite" / "management" / "commands"
+
+ACTIONS: dict[str, str] = {
+    "/positions/": "timeline post back",
+    "/preferences/": "scroll",
+    "/display/": "language theme",
+    "/posts/": "text in_reply_to idempotency_key audience",
+    **dict.fromkeys(
+        (
+            *(f"/posts/<id:post_id>/{name}/" for name in ("delete", "like", "unlike", "boost", "unboost")),
+            *(f"/posts/<id:post_id>/{name}/" for name in ("bookmark", "unbookmark")),
+            *(f"/@<handle:handle>/{name}/" for name in ("follow", "unfollow", "block", "unblock", "unmute")),
+            *(f"/@<handle:handle>/{name}/" for name in ("hide-boosts", "show-boosts", "remove-follower")),
+            *(f"/@<handle:handle>/{name}/" for name in ("accept", "refuse")),
+            *("/accounts/filters/<id:number>/delete/", "/lists/<id:list_id>/delete/", "/accounts/logout/"),
+            *("/tags/<str:tag>/follow/", "/tags/<str:tag>/unfollow/"),
+            *(f"/ops/accounts/<id:account_id>/{name}/" for name in ("suspend", "reinstate", "password")),
+            "/ops/accounts/<id:account_id>/sessions/end/",
+        ),
+        "next",
+    ),
+    "/clicks/": "post",
+    "/@<handle:handle>/mute/": "duration next",
+    "/accounts/filters/": "phrase action whole_word expires_in",
+    "/accounts/filters/<id:number>/edit/": "phrase action whole_word expires_in",
+    "/notifications/read/": "up_to",
+    "/accounts/notifications/": "mention like",
+    "/lists/": "title operation parts first",
+    "/lists/<id:list_id>/edit/": "title replies exclusive operation parts",
+    "/lists/<id:list_id>/members/": "handle",
+    "/lists/<id:list_id>/members/remove/": "handle",
+    "/accounts/signup/": "handle display_name password1",
+    "/accounts/login/": "username password next",
+    "/accounts/settings/": "display_name bio link private",
+    "/accounts/password/": "old_password new_password1 new_password2",
+    "/accounts/sessions/": "session",
+    "/accounts/delete/": "password",
+    "/ops/deadletters/retry/": "id",
+    "/ops/deadletters/drop/": "id",
+}
+"""Addresses that are posted to, with the fields that they read."""
+QUERIES = "before cursor date range"
+"""Parameters that pages parse in different ways. Each is sent to every page."""
+MESSAGES = {"subscribe", "unsubscribe", "watch"}
+TEXTS_OF_COMMANDS = {
+    "archive_posts": "",
+    "audit": "",
+    "backup": "file",
+    "check": "",
+    "create_account": "handle password",
+    "deadletters": "id",
+    "delete_account": "handle",
+    "flush_buffers": "",
+    "import_graph": "file",
+    "import_posts": "file",
+    "limits": "handle",
+    "memory": "",
+    "quickstart": "",
+    "rebuild_timelines": "handle",
+    "repartition": "",
+    "restore": "file",
+    "set_password": "handle password",
+    "stats": "handle",
+    "suspend_account": "handle",
+    "syndicate": "",
+    "trim": "",
+}
+"""Their handles and passwords pass the same checks as a form's (tests/unit/text/test_cost_growth.py); files are read in
+lines or blocks of bounded size (tests/unit, tests/contract/maintenance, tests/contract/importing)."""
+
+
+def marks(length: int) -> str:
+    return "a" + "\u0315" * (length // 2) + "\u0300" * (length // 2)
+
+
+def words(length: int) -> str:
+    return "a " * (length // 2)
+
+
+def digits(length: int) -> str:
+    return "9" * length
+
+
+@pytest_asyncio.fixture
+async def staff(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
+    """Staff reaches every address. The account of id 7, which the addresses name, exists."""
+    site.rules.clear()
+    now_ms = site.clock.now_ms()
+    for number in range(1, 8):
+        await site.accounts.sign_up(handle=f"p{number}", password=None, now_ms=now_ms)
+    await site.accounts.sign_up(handle="alice", password=None, now_ms=now_ms)
+    await site.accounts.sign_up(handle="sam", password=PASSWORD, now_ms=now_ms, staff=True)
+    browser = await open_browser()
+    assert (await browser.log_in("sam")).status_code == 200
+    await browser.post_json("/accounts/filters/", phrase="word")
+    await browser.post_json("/lists/", title="mine")
+    return browser
+
+
+async def milliseconds(browser: HttpBrowser, method: str, path: str, fields: dict[str, str]) -> float:
+    headers = {**JSON_HEADERS, "X-CSRFToken": browser.csrf_token}
+    began = time.process_time()
+    if method == "GET":
+        answer = await browser.http.get(path, params=fields, headers=headers)
+    else:
+        answer = await browser.http.post(path, json=fields, headers=headers)
+    assert answer.status_code < 500, (path, answer.status_code)
+    return 1000 * (time.process_time() - began)
+
+
+async def grows_too_fast(browser: HttpBrowser, method: str, path: str, texts: list[dict[str, str]]) -> bool:
+    """Compare the fastest of three requests of each size with the size before, unless all are fast anyway.
+
+    A single text is compared with none.
+    """
+    if max([await milliseconds(browser, method, path, fields) for fields in texts]) <= 4 * BASE_MS:
+        return False
+    compared = texts if len(texts) > 1 else [{}, *texts]
+    times = [min([await milliseconds(browser, method, path, fields) for _ in range(3)]) for fields in compared]
+    return any(large > 5 * max(small, BASE_MS) for small, large in pairwise(times))
+
+
+def action_patterns() -> set[str]:
+    return {route.pattern for route in routes() if "POST" in route.methods}
+
+
+def test_the_table_names_every_action() -> None:
+    assert action_patterns() == ACTIONS.keys()
+
+
+@pytest.mark.parametrize("text", [marks, words, digits])
+async def test_the_time_of_every_action_is_linear_in_each_field(staff: HttpBrowser, text) -> None:
+    paths = {route.pattern: route.path for route in routes()}
+    too_slow = []
+    for pattern, fields in ACTIONS.items():
+        for field in fields.split():
+            texts = [{field: text(length)} for length in LENGTHS]
+            if await grows_too_fast(staff, "POST", paths[pattern], texts):
+                too_slow.append((pattern, field))
+            if not await staff.is_signed_in():  # after a log-out
+                staff.http.cookies.clear()
+                assert (await staff.log_in("sam")).status_code == 200
+    assert too_slow == []
+
+
+@pytest.mark.parametrize("text", [marks, words, digits])
+@pytest.mark.parametrize("path", ["/search/", "/search/complete/", "/ops/accounts/"])
+async def test_the_time_of_a_search_is_linear_in_its_query(staff: HttpBrowser, path: str, text) -> None:
+    assert not await grows_too_fast(staff, "GET", path, [{"q": "#" + text(length)} for length in QUERY_LENGTHS])
+
+
+@pytest.mark.parametrize("text", [marks, digits])
+async def test_no_parameter_makes_a_page_slow(staff: HttpBrowser, text) -> None:
+    """Compare each page with the same page without parameters. Staff pages and numbers: one test is enough."""
+    too_slow = [
+        (route.path, name)
+        for route in routes()
+        if "GET" in route.methods and (text is marks or not route.path.startswith("/ops/"))
+        for name in (("before", "cursor") if text is digits else QUERIES.split())
+        if await grows_too_fast(staff, "GET", route.path, [{name: text(QUERY_LENGTHS[-1])}])
+    ]
+    assert too_slow == []
+
+
+def test_the_table_names_every_socket_message_and_each_has_a_bounded_size() -> None:
+    configs = [getattr(each, "__struct_config__", None) for each in vars(socket_messages).values()]
+    assert {config.tag for config in configs if config is not None and config.tag} == MESSAGES
+    assert socket_messages.MAX_MESSAGE_BYTES <= 4_096
+
+
+def test_the_table_names_every_command() -> None:
+    names = {path.stem for path in COMMANDS.glob("*.py")} - {"__init__"}
+    assert names == TEXTS_OF_COMMANDS.keys()
+
+
+def test_every_text_field_of_a_form_has_a_maximum_length() -> None:
+    """A field with a pattern or with choices is bounded by it."""
+    classes = [each for each in vars(account_forms).values() if isinstance(each, type) and issubclass(each, forms.Form)]
+    fields = [(form, name, field) for form in classes for name, field in form.base_fields.items()]
+    assert len(fields) > 10
+    unbounded = [
+        (form.__name__, name)
+        for form, name, field in fields
+        if isinstance(field, forms.CharField) and field.max_length is None and not isinstance(field, forms.RegexField)
+    ]
+    assert unbounded == []
