@@ -13,6 +13,7 @@ from socialsite.store import Key
 from timelines import keys
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
+from timelines.audit.mirrors import Existing, existing_lists
 from timelines.audit.reader import AuditReader, PendingJobs, decode_post_or_none
 from timelines.author_feeds.merging import merge_nearest
 from timelines.cached_timelines.repository import MAX_DISORDER_MS, CachedTimelines
@@ -37,34 +38,33 @@ class CachedTimelineChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
 
-    async def homes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        existing = await reader.existing_accounts(int(key.tag) for key in checked)
-        for key in checked:
-            owner = AccountId(int(key.tag))
+    def homes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        return self._check_owners(reader, checked, self._context.homes, AuditReader.existing_accounts)
+
+    def list_timelines(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        return self._check_owners(reader, checked, self._context.list_timelines, existing_lists)
+
+    async def _check_owners(
+        self, reader: AuditReader, checked: Sequence[Key], timelines: CachedTimelines, find_existing: Existing
+    ) -> AsyncIterator[Discrepancy]:
+        name = "home" if timelines is self._context.homes else "list_timeline"
+        owners = {key: int(key.tag.removeprefix("l")) for key in checked}
+        existing = await find_existing(reader, owners.values())
+        for key, owner in owners.items():
             if owner not in existing:
-                yield Discrepancy("home_of_nobody", key, repair=partial(self._context.homes.invalidate, owner))
+                yield Discrepancy(f"{name}_of_nobody", key, repair=partial(timelines.invalidate, owner))
             else:
-                for found in await self._check(reader, key, owner, self._context.homes):
+                for found in await self._check(reader, key, owner, timelines, name):
                     yield found
 
-    async def list_timelines(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        ids = [ListId(int(key.tag[1:])) for key in checked]
-        ttls = await reader.gather(("PTTL", keys.account_list(list_id)) for list_id in ids)
-        for key, list_id, ttl_ms in zip(checked, ids, ttls, strict=True):
-            if ttl_ms != -1:  # the list does not exist; the trace of a deleted list has a lifetime
-                invalidate = partial(self._context.list_timelines.invalidate, list_id)
-                yield Discrepancy("list_timeline_of_nobody", key, repair=invalidate)
-            else:
-                for found in await self._check(reader, key, list_id, self._context.list_timelines):
-                    yield found
-
-    async def _check(self, reader: AuditReader, key: Key, owner: int, timelines: CachedTimelines) -> list[Discrepancy]:
+    async def _check(
+        self, reader: AuditReader, key: Key, owner: int, timelines: CachedTimelines, name: str
+    ) -> list[Discrepancy]:
         jobs = await reader.pending_jobs()  # before the timeline: what was delivered since is in it
         limit = 3 * timelines.cap + 100
         elements, size, ttl_ms = await reader.gather([("LRANGE", key, 0, limit - 1), ("LLEN", key), ("PTTL", key)])
         if not elements:
             return []
-        name = "home" if timelines is self._context.homes else "list_timeline"
         invalidate = partial(timelines.invalidate, owner)
         if ttl_ms == -1:
             return [Discrepancy(f"{name}_eternal", key, repair=invalidate)]

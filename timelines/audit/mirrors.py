@@ -74,25 +74,19 @@ class MirrorChecks:
         members, listed = of_pair(keys.list_members), of_pair(keys.lists_with_account)
         blocks, blocked_by = of_owner(keys.blocks), of_owner(keys.blocked_by)
         received, sent = of_owner(keys.follow_requests), of_owner(keys.sent_follow_requests)
-        self.following: Check = partial(
-            self._check, Side("follow", following, followers, invalidate=lambda owner, _: homes(owner))
-        )
-        self.followers: Check = partial(
-            self._check, Side("follow", followers, following, invalidate=lambda _, member: homes(member))
-        )
-        self.members: Check = partial(
-            self._check, Side("member", members, listed, existing_lists, invalidate=lambda owner, _: lists(owner))
-        )
-        self.listed: Check = partial(
-            self._check,
-            Side(
-                "member", listed, members, existing_members=existing_lists, invalidate=lambda _, member: lists(member)
-            ),
-        )
-        self.blocks: Check = partial(self._check, Side("block", blocks, blocked_by))
-        self.blocked_by: Check = partial(self._check, Side("block", blocked_by, blocks))
-        self.received_requests: Check = partial(self._check, Side("request", received, sent))
-        self.sent_requests: Check = partial(self._check, Side("request", sent, received))
+
+        def check(side: Side) -> Check:
+            return partial(self._check, side)
+
+        self.following = check(Side("follow", following, followers, invalidate=lambda owner, _: homes(owner)))
+        self.followers = check(Side("follow", followers, following, invalidate=lambda _, member: homes(member)))
+        self.members = check(Side("member", members, listed, existing_lists, invalidate=lambda owner, _: lists(owner)))
+        of_listed = Side("member", listed, members, existing_members=existing_lists, invalidate=lambda _, id: lists(id))
+        self.listed = check(of_listed)
+        self.blocks = check(Side("block", blocks, blocked_by))
+        self.blocked_by = check(Side("block", blocked_by, blocks))
+        self.received_requests = check(Side("request", received, sent))
+        self.sent_requests = check(Side("request", sent, received))
 
     async def _check(self, side: Side, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         entries: list[Entry] = []

@@ -159,10 +159,7 @@ class PostIndexChecks:
         """Find the posts that are absent from their author's feed, their parent's replies, their original's boosts or
         their tags."""
         context, cap = self._context, self._context.config.profile_cap
-        profiles: list[ExpectedEntry] = []
-        replies: list[ExpectedEntry] = []
-        boosts: list[ExpectedEntry] = []
-        tags: list[ExpectedEntry] = []
+        profiles, replies, boosts, tags = (list[ExpectedEntry]() for _ in range(4))
         for key, post in posts.items():
             add = context.changing_profile(post.author_id, partial(context.profiles.add, post.author_id, post.id))
             feed = context.profiles.keys.of_post(post.author_id, post.id)
