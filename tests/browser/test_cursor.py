@@ -58,9 +58,13 @@ WAYS: list[Way] = [
 ]
 
 
-@pytest.mark.parametrize("options", [{}, PHONE], ids=["desk", "phone"])
-def test_the_cursor_stays_in_the_box(reader: OpenReader, visitor: SignUpVisitor, options: dict[str, object]) -> None:
-    for way in WAYS:
+@pytest.mark.parametrize(
+    ("options", "ways"), [({}, WAYS), (PHONE, [reply_link, new_post_from_another_page])], ids=["desk", "phone"]
+)
+def test_the_cursor_stays_in_the_box(
+    reader: OpenReader, visitor: SignUpVisitor, options: dict[str, object], ways: list[Way]
+) -> None:
+    for way in ways:
         own = visitor()
         me = reader(own, **options)
         _assert_the_cursor_stays(me, own, way)

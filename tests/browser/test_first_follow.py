@@ -8,18 +8,16 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 def test_following_from_an_empty_home_fills_it_and_renews_the_suggestions(
     reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
+    own, silent = visitor(), visitor()
+    own.follows(silent.handle)
     for _ in range(4):
         author = visitor()
+        silent.follows(author.handle)  # so that the author is suggested
         for number in range(3):
             author.publishes(f"words {number}")
-    own = visitor()
     me = reader(own)
-
-    def shows_suggestions() -> bool:
-        me.go_to("/")
-        return me.page.locator("[data-suggestions] > li").count() == 3
-
-    me.wait_for(shows_suggestions)  # the site computes them every 30 s
+    me.go_to("/")
+    expect(me.page.locator("[data-suggestions] > li")).to_have_count(3)
     expect(me.page.locator("[data-empty]")).to_be_visible()
     first = me.page.locator("[data-suggestions] > li").first
     handle = first.get_attribute("data-account")

@@ -95,6 +95,8 @@ def test_single_keys_move_between_posts_and_can_be_turned_off(reader: OpenReader
 
     page.keyboard.press("j")
     assert focused() == ids[0]
+    offset = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineOffset)")
+    assert offset < 0, "the column cuts off an outline that is outside of the post"
     page.keyboard.press("j")
     assert focused() == ids[1]
     page.keyboard.press("k")
