@@ -24,7 +24,7 @@ class Fault(StrEnum):
 
     PASS = "pass"
     DELAY = "delay"
-    """Every chunk is delayed, in both directions."""
+    """Every chunk is delayed, in both directions; chunks that arrive together are delayed together."""
     DROP = "drop"
     """Nothing arrives in either direction. The bytes arrive when the fault ends, as TCP retransmissions do."""
     RESET = "reset"
@@ -156,16 +156,29 @@ class FaultProxy:
     async def _pump(
         self, link: Link, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, replies: bool = False
     ) -> None:
-        with contextlib.suppress(ConnectionError):
-            while data := await source.read(CHUNK_BYTES):
+        arrived = asyncio.Queue[tuple[float, bytes]]()
+
+        async def receive() -> None:
+            with contextlib.suppress(ConnectionError):
+                while data := await source.read(CHUNK_BYTES):
+                    delay_s = self._delay_s if self._fault is Fault.DELAY else 0.0
+                    arrived.put_nowait((self._loop.time() + delay_s, data))
+            arrived.put_nowait((0.0, b""))
+
+        async def deliver() -> None:
+            while True:
+                due, data = await arrived.get()
+                await asyncio.sleep(max(0.0, due - self._loop.time()))
                 while self._fault is Fault.DROP:
                     await self._changed.wait()
-                if replies and self._is_dropped(link):
-                    continue
-                if self._fault is Fault.DELAY:
-                    await asyncio.sleep(self._delay_s)
-                sink.write(data)
-                await sink.drain()
+                if not data:
+                    return
+                if not (replies and self._is_dropped(link)):
+                    sink.write(data)
+                    await sink.drain()
+
+        with contextlib.suppress(ConnectionError):
+            await asyncio.gather(receive(), deliver())
 
     def _is_dropped(self, link: Link) -> bool:
         """Return whether this reply is dropped."""

@@ -13,16 +13,18 @@ async def accounts_with_follow_state(request: SiteRequest, accounts: list[Accoun
     """Return the accounts as timelines/_account.html takes them: does the viewer follow them?"""
     me, followed, requested = get_viewer_id(request), set[AccountId](), set[AccountId]()
     if me is not None:
-        ids = [AccountId(account.id) for account in accounts]
-        followed = await request.services[FollowingService].followed_among(me, ids)
-        private_ids = [AccountId(account.id) for account in accounts if account.is_private]
-        requested = await request.services[FollowRequestService].requested_among(me, private_ids) - followed
+        followed, requested = await request.services.store.read(
+            request.services[FollowingService].followed_among(me, [AccountId(each.id) for each in accounts]),
+            request.services[FollowRequestService].requested_among(
+                me, [AccountId(each.id) for each in accounts if each.is_private]
+            ),
+        )
     return [
         {
             **author_json(account),
             "bio": account.bio,
             "is_following": account.id in followed,
-            "is_requested": account.id in requested,
+            "is_requested": account.id in requested - followed,
             "is_private": account.is_private,
         }
         for account in accounts

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import pytest_asyncio
@@ -10,10 +12,13 @@ from socialsite.container import Services
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
+from socialsite.web.requests import SiteRequest
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.fault_proxy import Fault, FaultProxy
 from tests.support.redis_server import RedisServer
+from tests.support.world import World
+from timelines.following.presenters import accounts_with_follow_state
 
 ROUND_TRIP_S = 0.4
 MAX_PUBLISH_ROUND_TRIPS = 5
@@ -50,3 +55,25 @@ async def test_publishing_takes_five_round_trips_until_the_answer(alice: HttpBro
             if rounds[-1] < MAX_PUBLISH_ROUND_TRIPS + 1:
                 break
     assert MAX_PUBLISH_ROUND_TRIPS - 1 < min(rounds) < MAX_PUBLISH_ROUND_TRIPS + 1, rounds
+
+
+async def test_the_follow_state_of_found_accounts_takes_one_round_trip(
+    alice: HttpBrowser, site: Services, proxy: FaultProxy
+) -> None:
+    """Followed accounts and requests to private ones are read together."""
+    world = World(site)
+    people = await world.people("bob", "carol")
+    await people[1].locks()
+    accounts = [await site.accounts.get(person.id) for person in people]
+    request = cast(SiteRequest, SimpleNamespace(services=site, account=await site.accounts.get_by_handle("alice")))
+    await accounts_with_follow_state(request, accounts)
+    rounds = []
+    with proxy.with_fault(Fault.DELAY):
+        for _ in range(ATTEMPTS):
+            started = time.monotonic()
+            rows = await accounts_with_follow_state(request, accounts)
+            rounds.append((time.monotonic() - started) / ROUND_TRIP_S)
+            if rounds[-1] < 2:
+                break
+    assert [row["is_private"] for row in rows] == [False, True]
+    assert 0.9 < min(rounds) < 2, rounds
