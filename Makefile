@@ -26,7 +26,7 @@ test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit 
 
 nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, and the watch over the event loop
 	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 $(PYTEST)
-	@$(MAKE) --no-print-directory topologies
+	@NIGHTLY=1 $(MAKE) --no-print-directory topologies
 	@$(MAKE) --no-print-directory quality
 
 contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k follow")
@@ -37,7 +37,8 @@ contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k fol
 TOPOLOGIES := single embedded shards-hash shards-ring shards-range shards-list sentinel twemproxy cluster
 
 cluster-contract: ## Run the contract tests of repositories and recipes on a cluster, as CI does
-	@$(MAKE) --no-print-directory contract TOPOLOGIES=cluster ARGS="$(call ignored,$(COMPOSED) $(SERVED))"
+	@$(MAKE) --no-print-directory contract TOPOLOGIES=cluster \
+		ARGS="-m 'not nightly' $(call ignored,$(COMPOSED) $(SERVED))"
 
 topologies: ## Run all contract tests on a cluster, those of repositories and recipes on the other topologies
 	@$(MAKE) --no-print-directory contract TOPOLOGIES=cluster
