@@ -4,12 +4,13 @@ const words = document.getElementById("words")?.dataset ?? {};
 export const language = document.documentElement.lang || "en";
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language);
+const samples = (words.plurals ?? "").split(" ").map(Number); // the least number of each plural form of the catalogue
 
-/** Return a text; with a number, its singular or plural form with the number. */
+/** Return a text; with a number, its plural form with the number. */
 export function word(name, n) {
   if (n === undefined) return words[name] ?? "";
-  const form = plurals.select(n) === "one" ? "One" : "Other";
-  return (words[name + form] ?? "").replace("{n}", numbers.format(n));
+  const form = samples.find((sample) => plurals.select(sample) === plurals.select(n)) ?? samples.at(-1);
+  return (words[`${name}-${form}`] ?? "").replace("{n}", numbers.format(n));
 }
 
 export const number = (n) => numbers.format(n);

@@ -14,7 +14,7 @@ from django.templatetags.static import static
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext
+from django.utils.translation import get_language, gettext, ngettext
 
 from socialsite import __version__
 from socialsite.characters import readable_url
@@ -23,6 +23,8 @@ register = template.Library()
 
 register.filter(readable_url)
 
+PLURAL_SAMPLES = 200
+"""Numbers below contain every plural form of every language."""
 HUE_COUNT = 12
 """Avatar colours; static/css/site.css has one class `hue-N` for each."""
 
@@ -31,6 +33,15 @@ HUE_COUNT = 12
 def icon(name: str) -> SafeString:
     """Return a decorative icon of the sprite static/icons.svg. Templates put its meaning into words."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
+
+
+@register.simple_tag
+def plural_samples() -> list[int]:
+    """Return the least number of each plural form of the language: in English 0 and 1."""
+    samples: dict[str, int] = {}
+    for n in range(PLURAL_SAMPLES):
+        samples.setdefault(ngettext("1 new post", "{n} new posts", n), n)
+    return list(samples.values())
 
 
 @register.simple_tag

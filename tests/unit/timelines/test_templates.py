@@ -77,12 +77,12 @@ def test_the_scripts_stay_small() -> None:
 
 def test_the_page_contains_every_word_that_a_script_displays() -> None:
     text = render_to_string("_words.html")
-    page_words = {re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z-]+)=", text)}
+    page_words = {re.sub("-([a-z])", lambda m: m[1].upper(), name) for name in re.findall(r"data-([a-z0-9-]+)=", text)}
     for script in SCRIPTS:
         source = script.read_text()
         counted = set(re.findall(r'\bword\("(\w+)", ', source))
         plain = set(re.findall(r'\bword\("(\w+)"\)', source))
-        assert plain | {f"{name}{form}" for name in counted for form in ("One", "Other")} <= page_words, script.name
+        assert plain | {f"{name}-{form}" for name in counted for form in (0, 1)} <= page_words, script.name
 
 
 def test_an_entry_has_the_attributes_of_clients_and_the_placeholders_of_presenters() -> None:
@@ -107,6 +107,17 @@ def test_the_error_pages_render_without_context(status: int) -> None:
 def test_pages_are_german_for_german_readers() -> None:
     with translation.override("de"):
         assert "Beitrag gelöscht." in render_to_string("_words.html")
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "many"), [("en", "1 new post", "{n} new posts"), ("de", "1 neuer Beitrag", "{n} neue Beiträge")]
+)
+def test_texts_of_scripts_have_each_plural_form_of_the_language(language: str, one: str, many: str) -> None:
+    with translation.override(language):
+        html = render_to_string("_words.html")
+    assert 'data-plurals="0 1"' in html
+    assert f'data-new-1="{one}"' in html
+    assert f'data-new-0="{many}"' in html
 
 
 def test_the_german_translation_is_complete_and_compiled() -> None:
