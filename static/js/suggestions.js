@@ -16,7 +16,8 @@ function kept() {
 
 async function read() {
   const found = await page("/accounts/suggestions/?limit=3");
-  const html = found.querySelector("ul.accounts")?.outerHTML ?? "";
+  const list = found.querySelector("ul.accounts");
+  const html = list ? new XMLSerializer().serializeToString(list) : "";
   try {
     sessionStorage.setItem(key, JSON.stringify({ at: Date.now(), html }));
   } catch {} // storage is off or full
