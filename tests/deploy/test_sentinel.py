@@ -42,8 +42,9 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
 def server_arguments(directory: Path, port: int, users: Path) -> list[str]:
     directory.mkdir()
     replica_conf = fill_in("redis/replica.conf", directory / "replica.conf", PASSWORD=PASSWORDS["replica"])
+    conf = fill_in("redis/redis.conf", directory / "redis.conf")  # a copy, since Sentinel has the server rewrite it
     return [
-        str(DEPLOY / "redis/redis.conf"), "--port", str(port), "--dir", str(directory), "--aclfile", str(users),
+        str(conf), "--port", str(port), "--dir", str(directory), "--aclfile", str(users),
         "--supervised", "no", "--logfile", str(directory / "log"), "--include", str(replica_conf),
         "--min-replicas-to-write", "0", "--repl-diskless-sync-delay", "0",
     ]  # fmt: skip

@@ -56,6 +56,7 @@ SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
 Its parser accepts a command only with a known number of arguments: EXPIRE with GT is refused like MULTI.
 tests/contract/store/test_topology_twemproxy.py compares this table with the real program.
 """
+STREAM_WRITE = '"XADD"'
 PROBE_TAG_COUNT = 128
 """Tags that `open` writes. It misses a server that is not in the URL once in 10^16 starts with four servers, once in
 10^6 starts with ten."""
@@ -77,6 +78,8 @@ def require_supported(command: Sequence[Any]) -> None:
         )
     if name in ("EVAL", "EVALSHA") and int(command[2]) < 1:
         raise unsupported_error("a script without a key", command)
+    if name == "EVALSHA" and isinstance(command[1], Script) and STREAM_WRITE in command[1].source:
+        raise unsupported_error("streams, which workers wait for", command)
 
 
 def unsupported_error(what: str, command: Sequence[Any]) -> UnsupportedByTwemproxy:

@@ -16,6 +16,7 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser, cookies_of
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
+from tests.support.waiting import eventually
 
 
 @pytest_asyncio.fixture
@@ -101,6 +102,11 @@ async def test_probes_distinguish_life_from_readiness(visitor: HttpBrowser, serv
     assert set(ready.json()["components"].values()) == {"ok"}
     assert {"accounts", "posts", "timelines", "follows", "jobs"} <= set(ready.json()["components"])
     server.kill()
+
+    async def is_down() -> bool:  # requests of one second share a check
+        return (await visitor.get("/readyz")).status_code == 503
+
+    await eventually(is_down)
     down = await visitor.get("/readyz")
     assert (down.status_code, down.json()["status"]) == (503, "down")
     assert "ok" not in down.json()["components"].values()
