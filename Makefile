@@ -9,7 +9,7 @@ ARGS ?=
 # The checks need a key to read the settings with, and no more.
 KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567890
 # Two test processes a processor: many tests wait for a clock or for a server that they kill.
-# The many processes that tests start compile a module once, also where the environment forbids bytecode.
+# Processes that tests start share compiled modules, even if the environment forbids bytecode.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$((2 * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help

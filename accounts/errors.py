@@ -35,13 +35,13 @@ class PasswordsBusy(Unavailable):
 
 
 class InvalidCredentials(Unauthorized):
-    """Unknown handle or wrong password, also of a suspended account. They have one answer."""
+    """The handle is unknown or the password is wrong. Both have the same answer, also for a suspended account."""
 
     code = "wrong_login"
     message = _("Handle and password do not match.")
 
 
 class AccountSuspended(InvalidCredentials):
-    """Handle and password are right, but the account is suspended. Nobody else gets this answer."""
+    """Handle and password are right, but the account is suspended. A wrong password never gets this answer."""
 
     message = _("This account is suspended. Please contact the people who run this site.")

@@ -86,7 +86,7 @@ class SignUpForm(NewPasswordForm):
         return handle
 
     def clean_display_name(self) -> str:
-        """As `clean_handle`. The rules for passwords compare with a valid name only."""
+        """Check the name here, too, because the rules for passwords compare the password with a valid name."""
         name: str = self.cleaned_data["display_name"]
         try:
             return validate_profile_texts({"display_name": name})["display_name"] if name.strip() else ""
@@ -186,7 +186,7 @@ def validate_form(form: forms.Form) -> dict[str, Any]:
 
 
 async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> dict[str, Any]:
-    """As `validate_form`; also check the rules for the new password, in a thread. Raises PasswordsBusy, too."""
+    """Call `validate_form`, and check the rules for the new password in a thread. Raises also PasswordsBusy."""
     form.is_valid()
     password = form.cleaned_data.get(form.new_password_name)
     if password:

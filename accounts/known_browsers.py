@@ -1,6 +1,7 @@
-"""The cookie of a browser in which accounts were signed in before: their owners log in while others guess passwords.
+"""The cookie of a browser in which accounts were signed in before.
 
-The cookie is random text and a MAC of it for each account. It grants nothing but a rate limit of its own.
+It gives their owners a separate rate limit, so that they can log in while others guess passwords. It grants nothing
+else. The cookie is random text and a MAC of it for each account.
 """
 
 import re
@@ -16,14 +17,14 @@ _COOKIE_PATTERN = re.compile(rf"([A-Za-z0-9_-]{{22}})((?:\.[0-9a-f]{{64}}){{1,{A
 
 @dataclass(frozen=True, slots=True)
 class KnownBrowser:
-    """`secret` names the browser in rate limits, `macs` belong to its accounts, the last one first."""
+    """`secret` names the browser in rate limits. `macs` has one MAC per account, that of the last log-in first."""
 
     secret: str
     macs: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, cookie: str | None) -> Self | None:
-        """Return None if the cookie has another format. Its MACs are not checked."""
+        """Return None if the cookie has another format. `knows` checks the MACs."""
         match = _COOKIE_PATTERN.fullmatch(cookie or "")
         return cls(match[1], tuple(match[2][1:].split("."))) if match else None
 

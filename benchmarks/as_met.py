@@ -1,8 +1,9 @@
-"""A site as its users meet it: a large store, many readers, nginx in front, posts published and delivered meanwhile.
+"""A large site with many readers behind nginx, while posts are published and delivered.
 
 The store is one server over TCP with an append-only file (everysec). It has 100,000 accounts that follow 48 others on
 average, and 1,000,000 posts in several languages and scripts: a tenth are boosts, half have likes. 10,000 accounts
-read; each has blocks, mutes, filters, a list and unread notifications. A load reads their homes by a power law.
+read; each has blocks, mutes, filters, a list and unread notifications. A load requests the homes of readers that a
+power law selects.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ FOLLOWS_MEAN = 48
 BOOST_SHARE, LIKED_SHARE, LIKES_MEAN = 0.1, 0.5, 3
 POSTS_PER_S = 20
 REQUESTS = 20_000
-"""Requests of a load before it repeats, each by a reader chosen with weight 1/rank^0.8."""
+"""Number of different requests in a load. Each is by a reader chosen with weight 1/rank^0.8."""
 YEAR_MS = 365 * 86_400_000
 BATCH = 5_000
 CONCURRENCY = 64
@@ -86,7 +87,7 @@ class AsMetSite:
 
     @contextlib.asynccontextmanager
     async def publishing(self) -> AsyncIterator[None]:
-        """Publish POSTS_PER_S over HTTP meanwhile. Raises RuntimeError if a post is refused."""
+        """Publish POSTS_PER_S over HTTP during the block. Raises RuntimeError if a post is refused."""
         stop = asyncio.Event()
         task = asyncio.create_task(self._publish(stop))
         try:

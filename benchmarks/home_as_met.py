@@ -27,7 +27,7 @@ HELLO, OWN_HELLO = "stock hello behind nginx", "hello on the site's handler"
 PROCESS_MEMORY_KB = 80_000
 
 Cost = tuple[float, LoadResult]
-"""(CPU ms a page, the load)."""
+"""CPU ms per page, and the result of the load."""
 
 
 async def measure(plan: Plan) -> list[Figure]:

@@ -20,7 +20,7 @@ START_S = 30.0
 
 @contextlib.contextmanager
 def redis_server(*options: str, aof: bool = False) -> Iterator[RedisServer]:
-    """Run a separate server, by default without persistence: the disk is not measured."""
+    """Run a separate server, by default without persistence, so that the disk is not measured."""
     server = RedisServer(aof=aof, options=options)
     try:
         yield server.start()

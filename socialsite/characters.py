@@ -18,9 +18,9 @@ MARK_RUN_LENGTH = 32
 
 VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 DIRECTION_OVERRIDES = r"\u202a-\u202e"
-"""Embedding and override controls. They can reverse the words around them; isolates have every good use of them."""
+"""Embedding and override controls. They can reverse the words around them; isolates serve every legitimate use."""
 
-# Characters whose decomposition starts with a combining mark, also if they are none themselves.
+# Combining marks, and other characters whose decomposition starts with a combining mark.
 _REORDERED = r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]"
 _LONG_MARK_RUN = regex.compile(rf"({_REORDERED}{{{MARK_RUN_LENGTH}}}){_REORDERED}++", regex.VERSION1)
 # `\X` alone counts all regional indicators before each boundary, which is quadratic. So pairs are matched first.
@@ -83,7 +83,7 @@ def readable_url(url: str) -> str:
 
 
 def _readable_host(host: str) -> str:
-    """Return the host; a label that can imitate another label in Punycode (RFC 3492)."""
+    """Return the host, with labels that can imitate other labels in Punycode (RFC 3492)."""
     labels = host.split(".")
     has_ascii_end = labels[-1].isascii()
     return ".".join(label if _is_readable(label, has_ascii_end) else _to_punycode(label) for label in labels)

@@ -67,7 +67,7 @@ def check_variable_names(**_: Any) -> list[CheckMessage]:
 
 @register("redis", deploy=True)
 def check_decisions(**_: Any) -> list[CheckMessage]:
-    """Ask for settings for which the operator has to decide."""
+    """Report settings that the operator has to choose."""
     messages: list[CheckMessage] = []
     has_failover = any(urlsplit(url).scheme in FAILOVER_SCHEMES for url in _component_urls().values())
     if has_failover and "REQUIRE_REPLICAS" not in os.environ:

@@ -87,7 +87,8 @@ class Services:
     def _build(self, service_class: type[S], **parts: object) -> S:
         """Return a service of this class. Fields that are not in `parts` are filled by their types.
 
-        A service or repository fills fields of its class; of several repositories of a class, the one of that name.
+        A service or repository fills fields of its class. If several repositories have the class, the field's name
+        selects one.
         """
         for name, field_type in get_type_hints(service_class).items():
             if name in parts:
@@ -150,7 +151,7 @@ class Services:
         )
 
     async def _store_deletion(self, account_id: AccountId) -> None:
-        """Have a worker complete the deletion and remove what the account leaves."""
+        """Add the job that completes the deletion and deletes the data of the account."""
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
@@ -392,4 +393,4 @@ ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | {
     ReactionNotifier: "notifications",
     PostAnnouncer: "live",
 }
-"""The name of the attribute that fills fields of each type."""
+"""Type of a field -> name of the attribute that fills it."""

@@ -21,7 +21,7 @@ SEQUENCE_BITS = 12
 SEQUENCE_MASK = (1 << SEQUENCE_BITS) - 1
 MAX_ID = (1 << 53) - 1
 MAX_AHEAD_MS = 24 * 3600 * 1000
-"""Ids further ahead of the clock are those of a clock that was wrong, and are not continued."""
+"""If the newest id is further ahead of the clock, a wrong clock made it, and new ids do not continue after it."""
 
 
 class TimeSource(Protocol):

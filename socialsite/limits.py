@@ -6,7 +6,7 @@ A hit counts for the account and for the network address of the caller. One acco
 addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limit: a family, a school or a mobile
 network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.
 If the store of the limits is unavailable, the action fails with StoreUnavailable (503).
-The clock of the limits may go back: if it stood still instead, the present minute would last as long as it was ahead.
+The clock of the limits may go back. If it waited for the server's time instead, the current minute would not end.
 
 Log-ins differ, so that nobody can keep an account's owner out. A browser in which the account has been signed in before
 has a counter of its own. For other browsers the address counts all attempts, and the handle the failed ones.
@@ -27,7 +27,7 @@ from socialsite.store.errors import StoreError
 ACCOUNTS_PER_ADDRESS = 10
 """Accounts at one address that may use their full limit at the same time."""
 NETWORKS_PER_HANDLE = 10
-"""Networks that may use up their limit of wrong log-ins at one handle before unknown browsers are refused there."""
+"""Limit of wrong log-ins at one handle by unknown browsers, as a multiple of the limit of one network."""
 
 Hits = list[tuple[Identifier, list[Rule]]]
 
@@ -67,9 +67,10 @@ class ActionLimits:
             await self._count(self._hits(caller, name), self._clock.server_ms())
 
     async def enforce_for(self, factors: Mapping[Identifier, int], name: str) -> int:
-        """Count one action for each identifier, or for none; its limit is the rule's times its factor.
+        """Count one action for all identifiers, or for none if one of them is over its limit.
 
-        Returns the time for `refund_for`. Raises RateLimited.
+        The limit of an identifier is the rule's limit times its factor. Returns the time for `refund_for`. Raises
+        RateLimited.
         """
         now_ms = self._clock.server_ms()
         await self._count([(one, self._active_rules(name, factor)) for one, factor in factors.items()], now_ms)

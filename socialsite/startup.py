@@ -70,9 +70,9 @@ class WrongPartitions(StoreError):
 async def open_services(
     urls: StoreUrls | str | None = None, config: ServiceConfig | None = None, *, may_be_restoring: bool = False
 ) -> AsyncIterator[Services]:
-    """Open services over the store of `urls`, by default the settings', and run their background tasks meanwhile.
+    """Open services over the store of `urls` (default: the settings), and run their background tasks.
 
-    `may_be_restoring`: open a store whose restore did not finish, too.
+    `may_be_restoring`: accept a store whose restore did not finish.
     """
     config = config or ServiceConfig.from_settings()
     with with_hints():
@@ -118,7 +118,10 @@ async def open_services(
 
 
 async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
-    """Continue after the newest post id that any process recorded, and record ours. A server may have been set back."""
+    """Continue after the newest recorded post id, and record the newest id of this process.
+
+    So ids keep ascending although the clock of a server was set back.
+    """
     key = Key("map", tag="site", name="posts")
     with contextlib.suppress(StoreError):
         ids.continue_after(await store.node(key).run(RAISE_NUMBER, [key], [ids.last_id]))
@@ -183,7 +186,7 @@ async def require_versions(store: Store, lowest: tuple[int, int] = LOWEST_VERSIO
 
 
 async def _read_info(node: Node, section: str) -> dict[str, str]:
-    """Return fields of INFO, or none if the server does not answer: only the keys on it are then out of reach."""
+    """Return fields of INFO; empty if the server does not answer, because then only its keys are unavailable."""
     try:
         return parse_info(await node.execute("INFO", section))
     except AccessDenied:

@@ -60,7 +60,7 @@ class ReactionNotifier(Protocol):
 
 
 class SharedCache(Protocol):
-    """socialsite.web.cache.get_or_compute."""
+    """The signature of socialsite.web.cache.get_or_compute."""
 
     async def __call__(
         self, key: str, value_type: type[Value], ttl_s: float, compute: Callable[[], Awaitable[Value]]

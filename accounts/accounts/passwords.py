@@ -1,7 +1,7 @@
 """Hashes, checks and validates passwords in two threads beside the event loop. One Argon2 hash takes about 19 MB.
 
-The number of waiting checks is bounded: a queue that takes longer than a request's deadline helps nobody. People of
-whom the site knows that they have logged in before are served first, and have more room in the queue.
+The number of waiting checks is limited, because a request whose deadline passed gets no answer. Checks for known
+browsers (known_browsers.py) run first, and twice as many of them may wait.
 
 The limit is a pool of threads, not a semaphore, because a thread continues after its request was cancelled. A password
 for an unknown account is checked against a dummy hash, so that it takes as long as a wrong password.
@@ -30,7 +30,7 @@ from accounts.models import Account
 
 MAX_CONCURRENT_HASHES = 2
 WAITING_CAP = 32
-"""Checks that may wait for a thread, about 1 s. Known people may wait in twice as many."""
+"""Maximum number of checks that wait for a thread, about 1 s of work. For known browsers it is twice as high."""
 PASSWORD_MAX_LENGTH = 1024  # code points; longer ones only cost time
 
 T = TypeVar("T")
@@ -55,9 +55,9 @@ async def hash_password(raw: str | None, *, is_known: bool = True) -> str:
 
 
 async def check_password(raw: str, encoded: str | None, *, is_known: bool = True) -> tuple[bool, bool]:
-    """Return (whether it matches, whether the hash is outdated). None or an unusable hash never matches, as slowly.
+    """Return whether the password matches, and whether the hash is outdated. Raises PasswordsBusy.
 
-    Raises PasswordsBusy.
+    None or an unusable hash never matches, and the check takes as long as any other.
     """
     return await _run_in_pool(lambda: _check_password_sync(raw, encoded), is_known=is_known)
 
@@ -81,7 +81,7 @@ def _dummy_hash(algorithm: str) -> str:
 
 
 async def _run_in_pool(work: Callable[[], T], *, is_known: bool) -> T:
-    """Run the work of a known person before that of others. Cancelled work that still waits is not done."""
+    """Run `work` in a thread; that of known browsers first. Work cancelled before its start is not run."""
     if _waiting.qsize() >= WAITING_CAP * (1 + is_known):
         raise PasswordsBusy
     future: Future[T] = Future()

@@ -136,7 +136,7 @@ class AccountRepository:
         """The read of `find_authors`."""
         ids = list(account_ids)
 
-        def understand(replies: Sequence[Reply]) -> dict[AccountId, Author]:
+        def parse(replies: Sequence[Reply]) -> dict[AccountId, Author]:
             authors = map(decode_author, ids, *zip(*replies, strict=True))  # a loop of C alone
             authors_by_id = dict(zip(ids, authors, strict=True))
             if None in authors_by_id.values():
@@ -144,7 +144,7 @@ class AccountRepository:
             return cast("dict[AccountId, Author]", authors_by_id)
 
         wire = b"".join(map(encode_author_command, ids))
-        return Read(EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids))), understand)
+        return Read(EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids))), parse)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Return whether any field changed. Raises AccountNotFound if the account is absent or deleted."""

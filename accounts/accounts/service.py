@@ -101,7 +101,7 @@ class AccountService:
     # Creating accounts
 
     async def count_sign_up(self, caller: Caller) -> None:
-        """Count an attempt to sign up, before anything of it is looked at. Raises RateLimited."""
+        """Count an attempt to sign up before its form is read. Raises RateLimited."""
         await self.limits.enforce(caller, "signup")
 
     @sensitive_variables("password")
@@ -118,7 +118,7 @@ class AccountService:
     ) -> Account:
         """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken, PasswordsBusy.
 
-        The caller has counted the attempt and checked the rules for passwords. `is_known` False: for a visitor.
+        The caller has counted the attempt and checked the rules for passwords. `is_known` is False for visitors.
         """
         handle = validate_handle(handle, allow_reserved=allow_reserved)
         texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
@@ -161,9 +161,9 @@ class AccountService:
     ) -> Account | None:
         """Return the active account of this handle and password. A failure takes the same time for any reason.
 
-        An attempt counts for the browser if the account was signed in there before; else for the address, and unless
-        it succeeds for the handle, also for an unknown handle. Raises RateLimited, PasswordsBusy, and AccountSuspended
-        if only the state of the account prevents the log-in.
+        An attempt counts for the browser if the account was signed in there before. Else it counts for the address,
+        and if it fails also for the handle, even an unknown one. Raises RateLimited, PasswordsBusy, InvalidCredentials,
+        and AccountSuspended if the password is right but the account is suspended.
         """
         account = await self.find_by_handle(handle)
         is_known = caller is None or (account is not None and browser is not None and browser.knows(account.id))
@@ -242,9 +242,10 @@ class AccountService:
         link: str | None = None,
         private: bool | None = None,
     ) -> Account:
-        """Return the edited account. None: unchanged. Raises FieldErrors, AccountNotFound if it is deleted.
+        """Change the fields that are not None. Raises FieldErrors, and AccountNotFound if the account is deleted.
 
-        Followers stay in both cases. Pending follow requests are not accepted if the account becomes public.
+        Followers stay if the account becomes private or public. Pending follow requests are not accepted if it becomes
+        public.
         """
         sent = {"display_name": display_name, "bio": bio, "link": link}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})

@@ -2,8 +2,8 @@
 
 A handle is ASCII after NFKC and case folding, so no two handles look alike in different scripts. Texts are NFC and
 limited in grapheme clusters, which readers call characters. Sizes are checked first, since normalization is slow.
-A name is no identity, the handle is: names may be equal, but they contain no invisible characters and no letters in
-a style (full width, mathematical), which imitate plain letters.
+The handle identifies an account. Names may be equal, but contain no invisible characters and no styled letters (full
+width, mathematical), which imitate plain letters.
 """
 
 import re
@@ -66,7 +66,7 @@ _INVISIBLE_IN_NAME = regex.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
     r"\ufff0-\ufff8]|(?<![^\x00-\x7f])[\u200c\u200d]++|[\u200c\u200d]++(?![^\x00-\x7f])"
 )
-"""Characters that only make equal names differ. Joiners stay between letters that are not Latin, and in emoji."""
+"""Invisible characters, which make names differ that look equal. Joiners stay between non-ASCII characters."""
 _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
 _FORBIDDEN_IN_LINK = regex.compile(r"[\s\p{C}\p{Z}<>\"'\\`{}|^]")
 
@@ -197,7 +197,7 @@ def _clean_text(raw: str, max_graphemes: int) -> str:
 
 
 def _check_size(raw: str, max_graphemes: int) -> None:
-    """Raises InvalidText. `surrogatepass`: another rule refuses halves of surrogate pairs."""
+    """Raises InvalidText if the text is too long. Another rule refuses halves of surrogate pairs."""
     most_bytes = max_graphemes * BYTES_PER_GRAPHEME_CAP
     if len(raw) > most_bytes or len(raw.encode("utf-8", "surrogatepass")) > most_bytes:
         raise InvalidText("too_long")

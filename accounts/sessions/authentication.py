@@ -67,7 +67,7 @@ async def sign_out(request: SiteRequest) -> None:
 
 
 def clear_storage(response: HttpResponse) -> HttpResponse:
-    """Make the browser delete what scripts stored, such as drafts. Over HTTP site.js does it."""
+    """Make the browser delete stored drafts. Browsers ignore the header over HTTP; there site.js deletes them."""
     response.headers["Clear-Site-Data"] = '"storage"'
     return response
 

@@ -27,7 +27,7 @@ class SocketViewer:
 async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketViewer:
     """Read the viewer, and count the handshake for its address. Raises RateLimited, StoreUnavailable."""
     cookies, address = parse_socket_cookies(scope), find_scope_address(scope)
-    with suppress(StoreError):  # the limits may be on other servers: public timelines are sent without them
+    with suppress(StoreError):  # public timelines are sent even if the limits are unavailable
         await services[ActionLimits].enforce(Caller(None, address), "address")
     cookie = cookies.get(settings.SESSION_COOKIE_NAME)
     account, session = await services[SessionService].load(cookie, services.clock.now_ms())

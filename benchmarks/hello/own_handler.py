@@ -1,4 +1,4 @@
-"""The same view on the site's ASGI handler."""
+"""The "hello" view on the site's ASGI handler."""
 
 import os
 

@@ -12,7 +12,7 @@ from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
 
 AUDIT_LOG_MAX_ENTRIES = 200_000
-"""About 25 MB. At the limit of staff orders, one account needs a week to push out an entry."""
+"""About 25 MB. At the rate limit of staff, one account needs a week until its entries replace all others."""
 ADD_ENTRY_SCRIPT = load_script("add_audit_entry.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")

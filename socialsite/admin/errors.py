@@ -13,7 +13,7 @@ class CannotModerateSelf(Conflict):
 
 
 class CannotResetStaff(Forbidden):
-    """Staff would take over the rights of another staff member. The command `set_password` does it."""
+    """A staff member cannot reset the password of another one. The command `set_password` can."""
 
     message = _("You cannot reset the password of another staff member. An operator can do it.")
 

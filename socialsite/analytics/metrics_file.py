@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class MetricFile(MmapedDict):  # type: ignore[misc]
-    """Counts in a memory-mapped file; if the disk is full, in memory that only this process reads.
+    """Metrics in a memory-mapped file, or in private memory of the process if the disk is full.
 
     prometheus_client maps a file with holes, and writing to a hole of a full disk ends the process by SIGBUS.
     `_init_value` and the fields that change here are private in `MmapedDict`.
@@ -27,7 +27,7 @@ class MetricFile(MmapedDict):  # type: ignore[misc]
     _m: Any
 
     def __init__(self, filename: str, *, must_share: bool = False) -> None:
-        """Raises OSError on a full disk if `must_share`; `read_value` of a new key then raises it, too."""
+        """If `must_share`, raises OSError on a full disk, here and when `read_value` adds a new key."""
         self._must_share = must_share
         try:
             reserve(filename)
@@ -58,7 +58,7 @@ class MetricFile(MmapedDict):  # type: ignore[misc]
 
 
 def reserve(filename: str, size_bytes: int = INITIAL_BYTES) -> None:
-    """Reserve disk space for all pages of a file. Raises OSError if there is none, and leaves no new file then."""
+    """Reserve disk space for all pages of a file. Raises OSError on a full disk, and leaves no new file then."""
     if sys.platform != "linux":
         return
     is_new = not os.path.exists(filename)

@@ -93,7 +93,7 @@ def _merge_process(directory: Path, identity: str) -> None:
             continue
         past = MetricFile(str(directory / f"{kind}_past.db"), must_share=True)
         values = {key: value for key, value, _, _ in MetricFile.read_all_values_from_file(str(file)) if value}
-        sums = {key: past.read_value(key)[0] + value for key, value in values.items()}  # new keys: before any change
+        sums = {key: past.read_value(key)[0] + value for key, value in values.items()}  # a full disk fails here
         for key, value in sums.items():
             past.write_value(key, value, 0.0)
         past.close()

@@ -3,7 +3,7 @@
 Every connection of a process has a CLIENT name with the process id and the id of the migration that the process
 knows. A new connection is used for writes only if the lease is valid. So a process that lost its lease cannot write
 once its connections are killed. A clock in the process could not guarantee this: the process may be paused between its
-check of the clock and the write. If no lease can be had, a new connection is used for reads, provided that no
+check of the clock and the write. If the process gets no lease, a new connection is used for reads, provided that no
 migration can be in progress (process_lease.py).
 
 Only the migrator needs permission for CLIENT LIST and CLIENT KILL.

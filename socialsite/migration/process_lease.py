@@ -1,12 +1,12 @@
 """The lease of a process: the migrator knows every process with a lease, and each must follow the placement map.
 
 A process without a lease opens no new connections for writes (connection_gate.py). The migrator kills the connections
-of a process whose lease expired before it continues. So an unavailable store stops nothing else, and a process can
-never use an outdated map.
+of a process whose lease expired before it continues. So an unavailable store stops no other store, and no process
+uses an outdated map.
 
 If the registry's server refuses the lease because it refuses all writes, the record is read instead. If that server
 does not answer, the fence on the server of the new connection is read: the epoch of the last migration to or from that
-server. Reads are allowed if the map that the process knows is the last one by that evidence and has no migration.
+server. Reads are allowed if the record or fence shows that the map of the process is the last one and has no migration.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class ProcessLease:
     async def acquire(self) -> None:
         """Renew for the first time. If the store is unavailable, the first connection tries again.
 
-        Raises ReadOnlyServer: the configured server is a replica.
+        Raises ReadOnlyServer if the configured server is a replica.
         """
         with contextlib.suppress(StoreUnavailable):
             await self.renew()

@@ -58,7 +58,7 @@ def parse_data_directory(arguments: Sequence[str]) -> Path:
 
 
 def load_secret_key(directory: Path) -> str:
-    """Return the secret key of the directory. Without one, or with an empty file, create it: all sessions end."""
+    """Return the secret key of the directory. If the file is absent or empty, a new key is stored: sessions end."""
     file = directory / SECRET_KEY_FILE
     with contextlib.suppress(FileNotFoundError):
         if key := file.read_text().strip():

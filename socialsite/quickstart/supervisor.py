@@ -19,7 +19,7 @@ INITIAL_BACKOFF_S = 0.5
 """Pause before the second restart of a process; it doubles with each further one."""
 MAX_BACKOFF_S = 5.0
 STABLE_AFTER_S = 30.0
-"""A process that ran this long is restarted at once again."""
+"""After a process ran this long, its next restart has no pause."""
 POLL_INTERVAL_S = 0.1
 
 PrintLine = Callable[[str], None]
@@ -138,7 +138,7 @@ class ManagedProcess:
             self._schedule_restart(now_s, f"does not start: {error}")
 
     def _schedule_restart(self, now_s: float, reason: str) -> None:
-        # At once after the first failure: browsers wait meanwhile.
+        # No pause after the first failure, because browsers wait meanwhile.
         pause = min(MAX_BACKOFF_S, INITIAL_BACKOFF_S * 2 ** (self.failures - 1)) if self.failures else 0.0
         self.failures = min(self.failures + 1, 10)
         self.restart_at_s = now_s + pause

@@ -71,7 +71,7 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A delivered job. `tries` counts the deliveries: 1 for the first. `sender`: empty if it takes no turns."""
+    """A delivered job. `tries` counts the deliveries: 1 for the first. `sender` is empty if the job takes no turns."""
 
     id: str
     payload: bytes
@@ -83,7 +83,8 @@ class Job:
 class QueueDepth:
     """Numbers of unfetched jobs, fetched but unfinished jobs and dead letters, and the age of the oldest job.
 
-    `waiting` is exact while at most SENDERS_PER_ROUND senders wait for their turn; of others it counts one job each.
+    `waiting` is exact while at most SENDERS_PER_ROUND senders wait for their turn. Each further sender counts as one
+    job.
     """
 
     waiting: int
@@ -239,7 +240,8 @@ class JobQueue:
     async def move_waiting_jobs(self) -> None:
         """Move jobs to the stream if their senders have too few there.
 
-        `finish` does it. A crash after a dead letter, or a worker of an older release, leaves it to this call.
+        `finish` moves jobs, too. This call is needed after a crash that followed a dead letter, and after a worker of
+        an older release finished jobs.
         """
         for sender in await self._read_waiting_senders():
             await self._finish("", sender)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Purpose: delete a finished job, add the jobs that follow it, and move waiting jobs of its sender to the stream, in
--- one step. allow-oom: the script frees memory, too.
+-- one step. allow-oom: the script runs on a full server, because it frees memory, too.
 -- KEYS: the stream, the unfinished jobs by sender, the senders that wait, the waiting jobs of this sender.
 -- ARGV: group, id of the job ("": only move waiting jobs), sender ("": none), maximum number of the sender's jobs in
 -- the stream, then the payloads of the following jobs.

@@ -58,7 +58,7 @@ class Identifier:
 
     @classmethod
     def browser(cls, text: str) -> Self:
-        """A browser in which an account was signed in before, by the random text of its cookie."""
+        """A browser in which an account was signed in before. `text` is the random text of its cookie."""
         return cls(_digest(f"browser {text}"))
 
     @classmethod

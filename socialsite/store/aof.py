@@ -91,10 +91,10 @@ async def wait_for_aof_at_exit() -> AsyncIterator[None]:
 
 
 async def wait_for_aof_during(reads: Awaitable[T]) -> T:
-    """Wait until the writes of this context so far are in the AOFs, while `reads` runs, which writes nothing.
+    """Run `reads`, and wait until all earlier writes of this context are in the AOFs.
 
-    The nodes are not checked again at the end of the context, unless they reply to something later. Raises NotDurable,
-    StoreUnavailable.
+    `reads` must not write. At the end of the context only nodes with later replies are checked again. Raises
+    NotDurable, StoreUnavailable.
     """
     nodes = TOUCHED_NODES.get()
     if nodes is None:

@@ -37,7 +37,7 @@ REPLIES_PER_READ = 128
 NO_COMPLETE_REPLY = object()
 """Returned by the hiredis reader if the next reply is incomplete."""
 MAX_CONNECT_BACKOFF_S = 0.5
-"""After an attempt to connect failed, others fail at once for as long as it took, but not longer than this."""
+"""After a failed attempt to connect, others fail immediately for as long as it took, at most for this time."""
 WAIT_CONNECTIONS_PER_NODE = 8
 """Concurrent writes per node that wait for replicas."""
 WAIT_TIMEOUT_MS = 1_000
@@ -225,7 +225,7 @@ class ConnectionTracker:
     ) -> PipelinedConnection:
         """Return an open connection after `prepare` has finished with it. Raises StoreUnavailable.
 
-        Callers that wait for a server that swallows packets fail together, and not one time limit after the other.
+        If a server drops packets, all callers that wait for it fail together, not one time limit after the other.
         """
         self._require_open()
         started = asyncio.get_running_loop().time()

@@ -21,7 +21,7 @@ class PartitionLayoutChanged(StoreUnavailable):
 
 
 class WritesRefused(StoreUnavailable):
-    """The server refuses writes and answers reads: too few replicas are connected (NOREPLICAS), or a subclass."""
+    """The server refuses writes and answers reads, because too few replicas are connected (NOREPLICAS)."""
 
 
 class StoreFull(WritesRefused):
@@ -33,7 +33,7 @@ class CommandRefused(StoreError):
 
 
 class AccessDenied(StoreUnavailable, CommandRefused):
-    """NOPERM: the user in the server's URL lacks a right. Jobs and requests wait, since it may be granted meanwhile."""
+    """NOPERM: the user in the server's URL lacks a right. Jobs and requests wait, since an operator may grant it."""
 
 
 class WrongType(CommandRefused):

@@ -23,7 +23,8 @@ class SharedTask(Generic[Params]):
     def start(self, *args: Params.args, **kwargs: Params.kwargs) -> "asyncio.Task[None]":
         """Start the work unless it is running. Its StoreError is dropped if no caller joins it."""
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._work(*args, **kwargs), context=Context())  # of no request
+            # An empty context, because the work belongs to no request.
+            self._task = asyncio.create_task(self._work(*args, **kwargs), context=Context())
             self._task.add_done_callback(_log_unexpected_error)
         return self._task
 

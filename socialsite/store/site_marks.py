@@ -24,7 +24,7 @@ from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
 
 MARK_COUNT = 128
-"""All of ten servers behind a proxy have a mark, except in one of 70,000 cases."""
+"""With so many marks, all of ten servers behind a proxy have one, except in one of 70,000 cases."""
 MARKED_COMPONENTS = ("accounts", "posts", "timelines", "public", "follows", "jobs")
 """Components that no other data could restore. The others may be emptied at any time."""
 RAISE_NUMBER = load_script("raise_number.lua", __package__)
@@ -33,12 +33,12 @@ EMPTIED, MISPLACED, FOREIGN = "emptied", "misplaced", "foreign"
 
 
 class WrongServer(StoreError):
-    """A server does not have the data that it had. The message says what to do."""
+    """A server lost its data or is another server. The message names the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkFault:
-    """What is wrong with the servers of these components. `state` is a state of /readyz."""
+    """A fault of the servers of these components. `state` is a state of /readyz."""
 
     components: Sequence[str]
     state: str
@@ -67,7 +67,7 @@ async def find_mark_faults(store: Store) -> list[MarkFault]:
         return [_emptied_fault(store.topology("map"), MARKED_COMPONENTS)]
     faults: list[MarkFault] = []
     for topology, components in _components_by_topology(store):
-        if faults and ID not in fields:  # the record itself is out of reach
+        if faults and ID not in fields:  # the record itself is unavailable
             break
         with contextlib.suppress(StoreUnavailable):
             fault = await _compare_marks(topology, components, fields)
@@ -125,7 +125,7 @@ async def read_site(topology: Topology) -> dict[str, str]:
 
 
 def is_migrating(store: Store) -> bool:
-    """Return whether the places of components change now, so that marks say nothing."""
+    """Return whether a migration is in progress; then marks prove nothing."""
     return store.topology_follower is not None and store.topology_follower.migration_state[1]
 
 
@@ -149,7 +149,7 @@ async def _compare_marks(topology: Topology, components: Sequence[str], fields: 
 
 
 def _emptied_fault(topology: Topology | None, components: Sequence[str]) -> MarkFault:
-    """`topology`: None means that of REDIS_URL, which has no record while other servers have marks."""
+    """Describe an emptied topology. None is the topology of REDIS_URL whose record is missing."""
     if topology is None:
         reason = "the server of REDIS_URL has lost its data, or is another server: correct the URL or restore the data"
     else:

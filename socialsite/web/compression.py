@@ -15,8 +15,8 @@ from django.http.response import HttpResponseBase
 
 from socialsite.web.requests import SiteRequest
 
-MIN_BYTES = 1_000
-LEVEL = 4
+MIN_PAGE_BYTES = 1_000
+GZIP_LEVEL = 4
 """A home page of 86 kB becomes 9.9 kB in 0.5 ms; level 1 saves 0.2 ms, level 6 saves 0.3 kB."""
 MAX_RANDOM_BYTES = 64
 
@@ -26,11 +26,11 @@ def compress_page(request: SiteRequest, response: HttpResponseBase) -> None:
     if not isinstance(response, HttpResponse) or "gzip" not in request.META.get("HTTP_ACCEPT_ENCODING", ""):
         return
     is_page = response.headers.get("Content-Type", "").startswith("text/html")
-    if not is_page or len(response.content) < MIN_BYTES or "Content-Encoding" in response.headers:
+    if not is_page or len(response.content) < MIN_PAGE_BYTES or "Content-Encoding" in response.headers:
         return
     buffer = BytesIO()
     random_name = "a" * secrets.randbelow(MAX_RANDOM_BYTES)
-    with gzip.GzipFile(random_name, mode="wb", compresslevel=LEVEL, fileobj=buffer, mtime=0) as file:
+    with gzip.GzipFile(random_name, mode="wb", compresslevel=GZIP_LEVEL, fileobj=buffer, mtime=0) as file:
         file.write(response.content)
     response.content = buffer.getvalue()
     response.headers["Content-Encoding"] = "gzip"

@@ -42,7 +42,7 @@ STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS
 
 shared_checks: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[float, asyncio.Task[Readiness]]]"
 shared_checks = WeakKeyDictionary()
-"""The time of the last check of a loop, by its clock, and the check."""
+"""Event loop -> time of its last check (`loop.time()`), and the check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ async def _check_marks(services: SiteServices, until: float) -> dict[str, str]:
     try:
         async with asyncio.timeout_at(until):
             faults = await find_mark_faults(services.store)
-    except (StoreError, TimeoutError):  # the other checks say why
+    except (StoreError, TimeoutError):  # the other checks report the reason
         return {}
     return {component: fault.state for fault in faults for component in fault.components}
 

@@ -243,9 +243,9 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
 
 
 def limited(rule: str, view: AsyncView[P], **others: AsyncView[P]) -> Callable[..., Any]:
-    """As `dispatch_by_method(POST=view)`, counted under a rate limit before anything is looked up.
+    """Dispatch POST to the view, and count it for a rate limit before the view reads anything.
 
-    An error takes the hit back. For actions on one post or account.
+    An error takes the hit back. Used for actions on one post or account.
     """
 
     async def count_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

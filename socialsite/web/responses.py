@@ -105,7 +105,7 @@ def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
 
 
 def redirect_to_login(request: SiteRequest) -> SeeOther:
-    """Redirect to the log-in page, and from there back to this page; after a POST to the form's `next`, else "/"."""
+    """Redirect to the log-in page. It leads back to this page; after a POST, to the form's `next` or "/"."""
     back = request.get_full_path()
     if request.method not in SAFE_METHODS:
         with suppress(MalformedRequest):

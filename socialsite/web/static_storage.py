@@ -40,7 +40,7 @@ class SiteStaticFilesStorage(CompressedManifestStaticFilesStorage):
 def bundle_modules(entry: str, read: Callable[[str], str]) -> str:
     """Return one script: each module in a function of its own, after the modules that it imports.
 
-    `read` returns the text of a module. Raises ValueError for a circle, and for other forms of import and export.
+    `read` returns the text of a module. Raises ValueError for circular imports and for other forms of import or export.
     """
     functions: dict[str, str] = {}
 

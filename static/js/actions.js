@@ -50,7 +50,7 @@ async function refill(suggestions, button) {
   (suggestions.querySelector("[data-follow]") ?? document.getElementById("main")).focus({ preventScroll: true });
 }
 
-/** Insert the posts that a fresh home has and this one lacks. Returns the number of those by `handle`. */
+/** Insert the posts that a new copy of home has and this page lacks. Returns the number of posts by `handle`. */
 function fillHome(home, handle) {
   const [frame, theirs] = [document, home].map((root) => root.querySelector(".timeline-frame"));
   const timeline = new Timeline(frame.querySelector("ol[data-timeline]"));

@@ -22,7 +22,7 @@ function openPost(event) {
   else if (!event.shiftKey) link.click();
 }
 
-/** Go back to the page of this site that the reader came from, at its place. Without one the link leads to the profile. */
+/** Go back to the previous page of this site, where the reader left it. Without one the link leads to the profile. */
 function back(event) {
   if (!event.target.closest?.("a[data-back]") || !document.referrer.startsWith(`${location.origin}/`)) return;
   event.preventDefault();

@@ -101,7 +101,7 @@ class Completion {
     this.#asking?.abort();
     this.#asking = new AbortController();
     const { signal } = this.#asking;
-    const answers = await Promise.all(this.field.queries(begun).map((query) => kept.get(query) ?? fetched(query, signal)));
+    const answers = await Promise.all(this.field.queries(begun).map((query) => kept.get(query) ?? loadChoices(query, signal)));
     if (!signal.aborted) this.#show(begun, answers.flat().slice(0, MAX_SHOWN));
   }
 
@@ -148,7 +148,7 @@ class Completion {
 }
 
 /** Return [{text, name, url}] for "@..." or "#..."; [] after an error, so that no list is shown. */
-async function fetched(query, signal) {
+async function loadChoices(query, signal) {
   try {
     const path = `/search/complete/?q=${encodeURIComponent(query)}`;
     const answer = await fetch(path, { headers: { Accept: "application/json" }, signal });

@@ -26,7 +26,7 @@ const drafts = {
 };
 
 /** Delete all drafts, also those of other accounts. */
-export function forgetDrafts() {
+export function deleteDrafts() {
   attempt(() => Object.keys(localStorage).filter((name) => name.startsWith("draft:")).forEach((name) => localStorage.removeItem(name)));
 }
 
@@ -136,7 +136,7 @@ class Composer {
   }
 }
 
-/** A dropped file would replace the page. */
+/** Refuse a dropped file, because the browser would show it instead of the page. */
 function refuseFiles(event) {
   const data = event.clipboardData ?? event.dataTransfer;
   if (!data.types.includes("Files") || data.types.includes("text/plain")) return;

@@ -139,7 +139,7 @@ class Live {
     if (!this.#held.size && !this.#gaps.length) return;
     this.timeline.markHere(word("here"));
     const [held, gaps] = [[...this.#held.values()], this.#gaps];
-    this.#held.clear(); // what arrives while a gap is filled waits for the next click
+    this.#held.clear(); // posts that arrive while a gap is filled are shown by the next click
     this.#gaps = [];
     for (const html of held) {
       const article = parse(html).querySelector("article[data-post-id]");

@@ -1,13 +1,13 @@
 /**
  * Reload and Back lead to the same post at the same height, also if it was loaded from an older page. The place is part
- * of the history entry: the first rows in sight, and the height of the first.
+ * of the history entry: the first visible rows, and the height of the first.
  */
 
 import { loadOlder } from "./actions.js";
 
-const PAUSE = 200; // ms without scrolling after which the place is stored
-const NEIGHBOURS = 3; // rows stored: one of them may be deleted meanwhile
-const PER_REQUEST = 100; // entries, the most that the site returns
+const STORE_DELAY_MS = 200; // without scrolling, after which the place is stored
+const STORED_ROWS = 3; // one of them may be deleted meanwhile
+const MAX_PAGE_LIMIT = 100; // entries; the site returns at most so many
 const MAX_REQUESTS = 5;
 
 const rows = () => [...document.querySelectorAll("main :is([data-post-id], [data-account])")];
@@ -16,7 +16,7 @@ const nameOf = ({ dataset }) => dataset.postId ?? dataset.account;
 function storePlace() {
   const all = rows();
   const first = scrollY > 0 ? all.findIndex((row) => row.getBoundingClientRect().bottom > 0) : -1;
-  const names = all.slice(first, first + NEIGHBOURS).map(nameOf);
+  const names = all.slice(first, first + STORED_ROWS).map(nameOf);
   const place = first < 0 ? null : { names, top: all[first].getBoundingClientRect().top };
   try {
     history.replaceState({ ...history.state, place }, "");
@@ -34,7 +34,7 @@ async function loadUntilThere(place) {
     const link = document.querySelector('.pager a[rel="next"]');
     if (!link) return;
     const limit = new URL(link.href).searchParams.get("limit");
-    setLimit(link, PER_REQUEST);
+    setLimit(link, MAX_PAGE_LIMIT);
     link.ariaBusy = "true"; // it does not load the same page automatically meanwhile
     await loadOlder(link);
     setLimit(document.querySelector('.pager a[rel="next"]'), limit);
@@ -57,8 +57,8 @@ async function restore(place) {
     const row = rowAt(place);
     if (row && !isMoved) scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: "instant" });
   };
-  history.scrollRestoration = "manual"; // the browser's own would follow with the load event
-  await loadUntilThere(place).catch(() => {}); // without a connection: as far as the page reaches
+  history.scrollRestoration = "manual"; // the browser would restore its own place at the load event
+  await loadUntilThere(place).catch(() => {}); // without a connection, restore within the posts of the page
   show();
   requestAnimationFrame(show);
   const finish = () => {
@@ -76,8 +76,8 @@ export async function keepPlaceInHistory() {
   let timer = 0;
   addEventListener("scroll", () => {
     clearTimeout(timer);
-    timer = setTimeout(storePlace, PAUSE);
+    timer = setTimeout(storePlace, STORE_DELAY_MS);
   });
   addEventListener("pagehide", storePlace);
-  addEventListener("click", storePlace, { capture: true, passive: true }); // perhaps on a link
+  addEventListener("click", storePlace, { capture: true, passive: true }); // the click may be on a link
 }

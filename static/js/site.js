@@ -3,7 +3,7 @@
 import { enhanceActions } from "./actions.js";
 import { countClicks } from "./clicks.js";
 import { enhanceCompletion } from "./complete.js";
-import { enhanceComposers, forgetDrafts } from "./composer.js";
+import { deleteDrafts, enhanceComposers } from "./composer.js";
 import { enhanceKeys } from "./keys.js";
 import { goLive } from "./live.js";
 import { keepBadge } from "./notifications.js";
@@ -28,5 +28,5 @@ keepPlaceInHistory();
 enhanceReading();
 keepBadge();
 countClicks();
-document.querySelector('form[action="/accounts/logout/"]')?.addEventListener("submit", forgetDrafts);
+document.querySelector('form[action="/accounts/logout/"]')?.addEventListener("submit", deleteDrafts);
 suggestPeople();

@@ -3,7 +3,7 @@
  * the back-forward cache, and then subscribes with the last id of each timeline, so that missed entries are replayed.
  */
 
-import { sayState } from "./toast.js";
+import { showState } from "./toast.js";
 import { word } from "./words.js";
 
 const FIRST_WAIT = 1000; // ms; doubled with each failure
@@ -63,7 +63,7 @@ class Connection {
   }
 
   #sayDown() {
-    sayState(word("offline"));
+    showState(word("offline"));
     this.#each((listener) => listener.down());
   }
 
@@ -93,7 +93,7 @@ class Connection {
       if (message.timeline !== undefined && message.timeline !== subscription.timeline) continue;
       if (message.type === "subscribed") {
         this.#failures = 0;
-        sayState("");
+        showState("");
         subscription.saw(message.last);
         subscription.listener.up();
       }
@@ -101,7 +101,7 @@ class Connection {
     }
   }
 
-  /** A forbidden timeline ends alone: it was deleted, or is no longer for this reader. */
+  /** Unsubscribe from one forbidden timeline: it was deleted, or this reader may not read it any more. */
   #refused({ code, timeline }) {
     if (code === "signed_out") this.#doubt();
     if (code === "forbidden") for (const each of this.#subscriptions) if (each.timeline === timeline) this.#subscriptions.delete(each);
@@ -159,7 +159,7 @@ class Connection {
   #end() {
     this.#over = true;
     this.#drop();
-    sayState("");
+    showState("");
     this.#each((listener) => listener.signedOut());
   }
 }

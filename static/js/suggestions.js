@@ -2,25 +2,25 @@
 
 import { page, parse } from "./send.js";
 
-const KEPT_MS = 300_000;
+const CACHE_MS = 300_000;
 const key = `people-${document.body.dataset.handle}`;
 
-function kept() {
+function readCached() {
   try {
     const { at, html } = JSON.parse(sessionStorage.getItem(key));
-    return Date.now() - at < KEPT_MS ? html : null;
+    return Date.now() - at < CACHE_MS ? html : null;
   } catch {
     return null;
   }
 }
 
-async function read() {
-  const found = await page("/accounts/suggestions/?limit=3");
-  const list = found.querySelector("ul.accounts");
+async function load() {
+  const suggestions = await page("/accounts/suggestions/?limit=3");
+  const list = suggestions.querySelector("ul.accounts");
   const html = list ? new XMLSerializer().serializeToString(list) : "";
   try {
     sessionStorage.setItem(key, JSON.stringify({ at: Date.now(), html }));
-  } catch {} // storage is off or full
+  } catch {} // storage is disabled or full
   return html;
 }
 
@@ -28,7 +28,7 @@ export async function suggestPeople() {
   const section = document.querySelector("[data-aside-people]");
   if (!section?.checkVisibility?.() || document.querySelector("main [data-suggestions]")) return;
   section.addEventListener("click", (event) => event.target.closest("[data-follow]") && sessionStorage.removeItem(key));
-  const list = parse(kept() ?? (await read().catch(() => ""))).querySelector("ul");
+  const list = parse(readCached() ?? (await load().catch(() => ""))).querySelector("ul");
   if (!list) return;
   list.querySelectorAll(".btn").forEach((button) => button.classList.add("btn-quiet", "btn-small"));
   section.querySelector("h2").after(document.importNode(list, true));

@@ -28,7 +28,7 @@ export function clearToast() {
 }
 
 /** Show the state until it ends ("" ends it). */
-export function sayState(text) {
+export function showState(text) {
   state?.remove();
   if (!text) return;
   state = Object.assign(document.createElement("p"), { className: "state", textContent: text });

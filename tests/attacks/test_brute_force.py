@@ -22,9 +22,9 @@ from tests.web.conftest import OpenBrowser
 GUESSES = int(os.environ.get("ATTACK_GUESSES", "300"))
 MINUTES = 60 if GUESSES >= 10_000 else 5
 LOG_INS = 10 if GUESSES >= 10_000 else 4
-"""Per minute: the default of RATE_LIMIT_LOGIN in the long form."""
-MOST = (MINUTES + 2) * LOG_INS
-"""For one address: all full minutes, and the first and the last in part. For one account ten times as much."""
+"""Log-ins per minute. The long form of the test uses the default of RATE_LIMIT_LOGIN."""
+MAX_CHECKED_LOG_INS = (MINUTES + 2) * LOG_INS
+"""Limit for one address in all minutes, including the first and the last. For one account it is ten times higher."""
 
 
 @pytest_asyncio.fixture
@@ -64,5 +64,5 @@ async def test_guesses_are_limited_by_address_and_by_account(
         checked_guesses += answer.status_code == 401
     print(f"{GUESSES} guesses in {MINUTES} min, {sources} addresses, {victims} accounts: {checked_guesses} looked at")
     bounds = 1 if sources == 1 else victims * NETWORKS_PER_HANDLE  # with many addresses, the limit per account applies
-    assert MOST * bounds < GUESSES
-    assert MINUTES * LOG_INS * 0.8 * bounds <= checked_guesses <= MOST * bounds
+    assert MAX_CHECKED_LOG_INS * bounds < GUESSES
+    assert MINUTES * LOG_INS * 0.8 * bounds <= checked_guesses <= MAX_CHECKED_LOG_INS * bounds

@@ -24,7 +24,7 @@ LENGTHS = (2_000, 8_000, 31_000)
 """Code points. 8,000 marks are the largest text that a post may have in bytes, 31,000 nearly fill a body of 64 kB."""
 QUERY_LENGTHS = (75, 300, 1_200, 4_800)
 BASE_MS = 10.0
-"""A shorter time says nothing about growth: a page takes about as long without any text."""
+"""A shorter time does not show growth, because a page without text takes about as long."""
 COMMANDS = Path(account_forms.__file__).parents[1] / "socialsite" / "management" / "commands"
 
 ACTIONS: dict[str, str] = {
@@ -65,7 +65,7 @@ ACTIONS: dict[str, str] = {
     "/ops/deadletters/retry/": "id",
     "/ops/deadletters/drop/": "id",
 }
-"""Addresses that are posted to, with the fields that they read."""
+"""Addresses that accept POST, with the fields that they read."""
 QUERIES = "before cursor date range"
 """Parameters that pages parse in different ways. Each is sent to every page."""
 MESSAGES = {"subscribe", "unsubscribe", "watch"}
@@ -110,7 +110,7 @@ def digits(length: int) -> str:
 
 @pytest_asyncio.fixture
 async def staff(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
-    """Staff reaches every address. The account of id 7, which the addresses name, exists."""
+    """A staff account may use every address. The addresses name the account with id 7, which exists."""
     site.rules.clear()
     now_ms = site.clock.now_ms()
     for number in range(1, 8):
@@ -138,7 +138,7 @@ async def milliseconds(browser: HttpBrowser, method: str, path: str, fields: dic
 async def grows_too_fast(browser: HttpBrowser, method: str, path: str, texts: list[dict[str, str]]) -> bool:
     """Compare the fastest of three requests of each size with the size before, unless all are fast anyway.
 
-    A single text is compared with none.
+    The first text is compared with an empty one.
     """
     if max([await milliseconds(browser, method, path, fields) for fields in texts]) <= 4 * BASE_MS:
         return False

@@ -27,7 +27,7 @@ HEARD_WITHIN_S = 3.0
 """About 10 ms on a quiet machine; tens of seconds if the flood were processed first."""
 FLOOD_S = 8.0
 FLOOD_CPU_S = 1.5
-"""About 0.1 s for twenty pages and six handshakes; at least 3 s if the floods were processed for FLOOD_S."""
+"""Limit of CPU time. Twenty pages and six handshakes take 0.1 s; to process the floods would take 3 s or more."""
 
 
 @pytest.fixture(scope="module")

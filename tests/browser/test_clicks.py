@@ -1,4 +1,4 @@
-"""A click on a post opens it, unless it means something else."""
+"""A click on a post opens it, unless it is on a control or selects text."""
 
 import pytest
 from playwright.sync_api import expect

@@ -270,7 +270,7 @@ def test_a_forbidden_timeline_ends_alone_and_the_socket_reconnects(
     assert not any("forbidden" in str(frame) for frame in frames)
 
 
-def test_a_lost_connection_is_said_as_long_as_it_lasts_and_a_like_says_why_it_failed(
+def test_a_lost_connection_is_shown_while_it_lasts_and_a_failed_like_shows_why(
     me: BrowserPage, friend: HttpVisitor
 ) -> None:
     friend.publishes("to be liked")

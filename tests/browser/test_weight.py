@@ -16,7 +16,7 @@ HASHED_NAME = re.compile(r"\.[0-9a-f]{12}\.\w+$")
 IMPORT = re.compile(r"""(?:from|import)\s*\(?["']([^"']+)["']""")
 
 
-def test_a_cold_page_and_the_next_one_are_light(
+def test_the_first_page_and_the_next_one_load_few_bytes(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor
 ) -> None:
     own = visitor()

@@ -17,7 +17,7 @@ from tests.support.waiting import eventually
 from tests.support.world import Person, World
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_REPLIES = 40
+MAX_REPLIES = 40
 DELETING = """
 import asyncio, os, sys
 import django
@@ -65,7 +65,7 @@ async def test_a_deletion_is_complete_or_has_not_begun_after_a_crash_at_any_step
     (reader,) = await world.people("reader")
     states = []
     with FaultProxy(redis_server.socket) as proxy, deleting_processes(proxy.url) as (stdin, stdout):
-        for replies in range(MOST_REPLIES):
+        for replies in range(MAX_REPLIES):
             leaving = await world.person(f"leaving_{replies}")
             await leaving.follows(reader)
             await leaving.publishes("hello")
@@ -79,7 +79,7 @@ async def test_a_deletion_is_complete_or_has_not_begun_after_a_crash_at_any_step
             states.append(await check_all_or_nothing(services, leaving, reader))
     assert states[0] == ACTIVE
     assert states[1:] == [DELETED] * (len(states) - 1)
-    assert 4 < len(states) < MOST_REPLIES
+    assert 4 < len(states) < MAX_REPLIES
 
 
 async def delete_and_die(proxy: FaultProxy, stdin: IO[bytes], stdout: IO[bytes], leaving: Person, replies: int) -> bool:

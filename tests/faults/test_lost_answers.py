@@ -19,7 +19,7 @@ from tests.support.replicas import follow, until_confirmed
 from tests.support.world import World
 from timelines.errors import PostUnconfirmed
 
-MOST_REPLIES = 40
+MAX_REPLIES = 40
 T = TypeVar("T")
 
 
@@ -52,7 +52,7 @@ async def test_a_retry_after_any_lost_reply_of_publishing_leaves_one_post(far: W
     await reader.follows(author)
     await reader.home()
     posts, refused = [], 0
-    for step in range(MOST_REPLIES):
+    for step in range(MAX_REPLIES):
         proxy.drop_replies_after(step)
         post, refusals = await until_answered(lambda step=step: author.publishes(f"post {step}", key=f"k{step}"))
         posts.append(post.id)
@@ -60,7 +60,7 @@ async def test_a_retry_after_any_lost_reply_of_publishing_leaves_one_post(far: W
         if proxy.until_swallowed is not None:  # the request took fewer replies
             break
     proxy.drop_replies_after(10_000)
-    assert 3 <= len(posts) < MOST_REPLIES
+    assert 3 <= len(posts) < MAX_REPLIES
     assert refused >= 2
     await far.deliver_all()
     expected = sorted(posts, reverse=True)
@@ -73,7 +73,7 @@ async def test_a_retry_after_any_lost_reply_of_publishing_leaves_one_post(far: W
 async def test_a_retry_after_any_lost_reply_of_a_deletion_deletes_the_post(far: World, proxy: FaultProxy) -> None:
     author, reader = await far.people("author", "reader")
     await reader.follows(author)
-    for step in range(MOST_REPLIES):
+    for step in range(MAX_REPLIES):
         proxy.drop_replies_after(10_000)
         post = await author.publishes(f"post {step}")
         await far.deliver_all()

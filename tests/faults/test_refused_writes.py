@@ -179,7 +179,7 @@ async def test_nothing_is_read_without_a_lease_while_data_moves(server: RedisSer
         await restarted.close()
 
 
-async def test_a_store_that_is_away_takes_no_other_one_with_it(server: RedisServer, other_server: RedisServer) -> None:
+async def test_an_unavailable_store_stops_no_other_store(server: RedisServer, other_server: RedisServer) -> None:
     """The server of the placement map stops; the connections to the server of the posts are killed."""
     server.client().flushall()
     store = await open_store(StoreUrls(server.url, {"posts": other_server.url}))

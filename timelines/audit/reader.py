@@ -116,7 +116,7 @@ class AuditReader:
     ) -> AsyncIterator[tuple[Key, list[ScoredMember]]]:
         """Yield the pages of many sorted sets, `keys_per_read` first pages (mostly the only ones) in one round trip.
 
-        A member that moves meanwhile may come twice or not at all.
+        A member that moves meanwhile may be yielded twice or not at all.
         """
         for batch in batches(keys, keys_per_read):
             first_pages = await self.gather(("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in batch)

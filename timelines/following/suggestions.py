@@ -61,7 +61,7 @@ class FollowSuggestionService:
     async def suggestions(
         self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
     ) -> list[Suggestion]:
-        """Return accounts with the most known followers first. `scripts`: of the viewer's languages; empty: any."""
+        """Return accounts with the most known followers first. `scripts` of the viewer's languages; if empty, any."""
         followed_ids = (await self.follows.following(viewer_id, None, RECENT_FOLLOWS)).account_ids
         known_followers: dict[AccountId, list[AccountId]] = {}
         followed_by_each = await self.follows.recently_followed_by_each(followed_ids, FOLLOWED_BY_EACH)

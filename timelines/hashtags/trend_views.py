@@ -21,7 +21,7 @@ async def trends_panel(request: SiteRequest) -> Placeholder | str:
 
 
 def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
-    """Return the panel of the cached trends or newest hashtags, without a read, for every page."""
+    """Return the panel of the cached trends or newest hashtags. Reads nothing from the store."""
     trends = request.services[TrendService].cached or request.services[TrendService].cached_newest
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 

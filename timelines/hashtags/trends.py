@@ -29,7 +29,7 @@ class Trend(NamedTuple):
 
 
 class TrendService:
-    """Below the threshold of trends, the newest hashtags stand in for them beside pages."""
+    """Count and read trends. If no hashtag reaches the threshold, the side panel shows the newest hashtags."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TrendService:
         self._shared_cache = shared_cache
         self._cache: tuple[int, tuple[Trend, ...]] = (0, ())
         self.cached_newest: tuple[Trend, ...] = ()
-        """The newest hashtags as of the last `top` without trends; `accounts` is 0."""
+        """The newest hashtags, read by the last call of `top` that found no trends; `accounts` is 0."""
 
     async def count_post(self, post: Post) -> None:
         """Count the hashtags of a published post that everybody may read. Store errors are logged, not raised."""

@@ -71,7 +71,7 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
 
 
 async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
-    """Show the trends, in either shape."""
+    """Show the trends as a page or JSON."""
     trends = await request.services[TrendService].top()
     context = {"trends": trend_contexts(trends), "page_title": _("Trending")}
     return respond(request, "timelines/trending.html", page=lambda: context, data=lambda: trends_json(trends))

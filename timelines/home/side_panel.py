@@ -1,6 +1,6 @@
-"""What stands around the timelines on every page: trends and lists in the side panel, and the tabs of timelines.
+"""The side panel with trends and lists, and the tabs of timelines, which all pages have.
 
-All of it comes from caches of the process, so that a page needs no read for it.
+Their data comes from caches of the process, so that a page needs no read for them.
 """
 
 from functools import lru_cache

@@ -52,7 +52,7 @@ class ListService:
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT
     menus: dict[AccountId, tuple[int, tuple[AccountList, ...]]] = field(default_factory=dict)
-    """Owner -> (Unix ms until which they are used, the owner's first lists), of this process."""
+    """Cache of this process: owner -> (Unix ms at which the entry expires, the owner's first lists)."""
 
     async def create(
         self,
@@ -119,7 +119,7 @@ class ListService:
         return self.menus.get(owner_id, (0, ()))[1]
 
     def has_menu(self, owner_id: AccountId, now_ms: int) -> bool:
-        """Whether `cached_menu` is new enough."""
+        """Return whether `cached_menu` has not expired."""
         return now_ms < self.menus.get(owner_id, (0, ()))[0]
 
     async def load_menu(self, owner_id: AccountId, now_ms: int) -> None:

@@ -41,8 +41,7 @@ MENTIONS_CAP = 50
 """Accounts that one post notifies by mentions."""
 NOTHING_READ = PostId(0)
 MAX_ROUNDS = 6
-"""Growing batches read NOTIFICATIONS_CAP notifications in fewer rounds, also if the first has one entry."""
-"""Reads for one page or one count: enough to read all notifications of an account."""
+"""Reads for one page or one count. Batches grow, so that fewer reads cover NOTIFICATIONS_CAP notifications."""
 
 
 class Accounts(Protocol):

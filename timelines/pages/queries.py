@@ -79,7 +79,7 @@ HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def with_canonical_handle(view: HandleView) -> HandleView:
-    """Redirect a page with an upper case handle (301) to lower case. Actions accept any case."""
+    """Redirect a page whose handle has upper-case letters (301) to lower case. Actions accept any case."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:

@@ -117,7 +117,7 @@ class PostRepository:
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
     async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
-        """Return what the tombstones of the ids say. Ids that never had a post are not among them."""
+        """Return posts with the fields of their tombstones. Ids without a tombstone are left out."""
         ids = list(post_ids)
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in ids])
         replies_by_id = zip(ids, replies, strict=True)

@@ -1,4 +1,4 @@
-"""The value of a post's key: the post, or a state in its place; and a cache of posts that this process has read.
+"""The value of a post's key (the post or another state), and a cache of posts that this process read.
 
 For a cached post Redis returns only the first byte of the value, which says whether the post still exists. Reasons and
 conditions: docs/reference/decisions/process-caches.md.
@@ -69,7 +69,7 @@ def stored_parent(reply: Reply) -> Post | PostId | None:
 
 
 def parse_tombstone(post_id: PostId, tombstone: bytes) -> Post:
-    """Return what the tombstone says of the post: its author, parent, audience, and the original of a boost.
+    """Parse a tombstone: the author, parent and audience of the post, and the original of a boost.
 
     Tombstones of earlier releases name no audience (here: public) and, the oldest, no author (here: 0).
     """
@@ -88,13 +88,14 @@ class PostCache:
     """Posts by id. Entries never expire, since posts never change; a cache that is full is cleared."""
 
     def __init__(self) -> None:
-        self._known: dict[PostId, Post] = {}
+        self._posts: dict[PostId, Post] = {}
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
         """Read the post or the state at each id. For a cached post only its first byte is read."""
-        cached_posts = list(map(self._known.get, post_ids))
-        all_known = None not in cached_posts  # on most pages
-        wire = b"".join(map(encode_first_byte, post_ids) if all_known else map(_encode_command, post_ids, cached_posts))
+        cached_posts = list(map(self._posts.get, post_ids))
+        all_cached = None not in cached_posts  # on most pages
+        encoded = map(encode_first_byte, post_ids) if all_cached else map(_encode_command, post_ids, cached_posts)
+        wire = b"".join(encoded)
 
         def commands() -> list[Command]:
             return [
@@ -102,29 +103,29 @@ class PostCache:
                 for id, post in zip(post_ids, cached_posts, strict=True)
             ]
 
-        def understand(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
+        def parse(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
             if POST_FIRST_BYTES.issuperset(replies):  # all are cached and exist
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
-            return self._told(zip(post_ids, cached_posts, replies, strict=True))
+            return self._decode(zip(post_ids, cached_posts, replies, strict=True))
 
-        return Read(EncodedPipeline(wire, len(cached_posts), commands), understand)
+        return Read(EncodedPipeline(wire, len(cached_posts), commands), parse)
 
-    def _told(self, answers: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
+    def _decode(self, replies: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
         posts: dict[PostId, StoredPost] = {}
-        for post_id, post, reply in answers:
+        for post_id, post, reply in replies:
             if post is None:
                 posts[post_id] = decode_stored(reply)
             else:
                 posts[post_id] = (
                     post if reply in POST_FIRST_BYTES else STATE_BY_FIRST_BYTE.get(reply, PostState.ARCHIVED)
                 )
-        self._note({post_id: post for post_id, post in posts.items() if type(post) is Post})
+        self._cache({post_id: post for post_id, post in posts.items() if type(post) is Post})
         return posts
 
-    def _note(self, posts: dict[PostId, Post]) -> None:
-        if len(self._known) > POST_CACHE_SIZE:
-            self._known.clear()
-        self._known |= posts
+    def _cache(self, posts: dict[PostId, Post]) -> None:
+        if len(self._posts) > POST_CACHE_SIZE:
+            self._posts.clear()
+        self._posts |= posts
 
 
 @lru_cache(maxsize=20_000)
@@ -140,5 +141,5 @@ def first_byte_command(post_id: PostId) -> PreparedCommand:
 encode_find, encode_first_byte = encoded_cache(get_post_command), encoded_cache(first_byte_command)
 
 
-def _encode_command(post_id: PostId, known: Post | None) -> bytes:
-    return encode_find(post_id) if known is None else encode_first_byte(post_id)
+def _encode_command(post_id: PostId, cached: Post | None) -> bytes:
+    return encode_find(post_id) if cached is None else encode_first_byte(post_id)

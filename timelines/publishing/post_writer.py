@@ -22,7 +22,7 @@ RESERVATION_TIMEOUT_MS = 60_000  # a post with an older id would appear too far 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The id of the post of a request. `existing`: the post, if it is already stored; then it has its job.
+    """The reserved id of a request's post. `existing`: the post, if it is already stored; then its job exists, too.
 
     `audience`: the default audience that the first request had, if it is known.
     """
@@ -71,7 +71,7 @@ class PostWriter:
     async def resolve_reservation(self, post_id: PostId, author_id: AccountId, now_ms: int) -> Reservation | None:
         """Return the reservation of an earlier request; None if its id was abandoned, now or before.
 
-        Also None if the post of another author has the id: both requests chose it, and one crashed before it saw that.
+        Also None if the post of another author has the id: both requests chose it, and one of them crashed.
         Raises PostNotFound if the post was deleted.
         """
         state = await self.posts.find_state(post_id)
@@ -93,9 +93,9 @@ class PostWriter:
         return await self._write(post)
 
     async def write_with_timelines(self, post: Post, *, exists: bool) -> WriteResult:
-        """As `write`, and add the post to the author's own timelines in the same round trip.
+        """Write the post, and add it to the author's own timelines in the same round trip.
 
-        Readers leave an id out that has no post yet. Raises PostNotFound if the post is deleted.
+        Readers skip an id without a post. Raises PostNotFound if the post is deleted.
         """
         if not exists:
             await self._store_job(post)
@@ -114,7 +114,7 @@ class PostWriter:
         await self._confirm(post)
 
     async def _store_job(self, post: Post) -> None:
-        """Store the intent: the job has the post, so that a worker can finish the work."""
+        """Store the intent: a job that contains the post, so that a worker can finish the work."""
         await self.outbox.add(encode_job(SyndicatePost.from_post(post)), sender=post.author_id)
 
     async def _write(self, post: Post) -> WriteResult:

@@ -88,7 +88,7 @@ class PublishingService:
         text = self._validate_text(text)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
-            # One round trip. What a refused request reserved is given up.
+            # One round trip. If the request is refused, its reservations are given up.
             *checks, reserved = await asyncio.gather(
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 self.check_memory(),
@@ -122,7 +122,7 @@ class PublishingService:
         """Give up the reservation of a request that is refused, unless an earlier request made it."""
         if request.reservation.is_new:
             claim = replace(request.record, post_id=request.reservation.post_id)
-            with suppress(StoreError):  # it expires
+            with suppress(StoreError):  # the reservation expires
                 await self.posts.withdraw_claim(request.draft.author_id, request.key_digest, claim)
 
     async def _reserve(

@@ -164,7 +164,7 @@ class HydrationState:
     ) -> None:
         """Read posts, authors and rights in one round trip per node.
 
-        Of the authors of parents (`replied_author_ids`, and those that the facts cache knows) only names are read.
+        For authors of parents (`replied_author_ids`, and those in the facts cache) only names are read.
         """
         sources, viewer_ids = self._sources, self._rights_by_viewer
         parent_author_ids = replied_author_ids or sources.facts.replied_authors_of(post_ids)

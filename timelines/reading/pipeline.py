@@ -107,7 +107,7 @@ class ReadPipeline:
     ) -> list[dict[PostId, Post]]:
         """Return, for each viewer, the deleted posts that the viewer or a visitor could see before.
 
-        The posts have only what their tombstones say.
+        The posts have only the fields of their tombstones.
         """
         tombstones = await self.sources.posts.find_deleted(post_ids)
         visible: list[dict[PostId, Post]] = []

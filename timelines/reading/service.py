@@ -47,8 +47,8 @@ class ListRules(Protocol):
 class ReadingService:
     """Pages of every timeline, for any viewer who may see them. `viewer_id` is None for visitors.
 
-    `part` selects a part of the timeline. Pages for visitors may lag; posts, authors and rights are always read from
-    where they are written.
+    `part` selects a part of the timeline. Pages for visitors may lag, but posts, authors and rights are always read
+    from the servers that take writes.
     """
 
     pipeline: ReadPipeline

@@ -143,7 +143,7 @@ class CachedSkeleton:
         return await self._timelines.read(self._owner, limit + self._timelines.read_ahead)
 
     async def _rebuild_unless_refused(self) -> bool:
-        """Rebuild, unless the store refuses writes: then the author feeds alone serve the page."""
+        """Rebuild the cached timeline. If the store refuses writes, the page is read from author feeds only."""
         try:
             return await self.rebuild()
         except WritesRefused:

@@ -32,7 +32,7 @@ async def count_view(request: SiteRequest, entity: Entity, owner_id: AccountId) 
 
 
 def _view_counts_text(visits: ViewCounts) -> str:
-    """Return the counts above zero; "" without any."""
+    """Return a text with the counts above zero; empty if all are zero."""
     texts = [
         (visits.views, ngettext("%(shown)s view", "%(shown)s views", visits.views)),
         (visits.clicks, ngettext("%(shown)s link click", "%(shown)s link clicks", visits.clicks)),

@@ -123,7 +123,7 @@ class ViewerRights:
         return author if may_see(post, author, viewer=self.relations, follows=follows, context=self.context) else None
 
     def could_see(self, tombstone: Post) -> bool:
-        """Whether the viewer or a visitor could see a post before its deletion. `tombstone` says who wrote it."""
+        """Return whether the viewer or a visitor could see a post before its deletion. `tombstone` has its author."""
         author, follows = self._loaded.authors.get(tombstone.author_id), tombstone.author_id in self.followed_ids
         if author is None or not requires_follow(tombstone, author):
             return tombstone.audience != FOLLOWERS

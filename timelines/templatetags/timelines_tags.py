@@ -24,7 +24,7 @@ register = template.Library()
 register.filter(readable_url)
 
 PLURAL_SAMPLES = 200
-"""Numbers below contain every plural form of every language."""
+"""The numbers below this one include every plural form of every language."""
 HUE_COUNT = 12
 """Avatar colours; static/css/site.css has one class `hue-N` for each."""
 

@@ -7,7 +7,7 @@ import regex
 NAMES = "Latin|Cyrillic|Greek|Arabic|Hebrew|Devanagari|Thai|Hangul|Han|Hiragana|Katakana"
 SCRIPT_PATTERN = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}}++)" for name in NAMES.split("|")))
 MAX_LENGTH = 2_000
-"""Characters of a text that are looked at."""
+"""Number of characters of a text that are examined."""
 MERGED_SCRIPTS = {"Hiragana": "Han", "Katakana": "Han"}
 SCRIPT_BY_LANGUAGE = {
     **dict.fromkeys(("ru", "uk", "bg", "sr", "mk", "be", "kk", "mn"), "Cyrillic"),

@@ -39,7 +39,7 @@ decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
 def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
-    """Return the filter that matches a text; if several match, one that hides. Linear in the text for each filter."""
+    """Return the filter that matches a text; if several match, one that hides. Takes linear time for each filter."""
     match: KeywordFilter | None = None
     for each in filters:
         if each.is_expired(now_ms) or (match is not None and each.action == "warn"):

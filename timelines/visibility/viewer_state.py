@@ -32,11 +32,11 @@ def read_viewer_relations(
         arguments = [len(post_ids), now_ms, *post_ids, *author_ids]
         return [READER_STATE.command([build(viewer_id) for build in RELATIONSHIP_KEY_BUILDERS], arguments)]
 
-    def understand(replies: Sequence[Reply]) -> ViewerRelations:
+    def parse(replies: Sequence[Reply]) -> ViewerRelations:
         (hits,) = replies
         return ViewerRelations(viewer_id, now_ms) if hits == NO_HITS else _parse_hits(viewer_id, now_ms, hits)
 
-    return Read(EncodedPipeline(wire, 1, whole, READER_STATE), understand)
+    return Read(EncodedPipeline(wire, 1, whole, READER_STATE), parse)
 
 
 def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> ViewerRelations:

@@ -30,7 +30,7 @@ from socialsite.store.errors import StoreError
 
 HOST = "127.0.0.1"
 STAFF_HANDLE = "operator"
-"""The demo's account of staff, who sees /ops/."""
+"""The demo's staff account, which may use /ops/."""
 WAIT_NOTICE_INTERVAL_S = 15.0
 """Time before the first message about what the site waits for, and between such messages."""
 
@@ -127,7 +127,7 @@ async def _load_demo() -> list[DemoLogin]:
     async with open_services() as services:
         now_ms = services.clock.now_ms()
         logins = await services.demo.load(now_ms)
-        # Not a password that everybody knows: the port may be open to others through a tunnel.
+        # A secret password, because others may reach the port through a tunnel.
         password = salted_hmac("demo", STAFF_HANDLE).hexdigest()[:16]
         with suppress(HandleTaken):  # an interrupted load
             await services.accounts.sign_up(

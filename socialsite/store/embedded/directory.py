@@ -55,7 +55,7 @@ class ServerDirectory:
             raise EmbeddedServerError(f"{self.path} cannot be the data directory: {error.strerror}.") from error
 
     def _close_to_others(self) -> None:
-        """Take the rights of other users away. Raises EmbeddedServerError if the directory has other purposes, too."""
+        """Remove the rights of other users. Raises EmbeddedServerError if the directory has only other files."""
         if not self.path.stat().st_mode & 0o077:
             return
         names = {file.name for file in self.path.iterdir()}
@@ -85,7 +85,7 @@ class ServerDirectory:
         return lock is None
 
     def read_record(self) -> ServerRecord | None:
-        """Return None if there is no record, or a crash left it incomplete: it is written again at each start."""
+        """Return None if the record is absent or incomplete after a crash. Each start writes it again."""
         try:
             return ServerRecord(**json.loads((self.path / "server.json").read_text()))
         except (FileNotFoundError, ValueError, TypeError):

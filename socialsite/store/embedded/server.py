@@ -141,7 +141,7 @@ class EmbeddedServer:
                 stderr=subprocess.STDOUT,
                 cwd=self._directory.path,
                 pass_fds=[lock.fileno()],
-                umask=0o077,  # its files hold password hashes and private posts
+                umask=0o077,  # its files contain password hashes and private posts
                 start_new_session=True,  # so that Ctrl-C stops only this process, which then stops the server
             )
         record.pid = self._process.pid

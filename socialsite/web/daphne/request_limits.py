@@ -19,7 +19,7 @@ MIN_HEADER_BYTES = len(b"a:")
 FRAMES_PER_S = 200
 """Frames of any kind that a socket may send in one second."""
 CONTROL_FRAMES_PER_S = 50
-"""Pings, pongs and close frames among them."""
+"""Control frames (ping, pong, close) that a socket may send in one second."""
 FRAGMENTS_PER_MESSAGE = 64
 EARLY_MAX_BYTES = 64 * 1024
 """Bytes that may follow the handshake before the socket is accepted."""

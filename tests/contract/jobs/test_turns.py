@@ -61,9 +61,7 @@ async def test_a_job_of_a_dead_worker_lets_the_next_job_in(quick: JobQueue) -> N
     assert await take_payloads(quick) == payloads[1:]
 
 
-async def test_jobs_wait_on_after_a_worker_of_an_older_release_until_they_are_moved(
-    queue: JobQueue, store: Store
-) -> None:
+async def test_jobs_left_waiting_by_a_worker_of_an_older_release_are_moved(queue: JobQueue, store: Store) -> None:
     payloads = await add_jobs(queue, MAX_JOBS_PER_SENDER + 2)
     node, job = store.node(queue.stream_key), await take_one(queue, ALICE)
     await node.pipeline([("XACK", queue.stream_key, CONSUMER_GROUP, job.id), ("XDEL", queue.stream_key, job.id)])

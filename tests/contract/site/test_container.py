@@ -24,7 +24,7 @@ async def test_each_service_has_parts_of_the_types_of_its_fields(services: Servi
             assert all(callable(getattr(part, name, None)) for name in methods), field.name
 
 
-async def test_homes_and_list_timelines_are_told_apart(services: Services) -> None:
+async def test_homes_and_list_timelines_have_their_own_repositories(services: Services) -> None:
     at = services.repositories
     assert (services.reading.homes, services.reading.list_timelines) == (at.homes, at.list_timelines)
     assert (services.fan_out.homes, services.fan_out.list_timelines) == (at.homes, at.list_timelines)

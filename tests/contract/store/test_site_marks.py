@@ -73,7 +73,7 @@ async def test_a_component_on_a_server_that_came_back_empty_is_refused(
     assert await states(urls) == {component: "emptied"}
     with pytest.raises(WrongServer, match=rf"has lost its data \({component}\).*HDEL"):
         await start(urls)
-    with home.client() as client:  # as the sentence says
+    with home.client() as client:  # as the error message advises
         client.hdel("map:{site}:stores", component)
     await start(urls)
     assert await states(urls) == {}

@@ -23,7 +23,7 @@ from timelines.visibility.filter import KeywordFilter, find_filter
 LENGTH = 8_000
 """Code points of the smaller input. The larger one has four times as many."""
 SMALL_MS = 3.0
-"""Shorter times say nothing about growth."""
+"""Shorter times do not show growth."""
 ALLOWED_MS = 40.0
 """Any input may take this long. Quadratic sorting of 32,000 marks takes 6,000 ms."""
 ROWS = RowRules(500, 2**42, unescape=True)

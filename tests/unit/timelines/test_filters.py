@@ -137,7 +137,7 @@ def test_hostile_texts_are_filtered_within_a_second(phrase: str, text: str) -> N
     ],
 )
 def test_fifty_filters_on_a_hundred_hostile_posts_take_little_time(phrase: str, text: str, whole_word: bool) -> None:
-    """One page, in one stretch of the event loop, when texts and phrases were seen before."""
+    """The filters of one page run without a pause of the event loop; texts and phrases are cached."""
     filters = [KeywordFilter(n, phrase.format(n), "hide", None, whole_word) for n in range(50)]
     texts = [text.format(n) for n in range(100)]
 

@@ -112,7 +112,7 @@ async def test_guesses_at_one_handle_are_counted_from_every_address(open_browser
 
 
 async def test_guesses_of_others_keep_no_owner_out(open_browser, redis_url):
-    """A dozen networks guess; the owner comes from another network, then from the browser that was signed in."""
+    """A dozen networks guess. The owner logs in from another network, then in the known browser."""
     async with open_services(redis_url, ServiceConfig(rate_limits={"login": 2})) as limited:
         loop_services.bind(limited)
         await limited.accounts.sign_up(handle="alice", password=PASSWORD, now_ms=limited.clock.now_ms())
