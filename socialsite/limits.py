@@ -1,4 +1,4 @@
-"""Rate limits of actions. Services enforce them, so that every interface of the site has the same limits.
+"""Rate limits of actions. Services enforce them, so that all interfaces have the same limits.
 
 Actions on one account or post are counted at their address (timelines/urls.py), before anything is looked up.
 

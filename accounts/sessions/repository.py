@@ -68,7 +68,7 @@ class SessionRepository:
         return [(session_id, session) for session_id, session in sessions if session is not None]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
-        """Return whether the session was open."""
+        """End a session. Return whether it was open."""
         return bool(await self._end(account_id, [session_id]))
 
     async def end_all(self, account_id: AccountId, *, except_id: str | None = None) -> Sequence[str]:

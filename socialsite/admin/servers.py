@@ -33,7 +33,7 @@ class SlowCall:
 
 @dataclass(frozen=True, slots=True)
 class NodeHealth:
-    """If the server does not answer, `ping_ms` is None and the rest is empty. `most_bytes`: maxmemory, 0 for none.
+    """The state of a server. If it does not answer, `ping_ms` is None. `most_bytes` is maxmemory; 0 means no limit.
 
     `delivery_share`: the share of accounts whose home is on this node; None behind a proxy.
     """

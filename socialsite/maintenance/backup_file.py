@@ -120,7 +120,7 @@ class BackupWriter:
 
 
 class BackupReader:
-    """Reads a file: first `verify`, to its end, then `iterate_blocks`."""
+    """Reads a backup file. Call `verify`, which checks the whole file, before `iterate_blocks`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

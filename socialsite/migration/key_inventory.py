@@ -67,7 +67,7 @@ class KeyInventory:
         self._scanned.pop(number, None)
 
     async def keys_at(self, url: str, components: Collection[str], window: range | None = None) -> dict[int, set[Key]]:
-        """Return all keys of these components in a store by slice, only of slices in the window if it is given."""
+        """Return all keys of these components in a store by slice. `window` limits the slices."""
         keys_by_slice: dict[int, set[Key]] = {}
         for node in self._stores.topology(url).nodes:
             async for key in scan_keys(node):

@@ -247,7 +247,7 @@ class JobQueue:
             await self._finish("", sender)
 
     async def fail(self, job: Job, reason: str) -> int | None:
-        """Return the delay in ms before the next try; None if this was the last try: `job` is a dead letter now."""
+        """Return the delay in ms before the next try. After the last try, make `job` a dead letter and return None."""
         if job.tries < self.retry_policy.max_tries:
             return self.retry_policy.retry_delays_ms[job.tries - 1]
         await self.move_to_dead_letters(job, reason)

@@ -32,7 +32,7 @@ class LockNotAcquired(Exception):
 
 
 class LockLost(Exception):
-    """The lock expired or its deadline passed during the work: the work was cancelled."""
+    """The lock expired or its deadline passed during the work. The work was cancelled."""
 
 
 def lock_key(name: str) -> Key:

@@ -43,7 +43,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """The account, address or handle that is limited. All counters of a tag are on one node."""
+    """The account, address, browser or handle that is limited. Its tag puts all its counters on one node."""
 
     tag: str
 

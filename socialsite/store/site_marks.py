@@ -105,7 +105,7 @@ async def record_account_id(store: Store, newest_id: int) -> int:
 
 
 async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -> None:
-    """Write the site id of `source` to the servers of a migration's target; with its record if that moves too."""
+    """Write the site id of `source` to the servers of a migration's target, and the record if it moves, too."""
     fields = await read_site(source)
     if ID in fields:
         await _write_marks(target, fields[ID], replace=True)

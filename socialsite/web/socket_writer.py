@@ -42,7 +42,7 @@ def encode_text_frame(text: bytes) -> bytes:
 
 
 class SocketWriter(Protocol):
-    """`send` sends or queues; `wait_until_drained` waits for the reader; `detach` follows the disconnect."""
+    """Sends or queues frames. `wait_until_drained` waits for the reader; call `detach` after the disconnect."""
 
     is_closed: bool
 

@@ -81,7 +81,7 @@ class ArchivingService:
         await self._archive.remove(deleted)
 
     async def _remove_orphans(self) -> int:
-        """Remove the bodies of posts without a marker: the post was deleted, or a move was interrupted."""
+        """Remove bodies without a marker, which a deletion or an interrupted move left."""
         removed = 0
         async for page in self._archive.iterate_pages():
             async with wait_for_aof_at_exit():

@@ -119,7 +119,7 @@ class AccountChecks:
                 yield Discrepancy("account_unswept", key, str(left), self._context.purge(account_id))
 
     async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each session belongs to an account, expires, is readable and is in the index, without which it is void."""
+        """Check that each session has an account, expires, is readable and is in the index, which makes it valid."""
         indexes = [(account_keys.session_index(AccountId(int(key.tag))), key.rpartition(":")[2]) for key in checked]
         scores = await reader.gather(("ZSCORE", index, session_id) for index, session_id in indexes)
         states = await reader.read_states(int(key.tag) for key in checked)
@@ -138,7 +138,7 @@ class AccountChecks:
                 yield Discrepancy("session_unindexed", key, repair=delete, is_damage=False)
 
     async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each entry is a session. A session that expires before its index leaves its entry: a leftover."""
+        """Check that each entry names a session. The entry of a session that expired first is a leftover."""
         states = await reader.read_states(int(key.tag) for key in checked)
         for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * SESSIONS_CAP), ("PTTL",)):
             if not members:

@@ -55,7 +55,7 @@ class AuditReader:
         self._jobs: PendingJobs | None = None
 
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
-        """Execute commands, a bounded number in one round trip: no other request waits long behind an audit."""
+        """Execute commands in batches, so that an audit does not delay other requests much."""
         pending, replies = list(commands), list[Reply]()
         for start in range(0, len(pending), COMMANDS_PER_ROUND):
             replies += await self._store.gather(pending[start : start + COMMANDS_PER_ROUND])

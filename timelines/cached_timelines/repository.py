@@ -50,7 +50,7 @@ class CachedHead(msgspec.Struct, frozen=True):
 async def invalidate_around(timelines: TimelineCache, *owners: int) -> AsyncIterator[None]:
     """Invalidate timelines before and after a change of their sources, even if the change fails.
 
-    Invalidating before the change defeats a rebuild under way. Repeating a change that a crash interrupted also
+    Invalidating before the change aborts a running rebuild. Repeating a change that a crash interrupted also
     repairs a stale timeline.
     """
     for owner in owners:

@@ -27,7 +27,7 @@ class TimelineCacheSpec:
 
     @property
     def slack(self) -> int:
-        """Entries above the cap, at least, at which a timeline is trimmed."""
+        """The least number of entries above the cap at which a timeline is trimmed."""
         return max(1, self.cap // 10)
 
     def max_length(self, owner: int) -> int:

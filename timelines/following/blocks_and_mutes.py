@@ -82,7 +82,7 @@ class BlocksAndMutesService:
     async def mute(
         self, *, account_id: AccountId, other_id: AccountId, now_ms: int, until_ms: int | None = None
     ) -> bool:
-        """Hide an account's posts until `until_ms` (None: without an end). Return whether that is a change."""
+        """Hide an account's posts until `until_ms` (None: without an end). Return whether the mute is new."""
         await self._check(account_id, other_id, now_ms, MUTES)
         until_ms = NO_EXPIRY_MS if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
         is_new = await self.blocks_and_mutes.mute(account_id, other_id, until_ms, now_ms)

@@ -87,7 +87,7 @@ class ListForm:
 
 
 def _parse_parts(fields: Mapping[str, str]) -> tuple[ListId, ...] | None:
-    """Parse the ids of the parts; in their order. Raises ListInvalid."""
+    """Parse the ids of the parts in their order. Raises ListInvalid."""
     if "parts" in fields:
         texts = re.split(r"[\s,]+", fields["parts"].strip())
     elif "first" in fields:

@@ -67,7 +67,7 @@ class Subscription:
             self.needs_replay = True
 
     def pause(self) -> None:
-        """Queue live entries until a replay has sent what may have been missed."""
+        """Queue live entries until a replay has sent the missed entries."""
         if self.queue is None:
             self.queue = deque()
         else:

@@ -121,7 +121,7 @@ class Notifications:
 
 
 def unread_command(reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> Command:
-    """Return the command for `parse_unread`, for a round trip with other commands."""
+    """Return the command whose reply `parse_unread` takes."""
     if below is None:
         return _first_unread_command(reader_id)
     return UNREAD.command(_script_keys(reader_id), [f"({below}", limit])

@@ -195,7 +195,7 @@ class NotificationService:
 
     @staticmethod
     def unread_command(viewer_id: AccountId) -> Command:
-        """Return the command for `badge`, for a round trip with other commands."""
+        """Return the command whose reply `badge` takes. The caller sends it together with other commands."""
         return unread_command(viewer_id)
 
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
@@ -233,5 +233,5 @@ class NotificationService:
         await self.notifications.set_preferences(account_id, preferences)
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Delete everything of a deleted account."""
+        """Delete the notifications, read mark and preferences of a deleted account."""
         await self.notifications.delete_all(account_id)

@@ -14,7 +14,7 @@ ArchivedBody = tuple[int, bytes]
 
 
 class ArchiveUnavailable(StoreUnavailable):
-    """The archive cannot be read or written. Never treated as an absent post."""
+    """The archive cannot be read or written. The error does not mean that a post is absent."""
 
 
 class InvalidArchiveUrl(ArchiveUnavailable):

@@ -82,5 +82,5 @@ class FanOutOnRead:
         return False
 
     def is_after_grace(self, post_id: int, since_ms: int) -> bool:
-        """Whether the post is so new that it is not pushed any more."""
+        """Return whether the post is too new to be pushed: written after the grace period of its author."""
         return ms_from_id(post_id) >= since_ms + self.grace_ms

@@ -62,7 +62,7 @@ class ReadingService:
     fan_out_on_read: FanOutOnRead
 
     async def home(self, viewer_id: AccountId, **part: Unpack[PagePart]) -> TimelinePage:
-        """Return posts of the viewer and of the accounts that the viewer follows. Has no last page."""
+        """Return posts of the viewer and of the accounts that the viewer follows. Pages reach their first posts."""
         viewer = ViewerContext(viewer_id, ViewContext.HOME, self.home_rights(viewer_id))
         return await self.pipeline.read_page(self.home_skeleton(viewer_id), PageRequest(**part), viewer)
 

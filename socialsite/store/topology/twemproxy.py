@@ -155,7 +155,10 @@ class TwemproxyNode(Node):
 
 
 async def _wait_for_aof_if_reachable(server: Node) -> None:
-    """Ignore a server that cannot be reached, but not one that disconnects meanwhile: it may have answered before."""
+    """Wait for the AOF of a server, unless the server is unreachable.
+
+    Raises StoreUnavailable if the server disconnects meanwhile, because it may have acknowledged a write.
+    """
     disconnects_before = server.disconnect_count
     try:
         await server.wait_for_aof()
