@@ -55,7 +55,7 @@ PARTITION_HINTS = {
 
 
 class NotUsable(StoreError):
-    """The server answers, but the site cannot use it as it is or as the URL names it."""
+    """The server answers, but its state or its URL prevents its use."""
 
 
 class ServerTooOld(StoreError):

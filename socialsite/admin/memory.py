@@ -29,7 +29,7 @@ SNAPSHOT_TTL_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot:
-    """`is_sampled`: the report is estimated from a sample; `unexplained_bytes`: used bytes that it does not explain."""
+    """A memory report. `is_sampled`: it is estimated from a sample. `unexplained_bytes` are not in the report."""
 
     at_ms: int
     report: MemoryReport

@@ -102,7 +102,7 @@ def _rare_postings_key(key: Key, term: bytes, weight: float) -> SharedKey:
 
 @dataclass(slots=True)
 class SharedKeyTotals:
-    """The parts of `posts` sampled posts, tombstones included, in shared keys, as sums by family."""
+    """Parts of keys and bytes that sampled posts take in shared keys, by family. `posts` includes tombstones."""
 
     at_ms: int
     posts: int

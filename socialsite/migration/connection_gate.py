@@ -37,7 +37,7 @@ class ConnectionGate:
         self._may_read = may_read
 
     def close(self) -> None:
-        """Refuse all further connections: the topology was replaced, and they would write to the old place."""
+        """Refuse further connections of a replaced topology, because they would write to the old servers."""
         self.is_closed = True
 
     async def authorize(self, connection: PipelinedConnection) -> None:

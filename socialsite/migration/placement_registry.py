@@ -67,7 +67,7 @@ class PlacementRegistry:
     # Processes
 
     async def renew_lease(self, process: str, *, followed_epoch: int, known_epoch: int) -> LeaseRenewal:
-        """Renew the lease of a process that follows one epoch and has read the map of another."""
+        """Renew the lease of a process. `followed_epoch` is in use; `known_epoch` is that of the last map it read."""
         keys = [record_key(), leases_key(), followed_epochs_key(), migrator_lock_key()]
         epoch, body, has_migrator, had_lease = await self.node.run(
             RENEW_LEASE, keys, [process, LEASE_MS, followed_epoch, known_epoch]

@@ -1,4 +1,4 @@
-"""Which processes have members online, and messages to these processes: the publisher's side (docs/reference/live.md).
+"""Find the processes that have members online, and publish messages to them (docs/reference/live.md).
 
 A member is a short word, such as an account id, and a message is bytes; neither is interpreted here. Each listening
 process (`pubsub_listener.py`) keeps a set of its members.

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class AofNode(Protocol):
-    """What this module uses of a Node."""
+    """The members of a Node that this module uses."""
 
     @property
     def disconnect_count(self) -> int: ...

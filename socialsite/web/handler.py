@@ -115,7 +115,7 @@ class AsyncHandler(ASGIHandler):
         await send({"type": "http.response.body", "body": response.content})  # type: ignore[attr-defined]
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """As in Django, without its log call in a thread. The site has its own access log."""
+        """Return the response as Django does, but without its log call in a thread: the site has its own access log."""
         set_urlconf(settings.ROOT_URLCONF)
         chain: MiddlewareChain = self._middleware_chain  # type: ignore[attr-defined]
         response = await chain(request)

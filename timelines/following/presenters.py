@@ -10,7 +10,7 @@ from timelines.pages.responses import TemplateContext
 
 
 async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:
-    """Return the accounts as timelines/_account.html takes them: does the viewer follow them?"""
+    """Return the accounts for timelines/_account.html, with the state of the viewer's follow."""
     me, followed, requested = get_viewer_id(request), set[AccountId](), set[AccountId]()
     if me is not None:
         followed, requested = await request.services.store.read(

@@ -23,7 +23,7 @@ USES_CAP: Final = 100_000
 
 
 def uses_key() -> Key:
-    """ZSET "<account>:<hashtag>" -> Unix ms of the first use of a day. Lives a day; at most USES_CAP, the newest."""
+    """ZSET "<account>:<hashtag>" -> Unix ms of the first use of a day. The newest USES_CAP, for a day."""
     return Key("series", tag=TRENDS_METRIC.name, name="uses")
 
 

@@ -132,7 +132,10 @@ class ChannelResolver:
         return Channel(home_topic(viewer_id), home_member(viewer_id), read_page, viewer_context)
 
     async def _followed_hashtags_channel(self, viewer_id: AccountId) -> Channel:
-        """The hashtags are read once: the client subscribes again after it follows another hashtag."""
+        """Return the channel of the followed hashtags, which are read once.
+
+        The client subscribes again after it follows another hashtag.
+        """
         tags = await self._hashtags.followed(viewer_id)
         read_page = partial(self._reading.tags, tags, viewer_id=viewer_id)
         viewer_context = ViewerContext(viewer_id, ViewContext.HASHTAG)

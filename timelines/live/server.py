@@ -115,7 +115,7 @@ class StreamingServer:
         self._subscription_manager.subscribe(socket, name, after)
 
     async def _replay_missed(self) -> None:
-        """Replay what lost messages may have been about: entries and deletions."""
+        """Replay the entries and deletions that lost messages may have contained."""
         await self._subscription_manager.replay_all()
         self._missed_deletions.check_all()
 

@@ -109,7 +109,7 @@ def fetch_size(request: PageRequest, entries: int = 0, round_number: int = 0) ->
 
 
 def build_page(request: PageRequest, entries: list[HydratedPost], *, bound: int, ended: bool) -> TimelinePage:
-    """Return the page with its cursors. `ended`: no entries are left beyond those given."""
+    """Return the page with its cursors. `ended`: the timeline has no entries beyond `entries`."""
     page_entries = entries[: request.limit]
     onward: PostId | None = None
     if len(entries) > request.limit:

@@ -73,7 +73,7 @@ class BoostService:
             await self._remove(Post(PostId(existing_id), account_id, "", boost_of=original_id))
 
     async def remove(self, boost: Post) -> None:
-        """Undo a boost that exists."""
+        """Remove an existing boost."""
         if boost.boost_of is not None:
             # First, while the boost names its original, so that a repetition after a crash continues.
             await self.reactions.remove(ReactionKind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)

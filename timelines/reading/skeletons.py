@@ -161,7 +161,7 @@ class CachedSkeleton:
         return await self._timelines.finish_build(self._owner, token, ids[:cap], floor)
 
     async def _read_unpushed(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
-        """Return posts that the cache may lack because they are not pushed."""
+        """Return the posts that are not pushed, which the cache may lack."""
         if self._unpushed_ids is None:
             self._unpushed_ids = () if self._read_unpushed_ids is None else tuple(await self._read_unpushed_ids())
         return await merge_nearest(self._author_feeds, self._unpushed_ids, bound, limit, upward=upward)
