@@ -1,6 +1,7 @@
 """URLs of posts, timelines, follows and lists (docs/reference/interface.md)."""
 
 from django.urls import path, register_converter
+from django.urls.converters import IntConverter, StringConverter
 
 from socialsite.ids import MAX_ID
 from socialsite.web.requests import dispatch_by_method, limited
@@ -21,7 +22,7 @@ from timelines.search import views as search
 from timelines.threads import views as threads
 
 
-class IdConverter:
+class IdConverter(IntConverter):
     """Converts ids. An id has no leading zero, so that each page has one URL."""
 
     regex = "[1-9][0-9]{0,15}"
@@ -32,20 +33,11 @@ class IdConverter:
             raise ValueError  # no match: Django responds with 404
         return number
 
-    def to_url(self, value: int) -> str:
-        return str(value)
 
-
-class HandleConverter:
+class HandleConverter(StringConverter):
     """Converts handles in any case; the views redirect pages to lower case."""
 
     regex = "[A-Za-z0-9_]{1,20}"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 register_converter(IdConverter, "id")
@@ -65,11 +57,7 @@ urlpatterns = [
     path("posts/<id:post_id>/boost/", dispatch_by_method(POST=reactions.boost), name="boost"),
     path("posts/<id:post_id>/unboost/", limited("like", reactions.unboost), name="unboost"),
     path("posts/<id:post_id>/bookmark/", limited("like", reactions.bookmark), name="bookmark"),
-    path(
-        "posts/<id:post_id>/unbookmark/",
-        limited("like", reactions.unbookmark),
-        name="unbookmark",
-    ),
+    path("posts/<id:post_id>/unbookmark/", limited("like", reactions.unbookmark), name="unbookmark"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
     path("clicks/", dispatch_by_method(POST=view_counts.count_click), name="clicks"),
     path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),
@@ -77,39 +65,15 @@ urlpatterns = [
     path("@<handle:handle>/following/", dispatch_by_method(GET=profiles.following), name="following"),
     path("@<handle:handle>/follow/", limited("follow", following.follow), name="follow"),
     path("@<handle:handle>/unfollow/", limited("follow", following.unfollow), name="unfollow"),
-    path(
-        "@<handle:handle>/block/",
-        limited("block", following.block, GET=following.confirm_block),
-        name="block",
-    ),
+    path("@<handle:handle>/block/", limited("block", following.block, GET=following.confirm_block), name="block"),
     path("@<handle:handle>/unblock/", limited("block", following.unblock), name="unblock"),
     path("@<handle:handle>/mute/", limited("block", following.mute), name="mute"),
     path("@<handle:handle>/unmute/", limited("block", following.unmute), name="unmute"),
-    path(
-        "@<handle:handle>/hide-boosts/",
-        limited("block", following.hide_boosts),
-        name="hide-boosts",
-    ),
-    path(
-        "@<handle:handle>/show-boosts/",
-        limited("block", following.show_boosts),
-        name="show-boosts",
-    ),
-    path(
-        "@<handle:handle>/remove-follower/",
-        limited("block", following.remove_follower),
-        name="remove-follower",
-    ),
-    path(
-        "@<handle:handle>/accept/",
-        limited("block", following.accept_follow_request),
-        name="accept",
-    ),
-    path(
-        "@<handle:handle>/refuse/",
-        limited("block", following.refuse_follow_request),
-        name="refuse",
-    ),
+    path("@<handle:handle>/hide-boosts/", limited("block", following.hide_boosts), name="hide-boosts"),
+    path("@<handle:handle>/show-boosts/", limited("block", following.show_boosts), name="show-boosts"),
+    path("@<handle:handle>/remove-follower/", limited("block", following.remove_follower), name="remove-follower"),
+    path("@<handle:handle>/accept/", limited("block", following.accept_follow_request), name="accept"),
+    path("@<handle:handle>/refuse/", limited("block", following.refuse_follow_request), name="refuse"),
     path("accounts/requests/", dispatch_by_method(GET=following.list_follow_requests), name="requests"),
     path("accounts/blocked/", dispatch_by_method(GET=following.list_blocked), name="blocked"),
     path("accounts/muted/", dispatch_by_method(GET=following.list_muted), name="muted"),
@@ -122,11 +86,7 @@ urlpatterns = [
     path("@<handle:handle>/<id:post_id>/boosts/", dispatch_by_method(GET=reactions.boosts), name="boosts"),
     path("notifications/", dispatch_by_method(GET=notifications.index), name="notifications"),
     path("notifications/read/", dispatch_by_method(POST=notifications.mark_read), name="notifications-read"),
-    path(
-        "notifications/unread/",
-        dispatch_by_method(GET=notifications.count_unread),
-        name="notifications-unread",
-    ),
+    path("notifications/unread/", dispatch_by_method(GET=notifications.count_unread), name="notifications-unread"),
     path(
         "accounts/notifications/",
         dispatch_by_method(GET=notifications.show_settings, POST=notifications.edit_settings),
