@@ -90,8 +90,7 @@ async def open_services(
     try:
         config = effective_config(store, config)
         with with_hints():
-            await require_versions(store)
-            await require_no_eviction(store)
+            await require_usable_servers(store)
             if not may_be_restoring or RESTORING not in await read_site(store.topology("map")):
                 await check_and_write_marks(store)
             await check_partitions(store, config.follow_partitions, config.profile_partitions)
@@ -164,18 +163,9 @@ def with_hints() -> Iterator[None]:
         raise
 
 
-async def require_no_eviction(store: Store) -> None:
-    """Raises NotUsable if a server that answers deletes data when its memory is full."""
-    infos = await asyncio.gather(*(_read_info(node, "memory") for node in store.nodes))
-    for node, info in zip(store.nodes, infos, strict=True):
-        policy = info.get("maxmemory_policy", NO_EVICTION)
-        if policy != NO_EVICTION:
-            raise NotUsable(f"{node.address} deletes data when its memory is full: set maxmemory-policy to noeviction")
-
-
-async def require_versions(store: Store, lowest: tuple[int, int] = LOWEST_VERSION) -> None:
-    """Raises ServerTooOld if a server that answers is older than `lowest`."""
-    infos = await asyncio.gather(*(_read_info(node, "server") for node in store.nodes))
+async def require_usable_servers(store: Store, lowest: tuple[int, int] = LOWEST_VERSION) -> None:
+    """Raises ServerTooOld or NotUsable if a server that answers is older, or deletes data when its memory is full."""
+    infos = await asyncio.gather(*map(_read_info, store.nodes))
     for node, info in zip(store.nodes, infos, strict=True):
         version = info.get("redis_version")
         if version is not None and tuple(map(int, version.split(".")[:2])) < lowest:
@@ -183,12 +173,14 @@ async def require_versions(store: Store, lowest: tuple[int, int] = LOWEST_VERSIO
             raise ServerTooOld(
                 f"{node.address} runs version {version} and the site needs {required} or newer: upgrade it"
             )
+        if info.get("maxmemory_policy", NO_EVICTION) != NO_EVICTION:
+            raise NotUsable(f"{node.address} deletes data when its memory is full: set maxmemory-policy to noeviction")
 
 
-async def _read_info(node: Node, section: str) -> dict[str, str]:
+async def _read_info(node: Node) -> dict[str, str]:
     """Return fields of INFO; empty if the server does not answer, because then only its keys are unavailable."""
     try:
-        return parse_info(await node.execute("INFO", section))
+        return parse_info(b"\r\n".join(await node.pipeline([("INFO", "server"), ("INFO", "memory")])))
     except AccessDenied:
         raise
     except StoreUnavailable:

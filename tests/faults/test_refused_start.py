@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from socialsite.migration.store_factory import open_store
-from socialsite.startup import ServerTooOld, require_versions
+from socialsite.startup import ServerTooOld, require_usable_servers
 from socialsite.store import Store
 from socialsite.store.partitioners import balanced_partitioner
 from socialsite.store.topology.shard_map import ShardMap
@@ -160,9 +160,9 @@ def test_data_of_a_newer_embedded_server_are_refused_by_an_older_one(tmp_path: P
 async def test_a_server_without_the_commands_needed_is_refused(redis_url: str) -> None:
     store: Store = await open_store(redis_url)
     try:
-        await require_versions(store)
+        await require_usable_servers(store)
         with pytest.raises(ServerTooOld, match=r"runs version .* needs 99\.0 or newer: upgrade it"):
-            await require_versions(store, (99, 0))
+            await require_usable_servers(store, (99, 0))
     finally:
         await store.close()
 
