@@ -1,6 +1,5 @@
 """The base of the account commands: the handle, --dry-run, passwords."""
 
-import asyncio
 import getpass
 import sys
 from abc import abstractmethod
@@ -14,15 +13,11 @@ from accounts.accounts.passwords import PASSWORD_MAX_LENGTH
 from accounts.models import Account
 from socialsite.container import Services
 from socialsite.errors import ApiError
-from socialsite.management.base import SiteCommand
-from socialsite.startup import open_services
-from socialsite.store.errors import StoreError
+from socialsite.management.base import OperatorCommand
 
 
-class AccountCommand(SiteCommand):
-    """A command about one account. Prints the line that `handle_async` returns."""
-
-    requires_system_checks: list[str] = []
+class AccountCommand(OperatorCommand):
+    """A command about one account. Prints the line that `perform` returns."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("handle", help="the account's handle, with or without @")
@@ -30,27 +25,18 @@ class AccountCommand(SiteCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         options["handle"] = options["handle"].removeprefix("@")
-        self.prepare_options(options)
         try:
-            line = asyncio.run(self._run(options))
+            super().handle(*args, **options)
         except ApiError as error:
             texts = [str(text) for text in error.fields.values()] or [str(error.message)]
             raise CommandError(f"@{options['handle']}: {' '.join(texts)}") from error
-        except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}") from error
-        if options["verbosity"] > 0:
-            self.stdout.write(line)
 
-    def prepare_options(self, options: dict[str, Any]) -> None:
-        """Ask the operator for missing input before the services are opened."""
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        self.print_line(await self.perform(services, options))
 
     @abstractmethod
-    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+    async def perform(self, services: Services, options: dict[str, Any]) -> str:
         """Do the work, or with options["dry_run"] only read. Returns the line to print."""
-
-    async def _run(self, options: dict[str, Any]) -> str:
-        async with open_services() as services:
-            return await self.handle_async(services, options)
 
 
 async def get_existing_account(services: Services, handle: str) -> Account:

@@ -21,7 +21,7 @@ class Command(AccountCommand):
     def prepare_options(self, options: dict[str, Any]) -> None:
         options["new_password"] = read_password(options)
 
-    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+    async def perform(self, services: Services, options: dict[str, Any]) -> str:
         handle = validate_handle(options["handle"], allow_reserved=True)
         existing = await services.accounts.find_by_handle(handle)
         if existing is not None:

@@ -26,7 +26,7 @@ class Command(AccountCommand):
         if input(f"Type {options['handle']} to delete it for good: ") != options["handle"]:
             raise CommandError("Nothing was deleted.")
 
-    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+    async def perform(self, services: Services, options: dict[str, Any]) -> str:
         account = await services.accounts.find_by_handle(options["handle"])
         if account is None:
             raise CommandError(f"There is no account @{options['handle']}.")

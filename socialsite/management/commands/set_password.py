@@ -23,7 +23,7 @@ class Command(AccountCommand):
     def prepare_options(self, options: dict[str, Any]) -> None:
         options["new_password"] = read_password(options)
 
-    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+    async def perform(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])
         if options["dry_run"]:
             return f"Would set the password of @{account.handle} and end its sessions."

@@ -17,7 +17,7 @@ class Command(AccountCommand):
         super().add_arguments(parser)
         parser.add_argument("--undo", action="store_true", help="show the account again")
 
-    async def handle_async(self, services: Services, options: dict[str, Any]) -> str:
+    async def perform(self, services: Services, options: dict[str, Any]) -> str:
         account = await get_existing_account(services, options["handle"])
         undo, word = options["undo"], "reinstate" if options["undo"] else "suspend"
         if options["dry_run"]:
