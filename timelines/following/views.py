@@ -20,9 +20,9 @@ from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService, Suggestion
 from timelines.graph.follow import FollowPage
-from timelines.pages.page import TimelinePage
+from timelines.pages.page import PageRequest, TimelinePage
 from timelines.pages.presenters import author_json, profile_url
-from timelines.pages.queries import HandleView, PageQuery, parse_follow_cursor, parse_limit, with_canonical_handle
+from timelines.pages.queries import HandleView, parse_follow_cursor, parse_limit, with_canonical_handle
 from timelines.pages.responses import TemplateContext, url_with_query
 from timelines.text.unicode_script import scripts_of_languages
 from timelines.visibility.rights import NO_EXPIRY_MS
@@ -48,14 +48,6 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
     return await relation_response(request, account)
 
 
-@with_canonical_handle
-async def unfollow(request: SiteRequest, handle: str) -> HttpResponseBase:
-    me, services = require_viewer_id(request), request.services
-    account = await services[AccountService].get_undeleted_by_handle(handle)  # also a suspended account
-    await services[FollowingService].unfollow(follower_id=me, followed_id=AccountId(account.id))
-    return await relation_response(request, account)
-
-
 async def relation_response(
     request: SiteRequest, account: Account, *, redirect_to: str | None = None
 ) -> HttpResponseBase:
@@ -71,7 +63,7 @@ async def relation_response(
     return done(request, data, default=redirect_to or profile_url(account.handle))
 
 
-# Follow requests, blocks, mutes, hidden boosts
+# Unfollowing, follow requests, blocks, mutes, hidden boosts
 
 
 def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> HandleView:
@@ -85,6 +77,10 @@ def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> 
         return await relation_response(request, account, redirect_to=redirect_to)
 
     return view
+
+
+async def _unfollow(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+    await request.services[FollowingService].unfollow(follower_id=me, followed_id=other_id)
 
 
 async def _block(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
@@ -147,6 +143,7 @@ async def confirm_block(request: SiteRequest, handle: str) -> HttpResponseBase:
     return page_response(request, "timelines/block.html", context)
 
 
+unfollow = relation_view(_unfollow)
 block, unblock = relation_view(_block), relation_view(_unblock)
 mute, unmute = relation_view(_mute), relation_view(_unmute)
 hide_boosts, show_boosts = relation_view(_hide_boosts), relation_view(_show_boosts)
@@ -223,7 +220,7 @@ async def suggestions(request: SiteRequest) -> HttpResponseBase:
     return page_response(request, "timelines/accounts.html", context)
 
 
-async def suggest_on_home(request: SiteRequest, query: PageQuery, page: TimelinePage) -> list[TemplateContext]:
+async def suggest_on_home(request: SiteRequest, query: PageRequest, page: TimelinePage) -> list[TemplateContext]:
     """Return suggestions for a viewer who follows few accounts, if the first page of home is also the last."""
     me, services = require_viewer_id(request), request.services
     if wants_json(request) or not query.is_first or page.next_before is not None:

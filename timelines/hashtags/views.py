@@ -17,7 +17,7 @@ from timelines.hashtags.trend_views import trend_contexts, trends_json, trends_p
 from timelines.hashtags.trends import TrendService
 from timelines.markers.views import load_marker
 from timelines.pages.presenters import hashtag_json, hashtag_url
-from timelines.pages.queries import PageQuery
+from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import canonical_url, timeline_context, timeline_json
 from timelines.reading.service import ReadingService
 from timelines.text.token_scanner import normalize_tag
@@ -44,7 +44,7 @@ def with_canonical_hashtag(view: HashtagView) -> HashtagView:
 
 @with_canonical_hashtag
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
-    query, me, services = PageQuery.parse(request.GET), get_viewer_id(request), request.services
+    query, me, services = parse_page_request(request.GET), get_viewer_id(request), request.services
     page, is_followed, place = await asyncio.gather(
         services[ReadingService].tag(
             tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
@@ -79,7 +79,7 @@ async def trending_hashtags(request: SiteRequest) -> HttpResponseBase:
 
 async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
     """Show the hashtags that the viewer follows, and their posts."""
-    me, query, services = require_viewer_id(request), PageQuery.parse(request.GET), request.services
+    me, query, services = require_viewer_id(request), parse_page_request(request.GET), request.services
     tags = await services[FollowedHashtagService].followed(me)
     page = await services[ReadingService].tags(
         tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit

@@ -16,8 +16,8 @@ from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
-from timelines.pages.page import TimelinePage
-from timelines.pages.queries import PageQuery
+from timelines.pages.page import PageRequest, TimelinePage
+from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import timeline_context, timeline_json
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
@@ -31,7 +31,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     viewer = request.account
     if viewer is None:
         return await welcome(request)
-    query = PageQuery.parse(request.GET)
+    query = parse_page_request(request.GET)
     pending_marker = load_marker(request, "home")
     me = require_viewer_id(request)
     read = request.services[ReadingService].home(me, before=query.before, after=query.after, limit=query.limit)
@@ -66,7 +66,7 @@ async def _with_menu(
 async def welcome(request: SiteRequest) -> HttpResponseBase:
     if wants_json(request):
         raise SignInRequired
-    query = PageQuery(None, None, WELCOME_POSTS)
+    query = PageRequest(limit=WELCOME_POSTS)
     page = await request.services[ReadingService].public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
     context = {
         "timeline": timeline_context(request, query, page, "public"),
@@ -76,7 +76,7 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
 
 
 async def public(request: SiteRequest) -> HttpResponseBase:
-    query, me = PageQuery.parse(request.GET), get_viewer_id(request)
+    query, me = parse_page_request(request.GET), get_viewer_id(request)
     pending_marker = load_marker(request, "public")
     read = request.services[ReadingService].public(
         viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None

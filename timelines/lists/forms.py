@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.ids import parse_id
@@ -12,7 +11,6 @@ from timelines.errors import ListInvalid
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
 from timelines.pages.presenters import Json
-from timelines.pages.queries import _cursor_error
 from timelines.pages.responses import TemplateContext
 
 
@@ -43,17 +41,6 @@ def apply_submitted_settings(shown: Json, form_data: Mapping[str, str]) -> Json:
     if "exclusive" in form_data:
         submitted["exclusive"] = form_data["exclusive"] == "1"
     return {**shown, **submitted}
-
-
-def parse_list_cursor(query: QueryDict) -> ListId | None:
-    """Parse `?cursor=` of the page of lists. Raises MalformedRequest."""
-    text = query.get("cursor")
-    if text is None:
-        return None
-    number = parse_id(text)
-    if number is None:
-        raise _cursor_error()
-    return ListId(number)
 
 
 @dataclass(frozen=True, slots=True)

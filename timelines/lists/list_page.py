@@ -16,9 +16,9 @@ from timelines.lists.account_list import AccountList
 from timelines.lists.forms import apply_submitted_settings, mark_current_parts, mark_submitted_parts
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
-from timelines.pages.page import DEFAULT_LIMIT
+from timelines.pages.page import PageRequest
 from timelines.pages.presenters import Json, author_json
-from timelines.pages.queries import PageQuery, parse_follow_cursor
+from timelines.pages.queries import parse_follow_cursor
 from timelines.pages.responses import TemplateContext, timeline_context, timeline_json, url_with_query
 from timelines.reading.service import ReadingService
 
@@ -30,7 +30,7 @@ def list_url(list_id: ListId) -> str:
 async def list_response(
     request: SiteRequest,
     found: AccountList,
-    query: PageQuery,
+    query: PageRequest,
     status: int = HTTPStatus.OK,
     sent: Mapping[str, str] | None = None,
     **refused: object,
@@ -79,7 +79,7 @@ async def redisplay_list(
         raise error
     account_list = await request.services[ListService].get(owner_id=require_viewer_id(request), list_id=list_id)
     set_page_path(request, list_url(list_id))
-    query = PageQuery(None, None, DEFAULT_LIMIT)
+    query = PageRequest()
     return await list_response(
         request, account_list, query, get_error_status(error), sent, refused=dict(error.fields), **refused
     )

@@ -56,13 +56,13 @@ class Lists:
         index = keys.list_index(owner_id)
         return int(await self._timelines[index].execute("ZCARD", index))
 
-    async def page(self, owner_id: AccountId, after: ListId | None, limit: int) -> ListPage:
+    async def page(self, owner_id: AccountId, after: int | None, limit: int) -> ListPage:
         """Return the oldest lists behind `after`. All of them are read: an owner has few."""
         stored = await self.find_many(await self.owned_ids(owner_id, after))
         lists = [each for each in stored if each is not None]
         return ListPage(tuple(lists[:limit]), lists[limit - 1].id if len(lists) > limit else None)
 
-    async def owned_ids(self, owner_id: AccountId, after: ListId | None = None) -> list[ListId]:
+    async def owned_ids(self, owner_id: AccountId, after: int | None = None) -> list[ListId]:
         """Return the ids in the owner's index, also those of lists that are marked as deleted."""
         index, bound = keys.list_index(owner_id), f"({after or 0}"
         members = await self._timelines[index].execute(

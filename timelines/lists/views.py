@@ -16,7 +16,7 @@ from socialsite.web.responses import done, json_response, page_response, redirec
 from timelines.errors import ListInvalid, ListMembersCapReached, ListsCapReached, ListTitleInvalid
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList
-from timelines.lists.forms import ListForm, mark_submitted_parts, parse_list_cursor
+from timelines.lists.forms import ListForm, mark_submitted_parts
 from timelines.lists.list_page import (
     list_response,
     list_url,
@@ -27,7 +27,7 @@ from timelines.lists.list_page import (
 )
 from timelines.lists.service import ListService
 from timelines.pages.presenters import Json, author_json
-from timelines.pages.queries import PageQuery, parse_limit, with_canonical_handle
+from timelines.pages.queries import decode_id, parse_cursor, parse_limit, parse_page_request, with_canonical_handle
 from timelines.pages.responses import TemplateContext, url_with_query
 
 MIN_LISTS_FOR_VIRTUAL_LIST = 2
@@ -68,7 +68,7 @@ async def create(request: SiteRequest) -> HttpResponseBase:
 
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
     """Show the timeline of a list. `?cursor=` is the cursor of the page of members."""
-    me, query = require_viewer_id(request), PageQuery.parse(request.GET)
+    me, query = require_viewer_id(request), parse_page_request(request.GET)
     account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
     return await list_response(request, account_list, query)
 
@@ -143,7 +143,7 @@ def _submitted_handle(request: SiteRequest) -> str:
 async def _load_lists_page(request: SiteRequest) -> tuple[list[Json], str | None]:
     """Return a page of the viewer's lists with their numbers of members, and the path of the next page."""
     me, lists = require_viewer_id(request), request.services[ListService]
-    page = await lists.lists(me, parse_list_cursor(request.GET), parse_limit(request.GET))
+    page = await lists.lists(me, parse_cursor(request.GET, decode_id), parse_limit(request.GET))
     return await load_lists_json(request, page.lists), url_with_query(request, cursor=page.next)
 
 

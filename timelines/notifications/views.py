@@ -4,7 +4,6 @@ from http import HTTPStatus
 from typing import Final, cast
 
 from django.contrib import messages
-from django.http import QueryDict
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -14,7 +13,6 @@ from socialsite.ids import MAX_ID, PostId, parse_id
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import json_response, redirect_to_next, respond
-from timelines.lists.forms import parse_list_cursor
 from timelines.notifications.notification import (
     MENTION_KINDS,
     NOTIFICATION_KINDS,
@@ -26,7 +24,7 @@ from timelines.notifications.notification import (
 from timelines.notifications.presenters import notification_json, notification_rows_html
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import MAX_LIMIT
-from timelines.pages.queries import parse_limit
+from timelines.pages.queries import decode_id, parse_cursor, parse_limit
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
 
 NOTIFICATIONS_URL, NOTIFICATION_SETTINGS_URL = "/notifications/", "/accounts/notifications/"
@@ -40,15 +38,9 @@ KIND_LABELS: Final = {
 }
 
 
-def _parse_cursor(query: QueryDict) -> PostId | None:
-    """Parse `?cursor=`. Raises MalformedRequest."""
-    cursor = parse_list_cursor(query)
-    return None if cursor is None else PostId(cursor)
-
-
 async def index(request: SiteRequest) -> HttpResponseBase:
     """Show notifications, newest first. The page has a higher default limit than JSON, because its rows are groups."""
-    me, cursor = require_viewer_id(request), _parse_cursor(request.GET)
+    me, cursor = require_viewer_id(request), parse_cursor(request.GET, decode_id)
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
     page = await request.services[NotificationService].page(

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 from django.http import HttpResponsePermanentRedirect, QueryDict
 from django.http.response import HttpResponseBase
@@ -14,30 +13,22 @@ from socialsite.errors import MalformedRequest
 from socialsite.ids import parse_id
 from socialsite.web.requests import SiteRequest
 from timelines.graph.follow import FollowCursor
-from timelines.pages.page import DEFAULT_LIMIT, MAX_LIMIT
+from timelines.pages.page import DEFAULT_LIMIT, MAX_LIMIT, PageRequest
+
+Cursor = TypeVar("Cursor")
 
 _INTEGER_PATTERN = re.compile(r"-?[0-9]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class PageQuery:
-    """`?before`, `?after`, `?limit` of a timeline page."""
+def parse_page_request(query: QueryDict) -> PageRequest:
+    """Return `?before`, `?after`, `?limit` of a timeline page.
 
-    before: int | None
-    after: int | None
-    limit: int
-
-    @classmethod
-    def parse(cls, query: QueryDict) -> "PageQuery":
-        """Raises MalformedRequest if a cursor is not an id, or if both cursors are given."""
-        before, after = _parse_id_cursor(query, "before"), _parse_id_cursor(query, "after")
-        if before is not None and after is not None:
-            raise MalformedRequest(_("A page has one cursor: before or after."))
-        return cls(before, after, parse_limit(query))
-
-    @property
-    def is_first(self) -> bool:
-        return self.before is None and self.after is None
+    Raises MalformedRequest if a cursor is not an id, or if both cursors are given.
+    """
+    before, after = _parse_post_id(query, "before"), _parse_post_id(query, "after")
+    if before is not None and after is not None:
+        raise MalformedRequest(_("A page has one cursor: before or after."))
+    return PageRequest(before, after, parse_limit(query))
 
 
 def parse_limit(query: QueryDict) -> int:
@@ -50,18 +41,28 @@ def parse_limit(query: QueryDict) -> int:
     return int(min(max(float(text), 1), MAX_LIMIT))  # parsing a float takes no longer for many digits
 
 
-def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:
-    """Return `?cursor=` of a page of accounts. Raises MalformedRequest."""
+def parse_cursor(query: QueryDict, decode: Callable[[str], Cursor]) -> Cursor | None:
+    """Return `?cursor=`, decoded. Raises MalformedRequest if `decode` raises ValueError."""
     text = query.get("cursor")
-    if text is None:
-        return None
     try:
-        return FollowCursor.decode(text)
+        return None if text is None else decode(text)
     except ValueError as error:
-        raise _cursor_error() from error
+        raise MalformedRequest(fields={"cursor": _("This cursor is not valid.")}) from error
 
 
-def _parse_id_cursor(query: QueryDict, name: str) -> int | None:
+def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:
+    return parse_cursor(query, FollowCursor.decode)
+
+
+def decode_id(text: str) -> int:
+    """Return the id in a cursor. Raises ValueError."""
+    number = parse_id(text)
+    if number is None:
+        raise ValueError("not an id")
+    return number
+
+
+def _parse_post_id(query: QueryDict, name: str) -> int | None:
     text = query.get(name)
     if text is None:
         return None
@@ -69,10 +70,6 @@ def _parse_id_cursor(query: QueryDict, name: str) -> int | None:
     if number is None:
         raise MalformedRequest(fields={name: _("This is not the id of a post.")})
     return number
-
-
-def _cursor_error() -> MalformedRequest:
-    return MalformedRequest(fields={"cursor": _("This cursor is not valid.")})
 
 
 HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]

@@ -16,9 +16,8 @@ from socialsite.web.page_cache import Placeholder, RenderedBytes
 from socialsite.web.requests import SiteRequest, wants_json
 from socialsite.web.responses import json_response, page_response
 from timelines.markers.marker import Marker, has_marker
-from timelines.pages.page import HydratedPost, TimelinePage
+from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
 from timelines.pages.presenters import Json, entries_html, post_html, posts_json
-from timelines.pages.queries import PageQuery
 
 TemplateContext = dict[str, Any]
 NO_MARKER = Marker()
@@ -44,7 +43,7 @@ def encode_query_pair(name: str, value: object) -> str:
     return f"{name}={text}" if text.isascii() and text.isdigit() else urlencode({name: text})
 
 
-def canonical_url(request: SiteRequest, query: PageQuery) -> Placeholder:
+def canonical_url(request: SiteRequest, query: PageRequest) -> Placeholder:
     """Return the absolute URL of the page with its cursor, without other parameters."""
     before, after = url_with_query(request, before=query.before), url_with_query(request, after=query.after)
     return Placeholder(f"{request.scheme}://{request.get_host()}{before or after or quote_path(request.path)}")
@@ -65,7 +64,7 @@ def timeline_json(request: SiteRequest, page: TimelinePage) -> Json:
 
 def timeline_context(
     request: SiteRequest,
-    query: PageQuery,
+    query: PageRequest,
     page: TimelinePage,
     name: str,
     marker: Marker = NO_MARKER,
@@ -95,7 +94,7 @@ def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -
     return RenderedBytes(b"".join((entries_html(entries[:new]), line.encode(), entries_html(entries[new:]))))
 
 
-def _marker_page_url(request: SiteRequest, query: PageQuery, page: TimelinePage, marker: Marker) -> str | None:
+def _marker_page_url(request: SiteRequest, query: PageRequest, page: TimelinePage, marker: Marker) -> str | None:
     """Return the URL of the page that begins with the marker, if this first page ends before it."""
     if not (query.is_first and marker.last_read_id and page.entries and marker.last_read_id < page.entries[-1].post.id):
         return None

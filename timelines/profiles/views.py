@@ -15,7 +15,7 @@ from timelines.following.service import FollowingService
 from timelines.graph.follow import FollowPage
 from timelines.pages.page import PageRequest
 from timelines.pages.presenters import profile_json, relation_json
-from timelines.pages.queries import PageQuery, parse_follow_cursor, parse_limit, with_canonical_handle
+from timelines.pages.queries import parse_follow_cursor, parse_limit, parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
     accounts_response,
     canonical_url,
@@ -30,7 +30,7 @@ from timelines.reading.view_counts import count_view
 
 @with_canonical_handle
 async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
-    query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
+    query, services, me = parse_page_request(request.GET), request.services, get_viewer_id(request)
     cut = PageRequest(query.before, query.after, query.limit, may_lag=me is None)
     visit = await services[ProfileService].load_page(handle, cut, viewer_id=me, with_marker=not wants_json(request))
     account, id = visit.account, AccountId(visit.account.id)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from django.http import HttpResponsePermanentRedirect, QueryDict
+from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -15,7 +15,7 @@ from timelines.following.presenters import accounts_with_follow_state
 from timelines.graph.follow import FollowPage
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
-from timelines.pages.queries import _cursor_error, parse_follow_cursor, parse_limit
+from timelines.pages.queries import parse_cursor, parse_follow_cursor, parse_limit
 from timelines.pages.responses import (
     TemplateContext,
     accounts_response,
@@ -68,21 +68,12 @@ def _entry_response(request: SiteRequest, entry: HydratedPost) -> HttpResponseBa
     return done(request, post_json(entry), default=post_url(entry.post.id, entry.author))
 
 
-def _parse_bookmark_cursor(query: QueryDict) -> BookmarkCursor | None:
-    """Parse `?cursor=`. Raises MalformedRequest."""
-    text = query.get("cursor")
-    if text is None:
-        return None
-    try:
-        return BookmarkCursor.decode(text)
-    except ValueError as error:
-        raise _cursor_error() from error
-
-
 async def bookmarks(request: SiteRequest) -> HttpResponseBase:
     """Show the viewer's bookmarks, the last bookmarked first."""
     page = await request.services[ReactionsService].bookmarks(
-        require_viewer_id(request), cursor=_parse_bookmark_cursor(request.GET), limit=parse_limit(request.GET)
+        require_viewer_id(request),
+        cursor=parse_cursor(request.GET, BookmarkCursor.decode),
+        limit=parse_limit(request.GET),
     )
     return respond(
         request,

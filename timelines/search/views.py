@@ -12,9 +12,9 @@ from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
 from socialsite.web.responses import json_response, page_response, respond
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.hashtags.trend_views import trends_panel
-from timelines.pages.page import TimelinePage
+from timelines.pages.page import PageRequest, TimelinePage
 from timelines.pages.presenters import Json, author_json, hashtag_json, posts_json
-from timelines.pages.queries import PageQuery
+from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import (
     TemplateContext,
     optional_placeholder,
@@ -38,7 +38,7 @@ QUERY_ERROR_MESSAGES = {
 
 async def search(request: SiteRequest) -> HttpResponseBase:
     """Show matching accounts, hashtags and posts; without a query, the form only."""
-    text, cut = request.GET.get("q", ""), PageQuery.parse(request.GET)
+    text, cut = request.GET.get("q", ""), parse_page_request(request.GET)
     if cut.after is not None:
         raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
     if not text.strip():
@@ -81,7 +81,7 @@ async def autocomplete(request: SiteRequest) -> HttpResponseBase:
 
 def _results_response(
     request: SiteRequest,
-    cut: PageQuery,
+    cut: PageRequest,
     text: str,
     page: TimelinePage,
     accounts: list[TemplateContext],

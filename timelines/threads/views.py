@@ -16,7 +16,7 @@ from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
 from socialsite.web.responses import respond
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
-from timelines.pages.queries import PageQuery
+from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
@@ -79,7 +79,7 @@ MAX_DESCRIPTION_LENGTH = 200  # characters
 
 async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
     """Show a post with its thread. Redirects (301) if the handle in the URL is not the author's."""
-    query, services, me = PageQuery.parse(request.GET), request.services, get_viewer_id(request)
+    query, services, me = parse_page_request(request.GET), request.services, get_viewer_id(request)
     entry = await services[ReadingService].post(post_id, viewer_id=me)
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))

@@ -18,7 +18,7 @@ from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther, json_response, respond
-from timelines.lists.forms import parse_list_cursor
+from timelines.pages.queries import decode_id, parse_cursor
 
 ACCOUNTS_PER_PAGE = 30
 QUERY_MAX_LENGTH = 21  # a handle, and its @
@@ -30,7 +30,7 @@ AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 async def index(request: SiteRequest) -> HttpResponse:
     """`?q=` is a handle or its prefix; without it the newest accounts are shown."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
-    page = await Moderation(get_services(request)).search(text, parse_list_cursor(request.GET), ACCOUNTS_PER_PAGE)
+    page = await Moderation(get_services(request)).search(text, parse_cursor(request.GET, decode_id), ACCOUNTS_PER_PAGE)
     next_url = build_next_url(request, page.next_cursor, **({"q": text} if text else {}))
     return respond(
         request,
