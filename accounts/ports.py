@@ -45,22 +45,6 @@ class BadgePort:
 log = structlog.get_logger("accounts.security")
 
 
-def ignore_account_created() -> None:
-    """Do nothing."""
-
-
-async def ignore_names_changed(account_ids: Sequence[AccountId]) -> None:
-    """Do nothing."""
-
-
-async def ignore_sessions_ended(account_id: AccountId, session_id: str | None) -> None:
-    """Do nothing."""
-
-
-async def ignore_account_deleted(account_id: AccountId) -> None:
-    """Do nothing."""
-
-
 async def notify_sessions_ended(port: OnSessionsEnded, account_id: AccountId, session_id: str | None) -> None:
     """Call the port. An error of the store is logged: the sessions have ended anyway."""
     log.info("session_ended" if session_id else "sessions_ended", account=account_id)

@@ -22,14 +22,12 @@ from socialsite.recipes.rate_limit import RateLimiter, Rule
 from socialsite.repositories import AnyClock, Repositories
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
-from socialsite.web.cache import get_or_compute
 from timelines import keys
 from timelines.archive.service import ArchivingService
 from timelines.audit.audit import Audit
 from timelines.audit.context import AuditContext
 from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
-from timelines.audit.trimming import Trimming
 from timelines.demo.load import DemoLoader
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
@@ -52,7 +50,6 @@ from timelines.markers.service import MarkerService
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
-from timelines.ports import AuthorReads, Authors, ReactionNotifier
 from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
@@ -69,6 +66,17 @@ from timelines.search.service import SearchService
 from timelines.threads.service import ThreadService
 
 S = TypeVar("S")
+
+
+class _Built(cached_property[S]):
+    """A service whose fields `Services._build` fills without further parts."""
+
+    def __init__(self, service_class: type[S]) -> None:
+        def build(services: "Services") -> S:
+            return services._build(service_class)
+
+        build.__annotations__["return"] = service_class  # read for ATTRIBUTE_BY_CLASS
+        super().__init__(build)
 
 
 class Services:
@@ -89,6 +97,7 @@ class Services:
 
         A service or repository fills fields of its class. If several repositories have the class, the field's name
         selects one.
+        A setting of ServiceConfig fills a field of its name.
         """
         for name, field_type in get_type_hints(service_class).items():
             if name in parts:
@@ -99,6 +108,8 @@ class Services:
                 parts[name] = repositories[name]
             elif repositories:
                 (parts[name],) = repositories.values()
+            elif hasattr(self.config, name):
+                parts[name] = getattr(self.config, name)
         return service_class(**parts)
 
     def __getitem__(self, service_class: type[S]) -> S:
@@ -161,7 +172,7 @@ class Services:
 
     @cached_property
     def sessions(self) -> SessionService:
-        return self._build(SessionService, clock=self.clock, on_sessions_ended=self.live.session_ended)
+        return self._build(SessionService, on_sessions_ended=self.live.session_ended)
 
     @cached_property
     def badge_port(self) -> BadgePort:
@@ -171,13 +182,10 @@ class Services:
 
     @cached_property
     def pipeline(self) -> ReadPipeline:
-        at = self.repositories
-        sources = self._build(Sources, members=at.members)
+        sources = self._build(Sources, members=self.repositories.members)
         return ReadPipeline(sources=sources, clock=self.clock)
 
-    @cached_property
-    def list_rules(self) -> ListRules:
-        return ListRules(self.repositories.lists, self.repositories.members, self.repositories.follows)
+    list_rules = _Built(ListRules)
 
     @cached_property
     def fan_out_on_read(self) -> FanOutOnRead:
@@ -187,65 +195,33 @@ class Services:
     def reading(self) -> ReadingService:
         return self._build(ReadingService, list_rules=self.list_rules)
 
-    @cached_property
-    def threads(self) -> ThreadService:
-        return self._build(ThreadService)
-
-    @cached_property
-    def markers(self) -> MarkerService:
-        return MarkerService(self.store, self.repositories.markers)
-
-    @cached_property
-    def followed_hashtags(self) -> FollowedHashtagService:
-        return FollowedHashtagService(self.repositories.followed_hashtags, self.action_limits)
-
-    @cached_property
-    def trends(self) -> TrendService:
-        at = self.repositories
-        return TrendService(
-            trends=at.trends,
-            accounts=at.accounts,
-            clock=self.clock,
-            public=at.public,
-            posts=at.posts,
-            shared_cache=get_or_compute,
-        )
+    threads = _Built(ThreadService)
+    markers = _Built(MarkerService)
+    followed_hashtags = _Built(FollowedHashtagService)
+    trends = _Built(TrendService)
 
     # Search
 
-    @cached_property
-    def search(self) -> SearchService:
-        return self._build(SearchService, accounts=self.accounts)
-
-    @cached_property
-    def autocomplete(self) -> AutocompleteService:
-        return self._build(AutocompleteService, authors=self.accounts)
-
-    @cached_property
-    def search_indexer(self) -> SearchIndexer:
-        return self._build(SearchIndexer)
+    search = _Built(SearchService)
+    autocomplete = _Built(AutocompleteService)
+    search_indexer = _Built(SearchIndexer)
 
     # Notifications
 
     @cached_property
     def notifications(self) -> NotificationService:
-        at = self.repositories
         visibility = self._build(NotificationVisibility)
-        return self._build(NotificationService, visibility=visibility, accounts=at.accounts, live=self.live)
+        return self._build(NotificationService, visibility=visibility, live=self.live)
 
-    @cached_property
-    def pending_notifications(self) -> PendingNotificationService:
-        return self._build(PendingNotificationService)
+    pending_notifications = _Built(PendingNotificationService)
 
     # Publishing and reactions
 
-    @cached_property
-    def author_timelines(self) -> AuthorTimelines:
-        return self._build(AuthorTimelines)
+    author_timelines = _Built(AuthorTimelines)
 
     @cached_property
     def post_writer(self) -> PostWriter:
-        return self._build(PostWriter, outbox=self.outbox, meter=self.statistics.meter)
+        return self._build(PostWriter, meter=self.statistics.meter)
 
     @cached_property
     def publishing(self) -> PublishingService:
@@ -257,9 +233,7 @@ class Services:
             max_graphemes=self.config.post_max_length,
         )
 
-    @cached_property
-    def boosts(self) -> BoostService:
-        return self._build(BoostService, outbox=self.outbox)
+    boosts = _Built(BoostService)
 
     @cached_property
     def reactions(self) -> ReactionsService:
@@ -274,43 +248,26 @@ class Services:
 
     @cached_property
     def following(self) -> FollowingService:
-        at = self.repositories
         return self._build(
             FollowingService,
-            homes=at.homes,
-            following_cap=self.config.following_cap,
             notifications=self.notifications,
             track_pending=self.pending_notifications.track,
         )
 
-    @cached_property
-    def follow_requests(self) -> FollowRequestService:
-        at = self.repositories
-        return self._build(FollowRequestService, homes=at.homes, following_cap=self.config.following_cap)
+    follow_requests = _Built(FollowRequestService)
 
     @cached_property
     def blocks_and_mutes(self) -> BlocksAndMutesService:
-        at = self.repositories
-        return self._build(BlocksAndMutesService, homes=at.homes, live=self.live)
+        return self._build(BlocksAndMutesService, live=self.live)
 
-    @cached_property
-    def profiles(self) -> ProfileService:
-        return self._build(ProfileService, accounts=self.accounts)
-
-    @cached_property
-    def follow_suggestions(self) -> FollowSuggestionService:
-        return self._build(FollowSuggestionService, cache=get_or_compute)
-
-    @cached_property
-    def filters(self) -> FilterService:
-        return FilterService(filters=self.repositories.filters)
+    profiles = _Built(ProfileService)
+    follow_suggestions = _Built(FollowSuggestionService)
+    filters = _Built(FilterService)
 
     @cached_property
     def lists(self) -> ListService:
-        at = self.repositories
-        return self._build(
-            ListService, timelines=at.list_timelines, live=self.live, members_cap=self.config.list_members_cap
-        )
+        timelines = self.repositories.list_timelines
+        return self._build(ListService, timelines=timelines, live=self.live, members_cap=self.config.list_members_cap)
 
     # The worker
 
@@ -318,9 +275,7 @@ class Services:
     def fan_out(self) -> FanOutService:
         return self._build(
             FanOutService,
-            live=self.live,
             meter=self.statistics.meter,
-            posts_per_pass=self.config.posts_per_pass,
             slice_ms=self.config.time_slice_ms,
             post_listeners=(self.notifications.notify, self.trends.count_post),
         )
@@ -329,36 +284,20 @@ class Services:
     def purging(self) -> AccountPurge:
         return self._build(AccountPurge, complete_deletion=self.accounts.complete_deletion)
 
-    @cached_property
-    def rebuilds(self) -> RebuildService:
-        return self._build(RebuildService, public_cap=self.config.public_cap)
+    rebuilds = _Built(RebuildService)
 
     # Operators' commands
 
-    @cached_property
-    def affected_timelines(self) -> AffectedTimelines:
-        at = self.repositories
-        return AffectedTimelines(at.follows, at.members, at.homes, at.list_timelines)
+    affected_timelines = _Built(AffectedTimelines)
 
     @cached_property
     def archiving(self) -> ArchivingService:
         return ArchivingService(self.store, self.repositories.archive)
 
-    @cached_property
-    def graph_import(self) -> GraphImport:
-        return self._build(GraphImport, following_cap=self.config.following_cap)
-
-    @cached_property
-    def posts_import(self) -> PostsImport:
-        return self._build(PostsImport)
-
-    @cached_property
-    def demo(self) -> DemoLoader:
-        return self._build(DemoLoader)
-
-    @cached_property
-    def audit_context(self) -> AuditContext:
-        return self._build(AuditContext)
+    graph_import = _Built(GraphImport)
+    posts_import = _Built(PostsImport)
+    demo = _Built(DemoLoader)
+    audit_context = _Built(AuditContext)
 
     @property
     def audit(self) -> Audit:
@@ -367,15 +306,9 @@ class Services:
 
     @cached_property
     def audit_sampler(self) -> AuditSampler:
-        return AuditSampler.over(self.audit_context)
+        return AuditSampler(self.audit_context)
 
-    @cached_property
-    def trimming(self) -> Trimming:
-        return Trimming(self.audit_context)
-
-    @cached_property
-    def rebuild_after_restore(self) -> RebuildAfterRestore:
-        return RebuildAfterRestore(context=self.audit_context, rebuilding=self.rebuilds)
+    rebuild_after_restore = _Built(RebuildAfterRestore)
 
 
 ATTRIBUTE_BY_CLASS = {
@@ -388,9 +321,6 @@ ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | {
     Store: "store",
     TimeSource: "clock",
     ServiceConfig: "config",
-    Authors: "accounts",
-    AuthorReads: "accounts",
-    ReactionNotifier: "notifications",
     PostAnnouncer: "live",
 }
 """Type of a field -> name of the attribute that fills it."""

@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
 
+from socialsite.clock import Clock, FixedClock
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
@@ -49,14 +49,10 @@ def address_identifier(address: str) -> Identifier:
     return Identifier.address(address)
 
 
-class ServerTime(Protocol):
-    def server_ms(self) -> int: ...
-
-
 class ActionLimits:
     """Enforces the rules of settings.RATE_LIMITS. An action has no limit if its rule is off or absent."""
 
-    def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: ServerTime) -> None:
+    def __init__(self, limiter: RateLimiter, rules: Mapping[str, Rule], clock: Clock | FixedClock) -> None:
         self._limiter = limiter
         self._rules = rules
         self._clock = clock

@@ -15,15 +15,7 @@ from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author
 from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
-from accounts.ports import (
-    EndSessions,
-    OnAccountCreated,
-    OnAccountDeleted,
-    OnNamesChanged,
-    ignore_account_created,
-    ignore_account_deleted,
-    ignore_names_changed,
-)
+from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
 from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
@@ -42,10 +34,10 @@ class AccountService:
     accounts: AccountRepository
     end_sessions: EndSessions
     limits: ActionLimits
-    on_deletion_requested: OnAccountDeleted = ignore_account_deleted
-    on_account_deleted: OnAccountDeleted = ignore_account_deleted
-    on_account_created: OnAccountCreated = ignore_account_created
-    on_names_changed: OnNamesChanged = ignore_names_changed
+    on_deletion_requested: OnAccountDeleted
+    on_account_deleted: OnAccountDeleted
+    on_account_created: OnAccountCreated
+    on_names_changed: OnNamesChanged
 
     # Finding accounts
 

@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 from accounts.accounts.repository import AccountRepository
 from accounts.current import get_current_services
 from accounts.models import Account
-from accounts.ports import OnSessionsEnded, ignore_sessions_ended, notify_sessions_ended
+from accounts.ports import OnSessionsEnded, notify_sessions_ended
 from accounts.sessions.repository import SessionRepository
 from accounts.sessions.values import (
     SESSION_ID_PATTERN,
@@ -28,8 +28,7 @@ from accounts.sessions.values import (
     SessionToken,
     StoredSession,
 )
-from socialsite.clock import Clock, FixedClock
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, TimeSource
 from socialsite.store.commands import Command, Reply
 
 SESSIONS_PER_CHECK = 500  # sessions checked in one pipeline
@@ -42,8 +41,8 @@ class SessionService:
 
     sessions: SessionRepository
     accounts: AccountRepository
-    clock: Clock | FixedClock
-    on_sessions_ended: OnSessionsEnded = ignore_sessions_ended
+    clock: TimeSource
+    on_sessions_ended: OnSessionsEnded
 
     @property
     def limits(self) -> SessionLimits:

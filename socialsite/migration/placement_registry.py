@@ -5,7 +5,6 @@ All keys have one tag in the store of the configured URL, so each step is one sc
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from socialsite.migration.placement_map import (
     EMPTY_PLACEMENT_MAP,
@@ -21,6 +20,7 @@ from socialsite.migration.placement_map import (
 )
 from socialsite.store.commands import load_script
 from socialsite.store.node import Node
+from socialsite.store.store import Topology
 
 LEASE_MS = 3_000
 LOCK_MS = 3_000
@@ -30,10 +30,6 @@ RENEW_LEASE, ADVANCE_EPOCH, NOT_FOLLOWING, ACQUIRE_LOCK, RELEASE_LOCK = (
     load_script(f"{name}.lua", __package__)
     for name in ("renew_lease", "advance_epoch", "not_following", "acquire_lock", "release_lock")
 )
-
-
-class HasNodes(Protocol):
-    def node_for(self, tag: str) -> Node: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ class PlacementRegistry:
     `required_replicas`: replicas that must confirm a new map before it is used (REQUIRE_REPLICAS).
     """
 
-    def __init__(self, topology: HasNodes, required_replicas: int = 0) -> None:
+    def __init__(self, topology: Topology, required_replicas: int = 0) -> None:
         self._topology = topology
         self._required_replicas = required_replicas
 

@@ -5,8 +5,9 @@ process (`pubsub_listener.py`) keeps a set of its members.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from socialsite.ids import TimeSource
 from socialsite.store import Key, Store
 
 PRESENCE_TTL_S = 15
@@ -17,10 +18,6 @@ SENTINEL_MEMBER = "0"
 """No account has this id. A set without it was created again after the earlier set was lost."""
 
 Member = TypeVar("Member", bound=int | str | bytes)
-
-
-class MillisecondClock(Protocol):
-    def now_ms(self) -> int: ...
 
 
 def members_key(process: str) -> Key:
@@ -46,7 +43,7 @@ def fixed_channel(number: int) -> Key:
 class Presence:
     """Finds the processes of members and publishes messages to processes."""
 
-    def __init__(self, store: Store, clock: MillisecondClock) -> None:
+    def __init__(self, store: Store, clock: TimeSource) -> None:
         self._store = store
         self._clock = clock
 

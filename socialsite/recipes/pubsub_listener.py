@@ -15,12 +15,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
+from socialsite.ids import TimeSource
 from socialsite.recipes.presence import (
     FIXED_CHANNEL_COUNT,
     PRESENCE_TTL_S,
     PROCESS_TTL_S,
     SENTINEL_MEMBER,
-    MillisecondClock,
     fixed_channel,
     members_key,
     process_channel,
@@ -47,7 +47,7 @@ class PubSubListener:
     def __init__(
         self,
         store: Store,
-        clock: MillisecondClock,
+        clock: TimeSource,
         *,
         on_message: Callable[[bytes], Awaitable[None]],
         on_lost: Callable[[], None],

@@ -43,7 +43,10 @@ class AccountWorld:
             accounts=self.account_repository,
             end_sessions=self.sessions.end_all,
             limits=ActionLimits(RateLimiter(self.store), {}, self.clock),
+            on_deletion_requested=self._ignore,
             on_account_deleted=self._deleted,
+            on_account_created=lambda: None,
+            on_names_changed=self._ignore,
         )
         services: dict[type[Any], Any] = {AccountService: self.accounts, SessionService: self.sessions}
         bind_services(services)
@@ -53,6 +56,9 @@ class AccountWorld:
 
     async def _deleted(self, account_id: AccountId) -> None:
         self.deleted.append(account_id)
+
+    async def _ignore(self, _changed: object) -> None:
+        """A port that nothing listens to."""
 
     async def sign_up(self, handle: str = "alice", password: str | None = PASSWORD) -> Account:
         return await self.accounts.sign_up(handle=handle, password=password, now_ms=self.clock.now_ms())

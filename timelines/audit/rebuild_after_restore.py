@@ -1,5 +1,7 @@
 """After a restore: rebuild the caches that no reader rebuilds, and repair what changed during the backup."""
 
+from dataclasses import dataclass
+
 from socialsite.ids import AccountId
 from socialsite.maintenance.scanning import OnProgress, ignore_progress
 from timelines.audit import Audit, AuditReport
@@ -10,21 +12,21 @@ MAX_AUDITS = 4
 SECOND_CHECK_AFTER_S = 0.05  # the site does not run during a restore
 
 
+@dataclass(kw_only=True, slots=True)
 class RebuildAfterRestore:
-    def __init__(self, *, context: AuditContext, rebuilding: RebuildService) -> None:
-        self._context = context
-        self._rebuilding = rebuilding
+    context: AuditContext
+    rebuilding: RebuildService
 
     async def run(self, on_progress: OnProgress = ignore_progress) -> AuditReport:
         """Return the report of the last audit, which finds nothing unless a repair failed."""
-        ids = [AccountId(number) for number in range(1, await self._context.accounts.last_id() + 1)]
-        await self._rebuilding.rebuild_public(ids)
+        ids = [AccountId(number) for number in range(1, await self.context.accounts.last_id() + 1)]
+        await self.rebuilding.rebuild_public(ids)
         for account_id in ids:
-            await self._rebuilding.rebuild_tags(account_id)
-            await self._rebuilding.rebuild_search(account_id)
+            await self.rebuilding.rebuild_tags(account_id)
+            await self.rebuilding.rebuild_search(account_id)
         report = AuditReport()
         for _ in range(MAX_AUDITS):
-            audit = Audit(self._context, second_check_after_s=SECOND_CHECK_AFTER_S)
+            audit = Audit(self.context, second_check_after_s=SECOND_CHECK_AFTER_S)
             report = await audit.run(repair=True, on_progress=on_progress)
             if not report.discrepancies:
                 break

@@ -5,7 +5,7 @@ It repairs nothing: damage is the trace of a defect, which an operator must be a
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import structlog
 
@@ -48,35 +48,27 @@ class AuditSampler:
 
     def __init__(
         self,
-        create_audit: Callable[[], Audit],
-        counts: DamageCounts,
+        context: AuditContext,
         *,
-        interval_s: float = INTERVAL_S,
         keys: int = KEYS_PER_SAMPLE,
+        second_check_after_s: float = SECOND_CHECK_AFTER_S,
     ) -> None:
-        self._create_audit = create_audit
-        self._counts = counts
-        self._interval_s = interval_s
+        self._context = context
+        self._counts = DamageCounts(context.store)
         self._keys = keys
-
-    @classmethod
-    def over(cls, context: AuditContext) -> "AuditSampler":
-        return cls(
-            lambda: Audit(context, second_check_after_s=SECOND_CHECK_AFTER_S),
-            DamageCounts(context.store),
-        )
+        self._pause_s = second_check_after_s
 
     async def run(self) -> None:
         """Run until cancelled. The pauses vary, so that the workers do not sample at the same time."""
         while True:
-            await asyncio.sleep(self._interval_s * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
+            await asyncio.sleep(INTERVAL_S * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
             try:
                 await self.audit_sample()
             except StoreError as error:
                 log.warning("audit_waits_for_store", error=str(error))
 
     async def audit_sample(self) -> AuditReport:
-        report = await self._create_audit().run(sample=self._keys)
+        report = await Audit(self._context, second_check_after_s=self._pause_s).run(sample=self._keys)
         for discrepancy in report.discrepancies:
             if discrepancy.is_damage:
                 log.error("audit_drift", kind=discrepancy.kind, key=str(discrepancy.key), detail=discrepancy.detail)

@@ -4,23 +4,17 @@ It reads a few ids of each feed in rounds. A feed is read again only while its n
 that a viewer who follows a thousand inactive accounts costs one small read of each.
 """
 
-from collections.abc import Awaitable, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
+from timelines.author_feeds.repository import AuthorFeedRepository
 
 MIN_BATCH = 3  # ids of each feed in the first round
 MAX_FEEDS_PER_READ = 1_000  # in one round trip: bounds the load of one viewer on a node
 
 
-class AuthorFeeds(Protocol):
-    def read_many(
-        self, feeds: Sequence[tuple[AccountId, int, int]], *, upward: bool
-    ) -> Awaitable[list[list[PostId]]]: ...
-
-
 async def merge_nearest(
-    feeds: AuthorFeeds, author_ids: Sequence[AccountId], bound: int, limit: int, *, upward: bool = False
+    feeds: AuthorFeedRepository, author_ids: Sequence[AccountId], bound: int, limit: int, *, upward: bool = False
 ) -> list[PostId]:
     """Return up to `limit` post ids of the authors beyond `bound`, the nearest first."""
     if not author_ids or limit < 1:

@@ -23,7 +23,6 @@ from socialsite.store import Command, Key, Store, load_script, prepare_command
 from socialsite.store.key import KEY_CACHE_SIZE
 from timelines.cached_timelines.delivery import TimelinePusher
 from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, TimelineCacheSpec
-from timelines.ports import TimelineCache
 
 __all__ = ["MAX_DISORDER_MS", "CachedHead", "CachedTimelines", "TimelineCacheSpec", "parse_cached_head"]
 
@@ -47,7 +46,7 @@ class CachedHead(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def invalidate_around(timelines: TimelineCache, *owners: int) -> AsyncIterator[None]:
+async def invalidate_around(timelines: "CachedTimelines", *owners: int) -> AsyncIterator[None]:
     """Invalidate timelines before and after a change of their sources, even if the change fails.
 
     Invalidating before the change aborts a running rebuild. Repeating a change that a crash interrupted also

@@ -10,11 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
+from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
+from socialsite.analytics.meter import Meter
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.job_queue import PermanentFailure
 from timelines.cached_timelines.repository import CachedTimelines
@@ -34,7 +36,7 @@ from timelines.jobs import (
 )
 from timelines.lists.repository import ListMembers
 from timelines.live.delivery_lag import DeliveryLag
-from timelines.ports import Authors, PostMeter
+from timelines.live.service import LiveService
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -51,18 +53,6 @@ PostListener = Callable[[Post], Coroutine[Any, Any, None]]
 """Called at least once for each published post, after the post was stored. May be called repeatedly."""
 
 
-class LiveEvents(Protocol):
-    """LiveService."""
-
-    async def entry_published(self, post: Post) -> None: ...
-
-    async def entry_pulled(self, post: Post) -> None: ...
-
-    async def entry_delivered(self, post: Post, followers: Sequence[AccountId | bytes]) -> None: ...
-
-    async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None: ...
-
-
 @dataclass(kw_only=True, slots=True)
 class FanOutService:
     """Performs the jobs of the outbox."""
@@ -77,10 +67,10 @@ class FanOutService:
     members: ListMembers
     homes: CachedTimelines
     list_timelines: CachedTimelines
-    accounts: Authors
-    live: LiveEvents
+    accounts: AccountService
+    live: LiveService
     lag: DeliveryLag
-    meter: PostMeter
+    meter: Meter
     clock: TimeSource
     posts_per_pass: int
     slice_ms: int = SLICE_MS

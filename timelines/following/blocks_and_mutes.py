@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
+from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.store import Read, combine
-from timelines.cached_timelines.repository import invalidate_around
+from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import (
@@ -28,7 +29,6 @@ from timelines.graph.follow import (
 )
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.ports import Authors, TimelineCache
 from timelines.visibility.accounts import load_visible_page
 from timelines.visibility.rights import NO_EXPIRY_MS
 
@@ -49,8 +49,8 @@ class BlocksAndMutesService:
     blocks_and_mutes: BlocksAndMutes
     follow_requests: FollowRequests
     follows: Follows
-    accounts: Authors
-    homes: TimelineCache
+    accounts: AccountService
+    homes: CachedTimelines
     live: LiveEvents
     blocks_cap: int = BLOCKS_CAP
     mutes_cap: int = MUTES_CAP

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.store import Read
-from timelines.cached_timelines.repository import invalidate_around
+from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import RequesterFollowingCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import Follow, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.ports import Authors, TimelineCache
 from timelines.visibility.accounts import load_visible_page, require_visible
 
 
@@ -27,8 +27,8 @@ class FollowRequestService:
     follow_requests: FollowRequests
     blocks_and_mutes: BlocksAndMutes
     follows: Follows
-    accounts: Authors
-    homes: TimelineCache
+    accounts: AccountService
+    homes: CachedTimelines
     following_cap: int
 
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:

@@ -4,18 +4,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
+from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from socialsite.store import Read
-from timelines.cached_timelines.repository import invalidate_around
+from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import CannotFollowSelf, FollowingCapReached, FollowRequestsCapReached
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import OPEN_REQUESTS_CAP, Follow, FollowCounts, FollowCursor, FollowPage
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.notifications.pending import PendingNotification, TrackPending, track_nothing
-from timelines.ports import Authors, FollowNotifier, TimelineCache
+from timelines.notifications.service import NotificationService
 from timelines.visibility.accounts import ReadPage, load_visible_page
 
 
@@ -26,11 +27,11 @@ class FollowingService:
     follows: Follows
     blocks_and_mutes: BlocksAndMutes
     follow_requests: FollowRequests
-    accounts: Authors
-    homes: TimelineCache
+    accounts: AccountService
+    homes: CachedTimelines
     following_cap: int
     open_requests_cap: int = OPEN_REQUESTS_CAP
-    notifications: FollowNotifier | None = None
+    notifications: NotificationService | None = None
     track_pending: TrackPending = track_nothing
 
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, TimeSource
 from socialsite.store import Store
+from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.ports import AuthorReads, SharedCache
 from timelines.posts.repository import PostRepository
 from timelines.text.unicode_script import find_script
 from timelines.visibility.rights import ViewerRelations
@@ -52,11 +53,10 @@ class FollowSuggestionService:
     store: Store
     follows: Follows
     follow_requests: FollowRequests
-    authors: AuthorReads
+    authors: AccountService
     public: PublicTimelineRepository
     posts: PostRepository
     clock: TimeSource
-    cache: SharedCache
 
     async def suggestions(
         self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
@@ -68,7 +68,7 @@ class FollowSuggestionService:
         for followed_id, account_ids in followed_by_each.items():
             for account_id in account_ids:
                 known_followers.setdefault(account_id, []).append(followed_id)
-        active = await self.cache("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
+        active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
         foreign_ids = {each.id for each in active if scripts and each.script and each.script not in scripts}
         active_ids = {each.id for each in active}
         counts = Counter({account_id: len(ids) for account_id, ids in known_followers.items()})

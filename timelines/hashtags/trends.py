@@ -1,14 +1,16 @@
 """Trending hashtags: the worker counts uses, pages show the top, and each process caches it for CACHE_MS."""
 
 import logging
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from accounts.accounts.service import AccountService
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.store import StoreError
+from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.hashtags.trends_repository import Trends
 from timelines.pages.page import ABOVE_ALL_IDS
-from timelines.ports import Authors, SharedCache
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.text.linkify import find_hashtags
@@ -28,28 +30,18 @@ class Trend(NamedTuple):
     accounts: int
 
 
+@dataclass(kw_only=True, slots=True)
 class TrendService:
     """Count and read trends. If no hashtag reaches the threshold, the side panel shows the newest hashtags."""
 
-    def __init__(
-        self,
-        *,
-        trends: Trends,
-        accounts: Authors,
-        clock: TimeSource,
-        public: PublicTimelineRepository,
-        posts: PostRepository,
-        shared_cache: SharedCache,
-    ) -> None:
-        self._trends = trends
-        self._accounts = accounts
-        self._clock = clock
-        self._public = public
-        self._posts = posts
-        self._shared_cache = shared_cache
-        self._cache: tuple[int, tuple[Trend, ...]] = (0, ())
-        self.cached_newest: tuple[Trend, ...] = ()
-        """The newest hashtags, read by the last call of `top` that found no trends; `accounts` is 0."""
+    trends: Trends
+    accounts: AccountService
+    clock: TimeSource
+    public: PublicTimelineRepository
+    posts: PostRepository
+    cached_newest: tuple[Trend, ...] = ()
+    """The newest hashtags, read by the last call of `top` that found no trends; `accounts` is 0."""
+    _cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
     async def count_post(self, post: Post) -> None:
         """Count the hashtags of a published post that everybody may read. Store errors are logged, not raised."""
@@ -57,9 +49,9 @@ class TrendService:
         if not tags:
             return
         try:
-            author = (await self._accounts.find_authors([post.author_id])).get(post.author_id)
+            author = (await self.accounts.find_authors([post.author_id])).get(post.author_id)
             if author is not None and author.is_visible and not author.private:
-                await self._trends.count_uses(post.author_id, tags, ms_from_id(post.id))
+                await self.trends.count_uses(post.author_id, tags, ms_from_id(post.id))
         except StoreError as error:
             log.warning("hashtags were not counted: %s", error)
 
@@ -70,13 +62,13 @@ class TrendService:
 
     async def top(self) -> tuple[Trend, ...]:
         """Return the trends, at most CACHE_MS old; the cached or no trends if the store of statistics is away."""
-        now_ms = self._clock.now_ms()
+        now_ms = self.clock.now_ms()
         if now_ms >= self._cache[0]:
             self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads, others use the old value
             try:
-                trends = await self._trends.top(now_ms, MAX_TRENDS)
+                trends = await self.trends.top(now_ms, MAX_TRENDS)
                 self._cache = self._cache[0], tuple(Trend(*each) for each in trends)
-                tags = [] if trends else await self._shared_cache("newest-tags", list[str], NEWEST_TTL_S, self._newest)
+                tags = [] if trends else await get_or_compute("newest-tags", list[str], NEWEST_TTL_S, self._newest)
                 self.cached_newest = tuple(Trend(tag, 0) for tag in tags)
             except StoreError as error:
                 log.info("no trends: %s", error)
@@ -84,7 +76,7 @@ class TrendService:
 
     async def _newest(self) -> list[str]:
         """Return the hashtags of the newest public posts, each once."""
-        post_ids = await self._public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
-        posts = await self._posts.find_many(post_ids)
+        post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
+        posts = await self.posts.find_many(post_ids)
         tags = [tag for post_id in post_ids if post_id in posts for tag in find_hashtags(posts[post_id].text)]
         return list(dict.fromkeys(tags))[:MAX_NEWEST]

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
-from timelines.cached_timelines.repository import invalidate_around
+from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import ListMembersCapReached, ListNotFound, ListsCapReached
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.ids import ListId
@@ -22,7 +23,6 @@ from timelines.lists.validation import (
     validate_title,
     with_parts,
 )
-from timelines.ports import Authors, TimelineCache
 from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_ids, require_visible
 
 MEMBERS_PER_ROUND = 500
@@ -45,8 +45,8 @@ class ListService:
 
     repository: Lists
     memberships: ListMembers
-    accounts: Authors
-    timelines: TimelineCache
+    accounts: AccountService
+    timelines: CachedTimelines
     rules: ListRules
     live: LiveEvents
     members_cap: int
@@ -168,12 +168,7 @@ class ListService:
             raise ListNotFound
         return account_list
 
-    async def owner_of(self, list_id: ListId) -> AccountId | None:
-        """Return the owner of a list, or None if the list does not exist."""
-        account_list = await self.repository.find(list_id)
-        return account_list.owner_id if account_list else None
-
-    async def lists(self, owner_id: AccountId, cursor: ListId | None = None, limit: int = 30) -> ListPage:
+    async def lists(self, owner_id: AccountId, cursor: int | None = None, limit: int = 30) -> ListPage:
         """Return the lists of the owner, oldest first."""
         return await self.repository.page(owner_id, cursor, limit)
 

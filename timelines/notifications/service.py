@@ -6,11 +6,12 @@ is undone.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from accounts.domain import DELETED, Author
+from accounts.accounts.repository import AccountRepository
+from accounts.domain import DELETED
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.store import Command, Reply
 from timelines.graph.repository import Follows
@@ -44,14 +45,6 @@ MAX_ROUNDS = 6
 """Reads for one page or one count. Batches grow, so that fewer reads cover NOTIFICATIONS_CAP notifications."""
 
 
-class Accounts(Protocol):
-    """AccountRepository."""
-
-    async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]: ...
-
-    async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]: ...
-
-
 class LiveEvents(Protocol):
     """LiveService."""
 
@@ -68,7 +61,7 @@ class NotificationService:
     notifications: Notifications
     visibility: NotificationVisibility
     follows: Follows
-    accounts: Accounts
+    accounts: AccountRepository
     live: LiveEvents
     ids: PostIdGenerator
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Command, Read, Store
@@ -11,7 +12,6 @@ from timelines import keys
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
 from timelines.pages.page import HydratedPost
-from timelines.ports import AuthorReads
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext, ViewerRelations
@@ -27,7 +27,7 @@ class NotificationVisibility:
 
     store: Store
     pipeline: ReadPipeline
-    authors: AuthorReads
+    authors: AccountService
     follows: Follows
     clock: TimeSource
 

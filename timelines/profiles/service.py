@@ -4,10 +4,11 @@ It takes two round trips if the process knows the id of the handle: everything t
 and the known followers. A third reads the accounts of these followers.
 """
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from accounts.models import Account
@@ -25,18 +26,6 @@ from timelines.reading.service import ReadingService
 MAX_KNOWN_FOLLOWERS = 3
 """Followers whom the viewer knows and whom the page names."""
 EMPTY_PAGE = TimelinePage((), None, None)
-
-
-class Accounts(Protocol):
-    """AccountService."""
-
-    async def get_by_handle(self, handle: str) -> Account: ...
-
-    def cached_id(self, handle: str) -> AccountId | None: ...
-
-    def read_account(self, account_id: AccountId) -> Read[Account | None]: ...
-
-    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +70,7 @@ class ProfileService:
     """Reads only."""
 
     store: Store
-    accounts: Accounts
+    accounts: AccountService
     reading: ReadingService
     blocks_and_mutes: BlocksAndMutesService
     blocks_and_mutes_repository: BlocksAndMutes

@@ -7,11 +7,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
+from socialsite.analytics.meter import Meter
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
-from timelines.ports import PostMeter
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository, WriteResult
 from timelines.posts.stored_values import PostState
@@ -33,10 +34,6 @@ class Reservation:
     is_new: bool = False
 
 
-class Outbox(Protocol):
-    async def add(self, payload: bytes, sender: int | None = None) -> object: ...
-
-
 class PostAnnouncer(Protocol):
     async def entry_published(self, post: Post) -> None: ...
 
@@ -54,9 +51,9 @@ class PostWriter:
     id_generator: PostIdGenerator
     posts: PostRepository
     author_timelines: AuthorTimelines
-    outbox: Outbox
+    outbox: JobQueue
     announcer: PostAnnouncer
-    meter: PostMeter
+    meter: Meter
 
     def next_id(self) -> PostId:
         """Return an id that is not reserved yet."""

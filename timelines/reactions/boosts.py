@@ -8,13 +8,13 @@ feed, from `boosts`, from the index. After a crash, repeating either finds the i
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from socialsite.ids import AccountId, PostId
+from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import NotDurable as NotConfirmed
 from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import DeleteBoostsOfPost, encode_job
-from timelines.ports import ReactionNotifier
+from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -26,10 +26,6 @@ BOOSTS_PER_ROUND = 200
 """Boosts that are deleted within the request that deletes their original, or in a round of the worker: 0.1 s."""
 
 
-class Outbox(Protocol):
-    async def add_when_full(self, payload: bytes) -> object: ...
-
-
 @dataclass(kw_only=True, slots=True)
 class BoostService:
     """Writes and removes boosts. The caller checks who may boost which post."""
@@ -38,9 +34,9 @@ class BoostService:
     posts: PostRepository
     post_writer: PostWriter
     author_timelines: AuthorTimelines
-    outbox: Outbox
+    outbox: JobQueue
     live: PostAnnouncer
-    notifications: ReactionNotifier
+    notifications: NotificationService
 
     async def boost(self, account_id: AccountId, original: Post, now_ms: int) -> None:
         """Boost a post; a repetition has no effect.

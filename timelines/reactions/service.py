@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId, TimeSource
@@ -18,8 +19,8 @@ from socialsite.store import Store
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import PendingNotification, TrackPending
+from timelines.notifications.service import NotificationService
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
-from timelines.ports import AuthorReads, ReactionNotifier
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.post_writer import PostAnnouncer
@@ -46,7 +47,7 @@ class ReactionsService:
     posts: PostRepository
     visible_accounts: "VisibleAccounts"
     live: PostAnnouncer
-    notifications: ReactionNotifier
+    notifications: NotificationService
     track_pending: TrackPending
     check_room: Callable[[], Awaitable[None]]
     limits: ActionLimits
@@ -195,7 +196,7 @@ class VisibleAccounts:
     """Accounts that a viewer may see: blocked, blocking and muted accounts are left out."""
 
     store: Store
-    accounts: AuthorReads
+    accounts: AccountService
     clock: TimeSource
 
     def for_viewer(self, viewer_id: AccountId | None) -> "ViewerAccounts":
@@ -215,7 +216,7 @@ class VisibleAccounts:
 
 @dataclass(frozen=True, slots=True)
 class ViewerAccounts:
-    """VisibleAccounts for one viewer, as the Authors port."""
+    """VisibleAccounts for one viewer, as Authors."""
 
     accounts: VisibleAccounts
     viewer_id: AccountId | None

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol, cast
 
+from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
-from timelines.ports import AuthorReads
 from timelines.posts.counts import read_counts
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.repository import PostRepository
@@ -79,7 +79,7 @@ class Sources:
 
     store: Store
     posts: PostRepository
-    authors: AuthorReads
+    authors: AccountService
     follows: Follows
     members: ListMembers
     facts: PostFactsCache = field(default_factory=PostFactsCache)

@@ -1,14 +1,14 @@
 """Accounts and hashtags by prefix, for the composer and for the search page."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
 
+from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
-from socialsite.store import Read, Store
+from socialsite.store import Store
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.graph.repository import Follows
 from timelines.pages.page import ABOVE_ALL_IDS
@@ -25,17 +25,13 @@ FIRST_DEPTH, SECOND_DEPTH = 3, 30
 """Newest posts of a hashtag among which one must be public: first few, then more if results are missing."""
 
 
-class Authors(Protocol):
-    def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]: ...
-
-
 @dataclass(kw_only=True, slots=True)
 class AutocompleteService:
     store: Store
     names: NameIndex
     hashtag_timelines: HashtagTimelines
     posts: PostRepository
-    authors: Authors
+    authors: AccountService
     follows: Follows
     clock: TimeSource
     limits: ActionLimits

@@ -5,10 +5,9 @@ because the work of one request is bounded.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
+from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
@@ -28,11 +27,6 @@ MAX_ROUNDS = 20
 MAX_ACCOUNTS, MAX_HASHTAGS = 5, 8
 
 
-class Accounts(Protocol):
-    async def find_by_handle(self, handle: str) -> Account | None: ...
-    async def find_many(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Account]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class SearchResults:
     """A page of posts; on the first page also accounts and hashtags that start with the query."""
@@ -46,7 +40,7 @@ class SearchResults:
 class SearchService:
     index: PostIndex
     pipeline: ReadPipeline
-    accounts: Accounts
+    accounts: AccountService
     autocomplete: AutocompleteService
     limits: ActionLimits
 

@@ -1,19 +1,24 @@
 """Pages of accounts without suspended and deleted accounts; such accounts are also invalid as targets."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Protocol
 
+from accounts.domain import Author
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from timelines.graph.follow import FollowCursor, FollowPage
-from timelines.ports import Authors
 
 MAX_ROUNDS = 20  # reads for one page, if whole pages of accounts are suspended
 
 ReadPage = Callable[[FollowCursor | None, int], Awaitable[FollowPage]]
-
-
 FindBlocked = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
 """Returns the accounts, among those given, that a block hides from the viewer."""
+
+
+class Authors(Protocol):
+    """AccountService; or what one viewer sees of it."""
+
+    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
 
 async def load_visible_page(

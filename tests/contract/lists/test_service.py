@@ -18,8 +18,8 @@ from timelines.lists.service import ListService
 
 
 async def test_a_list_is_visible_only_to_its_owner(service: ListService, news: ListId) -> None:
-    assert (await service.get(owner_id=ALICE, list_id=news)).title == "News"
-    assert await service.owner_of(news) == ALICE
+    found = await service.get(owner_id=ALICE, list_id=news)
+    assert (found.title, found.owner_id) == ("News", ALICE)
     for refused in (
         service.get(owner_id=BOB, list_id=news),
         service.edit(owner_id=BOB, list_id=news, title="His"),
@@ -32,7 +32,8 @@ async def test_a_list_is_visible_only_to_its_owner(service: ListService, news: L
         with pytest.raises(ListNotFound):
             await refused
     assert (await service.lists(BOB)).lists == ()
-    assert (await service.get(owner_id=ALICE, list_id=news)).title == "News"
+    found = await service.get(owner_id=ALICE, list_id=news)
+    assert (found.title, found.owner_id) == ("News", ALICE)
 
 
 async def test_a_title_is_validated_at_creation_and_renaming(service: ListService, news: ListId) -> None:
