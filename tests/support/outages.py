@@ -30,6 +30,8 @@ RESTART_DELAY_S = 3.0
 """Seconds until a supervisor restarts a killed server."""
 RESHARD_SLOTS = 2_000
 OUTBOX_KEY = "jobs:{outbox}:stream"
+WAITING_KEY = "jobs:{outbox}:waiting"
+"""The authors with jobs that wait for their turn."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def count_cluster_jobs(cluster: RedisCluster) -> int:
     port = next(int(master[1]) for first, last, master, *_ in slots if first <= slot <= last)
     owner = next(member for member in cluster.members if member.port == port)
     with owner.client() as client:
-        return int(client.xlen(OUTBOX_KEY))
+        return client.xlen(OUTBOX_KEY) + client.zcard(WAITING_KEY)
 
 
 def a_master_is_killed(victim: int, *, confirmed: bool) -> OutageResult:
@@ -201,4 +203,4 @@ def is_master(server: RedisServer) -> bool:
 
 def count_jobs(server: RedisServer) -> int:
     with server.client() as client:
-        return int(client.xlen(OUTBOX_KEY))
+        return client.xlen(OUTBOX_KEY) + client.zcard(WAITING_KEY)
