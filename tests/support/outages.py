@@ -99,7 +99,7 @@ def count_cluster_jobs(cluster: RedisCluster) -> int:
     port = next(int(master[1]) for first, last, master, *_ in slots if first <= slot <= last)
     owner = next(member for member in cluster.members if member.port == port)
     with owner.client() as client:
-        return client.xlen(OUTBOX_KEY) + client.zcard(WAITING_KEY)
+        return int(client.xlen(OUTBOX_KEY) + client.zcard(WAITING_KEY))
 
 
 def a_master_is_killed(victim: int, *, confirmed: bool) -> OutageResult:
@@ -203,4 +203,4 @@ def is_master(server: RedisServer) -> bool:
 
 def count_jobs(server: RedisServer) -> int:
     with server.client() as client:
-        return client.xlen(OUTBOX_KEY) + client.zcard(WAITING_KEY)
+        return int(client.xlen(OUTBOX_KEY) + client.zcard(WAITING_KEY))
