@@ -1,12 +1,35 @@
 """Rows of accounts with the viewer's relation to each."""
 
+from collections.abc import Awaitable, Callable
+
+from django.http import HttpResponse
+
+from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, get_viewer_id
+from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
+from socialsite.web.responses import json_response, page_response
 from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
+from timelines.graph.follow import FollowPage
 from timelines.pages.presenters import author_json
-from timelines.pages.responses import TemplateContext
+from timelines.pages.queries import parse_follow_cursor, parse_limit
+from timelines.pages.responses import TemplateContext, url_with_query
+
+AccountPageReader = Callable[..., Awaitable[FollowPage]]
+"""(id, viewer_id, cursor, limit) -> page of accounts. The id is that of an account or of a post."""
+
+
+async def accounts_response(request: SiteRequest, read: AccountPageReader, id: int, **page: object) -> HttpResponse:
+    """Respond with a page of accounts that `read` returns for `id`, as JSON or HTML."""
+    cursor, limit = parse_follow_cursor(request.GET), parse_limit(request.GET)
+    found = await read(id, viewer_id=get_viewer_id(request), cursor=cursor, limit=limit)
+    by_id = await request.services[AccountService].find_many(found.account_ids)
+    accounts = await accounts_with_follow_state(request, [by_id[id] for id in found.account_ids if id in by_id])
+    next_url = url_with_query(request, cursor=found.next.encode() if found.next else None)
+    if wants_json(request):
+        return json_response({"accounts": accounts, "next": next_url})
+    return page_response(request, "timelines/accounts.html", {"accounts": accounts, "next_url": next_url, **page})
 
 
 async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:

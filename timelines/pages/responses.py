@@ -6,15 +6,13 @@ from itertools import starmap
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.http import HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.models import Account
 from socialsite.web.page_cache import Placeholder, RenderedBytes
-from socialsite.web.requests import SiteRequest, wants_json
-from socialsite.web.responses import json_response, page_response
+from socialsite.web.requests import SiteRequest
 from timelines.markers.marker import Marker, has_marker
 from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
 from timelines.pages.presenters import Json, entries_html, post_html, posts_json
@@ -99,15 +97,6 @@ def _marker_page_url(request: SiteRequest, query: PageRequest, page: TimelinePag
     if not (query.is_first and marker.last_read_id and page.entries and marker.last_read_id < page.entries[-1].post.id):
         return None
     return url_with_query(request, before=marker.last_read_id + 1)
-
-
-def accounts_response(
-    request: SiteRequest, accounts: list[TemplateContext], next_url: str | None, **page: object
-) -> HttpResponse:
-    """A page of accounts in either shape."""
-    if wants_json(request):
-        return json_response({"accounts": accounts, "next": next_url})
-    return page_response(request, "timelines/accounts.html", {"accounts": accounts, "next_url": next_url, **page})
 
 
 def profile_context(account: Account) -> TemplateContext:

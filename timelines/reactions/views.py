@@ -1,32 +1,25 @@
 """Likes, boosts and bookmarks: actions on a post, pages of likers and boosters, the page of bookmarks."""
 
-from collections.abc import Awaitable, Callable
-
 from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from accounts.accounts.service import AccountService
 from socialsite.ids import PostId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.responses import done, respond
-from timelines.following.presenters import accounts_with_follow_state
-from timelines.graph.follow import FollowPage
+from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entries_html, post_json, post_url, posts_json
-from timelines.pages.queries import parse_cursor, parse_follow_cursor, parse_limit
+from timelines.pages.queries import parse_cursor, parse_limit
 from timelines.pages.responses import (
     TemplateContext,
-    accounts_response,
     optional_placeholder,
     url_with_query,
 )
 from timelines.reactions.bookmarks import BookmarkCursor, BookmarksPage
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
-
-AccountPageReader = Callable[..., Awaitable[FollowPage]]
 
 
 async def like(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
@@ -128,10 +121,6 @@ async def _accounts_response(
     url = post_url(entry.post.id, entry.author)
     if (entry.author.handle, entry.post.id) != (handle, post_id):
         return HttpResponsePermanentRedirect(f"{url}{kind}/")
-    page = await read(post_id, viewer_id=me, cursor=parse_follow_cursor(request.GET), limit=parse_limit(request.GET))
-    by_id = await services[AccountService].find_many(page.account_ids)
-    accounts = await accounts_with_follow_state(request, [by_id[id] for id in page.account_ids if id in by_id])
-    next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
-    return accounts_response(
-        request, accounts, next_url, title=title, page_title=title, kind=kind, account=None, post_url=url
+    return await accounts_response(
+        request, read, post_id, title=title, page_title=title, kind=kind, account=None, post_url=url
     )
