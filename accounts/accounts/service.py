@@ -92,10 +92,6 @@ class AccountService:
 
     # Creating accounts
 
-    async def count_sign_up(self, caller: Caller) -> None:
-        """Count an attempt to sign up before its form is read. Raises RateLimited."""
-        await self.limits.enforce(caller, "signup")
-
     @sensitive_variables("password")
     async def sign_up(
         self,

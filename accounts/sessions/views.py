@@ -18,6 +18,7 @@ from accounts.presenters import account_json
 from accounts.sessions.authentication import clear_storage, get_known_browser, remember_browser, sign_in, sign_out
 from socialsite.analytics.metrics import LOGINS
 from socialsite.errors import MethodNotAllowed
+from socialsite.limits import ActionLimits
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
 from socialsite.web.responses import done, page_response
 
@@ -29,7 +30,7 @@ async def signup_page(request: SiteRequest) -> HttpResponse:
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
     """201 with the account, signed in."""
-    await request.services[AccountService].count_sign_up(request.caller)
+    await request.services[ActionLimits].enforce(request.caller, "signup")  # before anything of it is looked at
     form = SignUpForm(get_form_data(request))
     try:
         fields = await validate_password_form(form, is_known=False)
