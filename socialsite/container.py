@@ -45,6 +45,7 @@ from timelines.importing.posts import PostsImport
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
+from timelines.live.channels import ChannelResolver
 from timelines.live.service import LiveService
 from timelines.markers.service import MarkerService
 from timelines.notifications.pending import PendingNotificationService
@@ -195,6 +196,7 @@ class Services:
     def reading(self) -> ReadingService:
         return self._build(ReadingService, list_rules=self.list_rules)
 
+    channel_resolver = _Built(ChannelResolver)
     threads = _Built(ThreadService)
     markers = _Built(MarkerService)
     followed_hashtags = _Built(FollowedHashtagService)

@@ -88,28 +88,21 @@ class Channel:
         return (*own_member, *map(list_member, self.leaf_list_ids))
 
 
+@dataclass(kw_only=True, slots=True)
 class ChannelResolver:
     """Finds the channel of a timeline name."""
 
-    def __init__(
-        self,
-        reading: ReadingService,
-        accounts: AccountService,
-        lists: ListService,
-        notifications: NotificationService,
-        hashtags: FollowedHashtagService,
-    ) -> None:
-        self._reading = reading
-        self._hashtags = hashtags
-        self._notifications = notifications
-        self._accounts = accounts
-        self._lists = lists
+    reading: ReadingService
+    accounts: AccountService
+    lists: ListService
+    notifications: NotificationService
+    hashtags: FollowedHashtagService
 
     async def resolve(self, name: str, viewer_id: AccountId | None) -> Channel:
         """Return the channel of a name such as "profile:alice". Raises SubscriptionDenied."""
         kind, _, rest = name.partition(":")
         if name == "public":
-            read_page = partial(self._reading.public, viewer_id=viewer_id)
+            read_page = partial(self.reading.public, viewer_id=viewer_id)
             return Channel(PUBLIC_TOPIC, None, read_page, ViewerContext(viewer_id, ViewContext.PUBLIC))
         if name == "home":
             return self._home_channel(_require_signed_in(viewer_id))
@@ -118,7 +111,7 @@ class ChannelResolver:
         if kind == "list" and rest.isascii() and rest.isdigit() and len(rest) < 17 and 0 < int(rest) <= MAX_ID:
             return await self._list_channel(ListId(int(rest)), _require_signed_in(viewer_id))
         if kind == "tag" and (tag := normalize_tag(rest)) is not None:
-            read_page = partial(self._reading.tag, tag, viewer_id=viewer_id)
+            read_page = partial(self.reading.tag, tag, viewer_id=viewer_id)
             return Channel(hashtag_topic(tag), None, read_page, ViewerContext(viewer_id, ViewContext.HASHTAG))
         if name == "tags":
             return await self._followed_hashtags_channel(_require_signed_in(viewer_id))
@@ -127,8 +120,8 @@ class ChannelResolver:
         raise SubscriptionDenied(socket_messages.BAD_MESSAGE)
 
     def _home_channel(self, viewer_id: AccountId) -> Channel:
-        read_page = partial(self._reading.home, viewer_id)
-        viewer_context = ViewerContext(viewer_id, ViewContext.HOME, self._reading.home_rights(viewer_id))
+        read_page = partial(self.reading.home, viewer_id)
+        viewer_context = ViewerContext(viewer_id, ViewContext.HOME, self.reading.home_rights(viewer_id))
         return Channel(home_topic(viewer_id), home_member(viewer_id), read_page, viewer_context)
 
     async def _followed_hashtags_channel(self, viewer_id: AccountId) -> Channel:
@@ -136,32 +129,32 @@ class ChannelResolver:
 
         The client subscribes again after it follows another hashtag.
         """
-        tags = await self._hashtags.followed(viewer_id)
-        read_page = partial(self._reading.tags, tags, viewer_id=viewer_id)
+        tags = await self.hashtags.followed(viewer_id)
+        read_page = partial(self.reading.tags, tags, viewer_id=viewer_id)
         viewer_context = ViewerContext(viewer_id, ViewContext.HASHTAG)
         return Channel(f"tags:{viewer_id}", None, read_page, viewer_context, hashtags=tuple(tags))
 
     def _notifications_channel(self, viewer_id: AccountId) -> Channel:
-        read_page = partial(self._notifications.timeline, viewer_id)
+        read_page = partial(self.notifications.timeline, viewer_id)
         viewer_context = ViewerContext(viewer_id, ViewContext.NOTIFICATION)
         return Channel(notifications_topic(viewer_id), home_member(viewer_id), read_page, viewer_context)
 
     async def _profile_channel(self, handle: str, viewer_id: AccountId | None) -> Channel:
         try:
-            account = await self._accounts.get_by_handle(handle)
+            account = await self.accounts.get_by_handle(handle)
         except AccountNotFound:
             raise SubscriptionDenied(socket_messages.FORBIDDEN) from None
         account_id = AccountId(account.id)
-        read_page = partial(self._reading.profile, account_id, viewer_id=viewer_id)
+        read_page = partial(self.reading.profile, account_id, viewer_id=viewer_id)
         return Channel(profile_topic(account_id), None, read_page, ViewerContext(viewer_id, ViewContext.PROFILE))
 
     async def _list_channel(self, list_id: ListId, viewer_id: AccountId) -> Channel:
         try:
-            account_list = await self._lists.get(owner_id=viewer_id, list_id=list_id)
+            account_list = await self.lists.get(owner_id=viewer_id, list_id=list_id)
         except ListNotFound:
             raise SubscriptionDenied(socket_messages.FORBIDDEN) from None
-        rule = await self._lists.rule(account_list)
-        read_page = partial(self._reading.list_timeline, list_id, viewer_id=viewer_id)
+        rule = await self.lists.rule(account_list)
+        read_page = partial(self.reading.list_timeline, list_id, viewer_id=viewer_id)
         viewer_context = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         leaf_list_ids = () if rule.expression is None else rule.leaves
         return Channel(list_topic(list_id), list_member(list_id), read_page, viewer_context, leaf_list_ids)

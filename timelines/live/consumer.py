@@ -10,8 +10,6 @@ from weakref import WeakKeyDictionary
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from accounts.accounts.service import AccountService
-from accounts.sessions.service import SessionService
 from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
 from socialsite.analytics.metrics import REFUSALS, SOCKETS_OPENED
@@ -22,16 +20,10 @@ from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.services import SiteServices, loop_services
 from socialsite.web.socket_writer import SocketWriter
 from socialsite.web.websocket import reject_with_status
-from timelines.hashtags.service import FollowedHashtagService
-from timelines.lists.service import ListService
 from timelines.live import socket_messages
 from timelines.live.message_limit import MessageDecision, MessageLimit
 from timelines.live.server import StreamingServer
-from timelines.live.service import LiveService
 from timelines.live.socket_registry import LiveSocket
-from timelines.notifications.service import NotificationService
-from timelines.reading.pipeline import ReadPipeline
-from timelines.reading.service import ReadingService
 
 HANDSHAKE_TIMEOUT_S = 3.0
 """Less than the 5 s after which daphne drops an unanswered handshake."""
@@ -125,17 +117,7 @@ class StreamingServers:
     async def _open_server(self, loop: asyncio.AbstractEventLoop, services: SiteServices) -> StreamingServer:
         async with self._locks.setdefault(loop, asyncio.Lock()):
             if loop not in self._servers:
-                server = StreamingServer(
-                    live=services[LiveService],
-                    reading=services[ReadingService],
-                    pipeline=services[ReadPipeline],
-                    accounts=services[AccountService],
-                    sessions=services[SessionService],
-                    lists=services[ListService],
-                    notifications=services[NotificationService],
-                    tagging=services[FollowedHashtagService],
-                    clock=services.clock,
-                )
+                server = StreamingServer(services)
                 await server.open()
                 self._servers[loop] = server
             return self._servers[loop]

@@ -6,13 +6,11 @@ Each event loop has one `StreamingServer`, which is opened with its first socket
 import asyncio
 import logging
 
-from accounts.accounts.service import AccountService
 from accounts.sessions.service import SessionService
-from socialsite.ids import PostId, TimeSource
+from socialsite.ids import PostId
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.store.errors import StoreError
-from timelines.hashtags.service import FollowedHashtagService
-from timelines.lists.service import ListService
+from socialsite.web.services import SiteServices
 from timelines.live import socket_messages
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.channels import ChannelResolver
@@ -25,7 +23,6 @@ from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.live.subscriptions import SubscriptionManager
 from timelines.notifications.service import NotificationService
 from timelines.reading.pipeline import ReadPipeline
-from timelines.reading.service import ReadingService
 
 SESSION_CHECK_INTERVAL_S = 4.0
 MAX_SUBSCRIPTIONS_PER_SOCKET = 20
@@ -37,39 +34,29 @@ log = logging.getLogger(__name__)
 class StreamingServer:
     """Serves the sockets of this process."""
 
-    def __init__(
-        self,
-        *,
-        live: LiveService,
-        reading: ReadingService,
-        pipeline: ReadPipeline,
-        accounts: AccountService,
-        sessions: SessionService,
-        lists: ListService,
-        notifications: NotificationService,
-        tagging: FollowedHashtagService,
-        clock: TimeSource,
-    ) -> None:
+    def __init__(self, services: SiteServices) -> None:
+        pipeline = services[ReadPipeline]
         self._registry = SocketRegistry()
-        self._sessions = sessions
+        self._sessions = services[SessionService]
         broadcaster = Broadcaster(self._registry, pipeline)
         self._replacement_boosts = ReplacementBoosts(self._registry, pipeline, broadcaster)
         self._dispatcher = LiveDispatcher(
             self._registry,
             pipeline,
-            notifications,
+            services[NotificationService],
             broadcaster,
             self._replacement_boosts,
             resubscribe_lists=lambda account_id: self._subscription_manager.resubscribe_lists(account_id),
         )
         self._missed_deletions = MissedDeletions(self._registry, pipeline, self._replacement_boosts)
-        self._listener = live.listen(
+        self._listener = services[LiveService].listen(
             on_message=self._dispatcher.handle,
             on_lost=lambda: self._subscription_manager.pause_all(),
             on_gap=self._replay_missed,
         )
-        channels = ChannelResolver(reading, accounts, lists, notifications, tagging)
-        self._subscription_manager = SubscriptionManager(self._registry, self._listener, channels, live, clock)
+        self._subscription_manager = SubscriptionManager(
+            self._registry, self._listener, services[ChannelResolver], services[LiveService], services.clock
+        )
         self._supervisor = TaskSupervisor()
 
     async def open(self) -> None:
