@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from msgspec.structs import asdict
 
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
@@ -103,15 +104,5 @@ async def _redisplay_form(
 
 def _page_context(request: SiteRequest, filters: list[KeywordFilter]) -> TemplateContext:
     now_ms = request.services.clock.now_ms()
-    contexts = [
-        {
-            "id": each.id,
-            "phrase": each.phrase,
-            "action": each.action,
-            "whole_word": each.whole_word,
-            "until_ms": each.until_ms,
-            "is_over": each.is_expired(now_ms),
-        }
-        for each in filters
-    ]
+    contexts = [{**asdict(each), "is_over": each.is_expired(now_ms)} for each in filters]
     return {"filters": contexts, "page_title": _("Filters")}
