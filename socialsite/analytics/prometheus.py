@@ -94,9 +94,8 @@ def count(counter: Counter, label: str | None, amount: int = 1) -> None:
 
 def observe_request(view: str, status: int, seconds: float, *, signed_in: bool) -> None:
     _request_histogram(view, f"{status // 100}xx").observe(seconds)
-    if (
-        view == PUBLISH_VIEW_NAME and status < 400 and signed_in
-    ):  # visitors are redirected to the log-in page, also with 303
+    # Visitors are redirected to the log-in page, also with 303.
+    if view == PUBLISH_VIEW_NAME and status < 400 and signed_in:
         PUBLISH_SECONDS.observe(seconds)
 
 
