@@ -12,7 +12,7 @@ from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.partial import gather_partial, group_by_node
 from socialsite.store import Key, Store, StoreFull, StoreUnavailable
 from socialsite.store.factory import StoreUrls
-from socialsite.store.slots import slot_of
+from socialsite.store.slots import slot_of_tag
 from tests.support.cluster import RedisCluster
 from tests.support.redis_server import RedisServer
 
@@ -77,7 +77,7 @@ async def test_a_slot_without_a_node_does_not_fail_other_commands(cluster: Redis
     cluster.flush()
     lost, held = HERE[:2]
     store = await open_store(cluster.url)
-    with cluster.without_slot(slot_of(lost.tag)):
+    with cluster.without_slot(slot_of_tag(lost.tag)):
         async with asyncio.timeout(10):
             while has_node(store, lost):
                 with contextlib.suppress(StoreUnavailable):
