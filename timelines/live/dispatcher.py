@@ -7,6 +7,7 @@ A message that concerns no socket of this process costs no read.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from socialsite.ids import AccountId, PostId
@@ -46,27 +47,19 @@ log = logging.getLogger(__name__)
 COUNTS_INTERVAL_S = 0.5
 
 
+@dataclass(eq=False, slots=True)
 class LiveDispatcher:
     """Handles the messages of other processes, each kind in its own way."""
 
-    def __init__(
-        self,
-        registry: SocketRegistry,
-        pipeline: ReadPipeline,
-        notifications: NotificationService,
-        broadcaster: Broadcaster,
-        replacement_boosts: ReplacementBoosts,
-        resubscribe_lists: Callable[[AccountId], None],
-    ) -> None:
-        """`resubscribe_lists(account_id)` subscribes the account's open list timelines again."""
-        self._registry = registry
-        self._resubscribe_lists = resubscribe_lists
-        self._pipeline = pipeline
-        self._notifications = notifications
-        self._broadcaster = broadcaster
-        self._replacement_boosts = replacement_boosts
-        self._changed_post_ids: set[PostId] = set()
-        self._counts_changed = asyncio.Event()
+    registry: SocketRegistry
+    pipeline: ReadPipeline
+    notifications: NotificationService
+    broadcaster: Broadcaster
+    replacement_boosts: ReplacementBoosts
+    resubscribe_lists: Callable[[AccountId], None]
+    """Subscribes the open list timelines of an account again."""
+    _changed_post_ids: set[PostId] = field(init=False, default_factory=set)
+    _counts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     async def handle(self, message: LiveMessage) -> None:
         """Handle one message. Raises StoreUnavailable if it cannot be checked what the readers may see."""
@@ -76,12 +69,12 @@ class LiveDispatcher:
             case EntryDelivered():
                 await self._send_delivered(message)
             case EntryPulled(post_id, author_id):
-                online = tuple(id for id in self._registry.account_ids if self._registry.has_topic(home_topic(id)))
+                online = tuple(id for id in self.registry.account_ids if self.registry.has_topic(home_topic(id)))
                 await self._send_delivered(EntryDelivered(post_id, author_id, online))
             case PostDeleted(post_id, boost_of, author_id):
-                self._registry.mark_deleted(post_id)
+                self.registry.mark_deleted(post_id)
                 if boost_of is not None:  # first: the follows of a deleted account are deleted soon
-                    self._replacement_boosts.check(post_id, boost_of, author_id=author_id)
+                    self.replacement_boosts.check(post_id, boost_of, author_id=author_id)
                 await self._send_deleted(post_id, boost_of or post_id)
             case CountsChanged(post_id):
                 self._changed_post_ids.add(post_id)
@@ -90,10 +83,10 @@ class LiveDispatcher:
                 for account_id, notification_id in notifications:
                     await self._send_notification(account_id, notification_id)
             case RelationChanged(account_id, other_id):
-                self._registry.invalidate_relations(account_id, other_id)
+                self.registry.invalidate_relations(account_id, other_id)
             case ListsChanged(owner_id):
-                self._registry.invalidate_relations(owner_id)
-                self._resubscribe_lists(owner_id)
+                self.registry.invalidate_relations(owner_id)
+                self.resubscribe_lists(owner_id)
             case SessionsEnded():
                 self._close_ended_sessions(message)
             case _:
@@ -116,43 +109,43 @@ class LiveDispatcher:
         author_id = message.author_id
         topics = [home_topic(author_id), profile_topic(author_id), *map(hashtag_topic, message.tags)]
         topics += [PUBLIC_TOPIC] if message.public else []
-        await self._broadcaster.send(message.post_id, author_id, topics)
+        await self.broadcaster.send(message.post_id, author_id, topics)
 
     async def _send_delivered(self, message: EntryDelivered) -> None:
         topics = [*map(home_topic, message.followers), *map(list_topic, message.lists)]
-        await self._broadcaster.send(message.post_id, message.author_id, topics)
+        await self.broadcaster.send(message.post_id, message.author_id, topics)
 
     async def _send_notification(self, account_id: AccountId, notification_id: PostId) -> None:
         topic = notifications_topic(account_id)
-        if not self._registry.has_topic(topic):
+        if not self.registry.has_topic(topic):
             return
         notification, version = None, None
-        while version is None or self._registry.have_relations_changed(account_id, version):
-            version = self._registry.relation_version
-            notification = await self._notifications.find(account_id, notification_id)
+        while version is None or self.registry.have_relations_changed(account_id, version):
+            version = self.registry.relation_version
+            notification = await self.notifications.find(account_id, notification_id)
         if notification is None:
             return
-        for subscription in self._registry.subscriptions_at([topic]):
+        for subscription in self.registry.subscriptions_at([topic]):
             frame = render_entry_frame(subscription.name, notification, subscription.socket.language)
             subscription.send_or_queue(notification_id, frame)
 
     async def _send_counts(self, post_id: PostId) -> None:
-        showing = (each.socket for each in self._registry.subscriptions_showing(post_id))
-        sockets = dict.fromkeys([*self._registry.sockets_watching(post_id), *showing])
+        showing = (each.socket for each in self.registry.subscriptions_showing(post_id))
+        sockets = dict.fromkeys([*self.registry.sockets_watching(post_id), *showing])
         if sockets:
             await self._send_counts_to(post_id, list(sockets))
 
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
         """Send the counts to all sockets if the post is public, else to the readers who may see it."""
         visitor = ViewerContext(None, ViewContext.POST)
-        (entry,) = await self._pipeline.read_post_for_viewers(post_id, None, [visitor])
+        (entry,) = await self.pipeline.read_post_for_viewers(post_id, None, [visitor])
         if entry is not None:
             await self._send_frame(sockets, socket_messages.encode_counts(post_id, entry.counts))
             return
         viewers = {
             id: ViewerContext(id, ViewContext.POST) for socket in sockets if (id := socket.account_id) is not None
         }
-        entries = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
+        entries = await self.pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
         for account_id, entry in zip(viewers, entries, strict=True):
             if entry is not None:
                 account_sockets = [socket for socket in sockets if socket.account_id == account_id]
@@ -161,13 +154,13 @@ class LiveDispatcher:
     async def _send_deleted(self, post_id: PostId, shown_id: PostId) -> None:
         """Send the deletion to all sockets, or only to readers who show and could see a post that is not public."""
         visitor = ViewerContext(None, ViewContext.POST)
-        (deleted,) = await self._pipeline.find_deleted([post_id], [visitor])
-        sockets: Sequence[LiveSocket] = list(self._registry.sockets)
+        (deleted,) = await self.pipeline.find_deleted([post_id], [visitor])
+        sockets: Sequence[LiveSocket] = list(self.registry.sockets)
         if not deleted:
-            showing = (each.socket for each in self._registry.subscriptions_showing(shown_id))
-            sockets = list(dict.fromkeys([*self._registry.sockets_watching(post_id), *showing]))
+            showing = (each.socket for each in self.registry.subscriptions_showing(shown_id))
+            sockets = list(dict.fromkeys([*self.registry.sockets_watching(post_id), *showing]))
             viewers = [ViewerContext(socket.account_id, ViewContext.POST) for socket in sockets]
-            visible = await self._pipeline.find_deleted([post_id], viewers)
+            visible = await self.pipeline.find_deleted([post_id], viewers)
             sockets = [socket for socket, deleted in zip(sockets, visible, strict=True) if deleted]
         await self._send_frame(sockets, socket_messages.encode_deleted(post_id))
 
@@ -178,7 +171,7 @@ class LiveDispatcher:
                 await asyncio.sleep(0)
 
     def _close_ended_sessions(self, message: SessionsEnded) -> None:
-        for socket in self._registry.sockets_of_account(message.account_id):
+        for socket in self.registry.sockets_of_account(message.account_id):
             if message.session in (None, socket.session_id) and (
                 message.but is None or message.but != socket.session_id
             ):

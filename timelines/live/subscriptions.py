@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -49,24 +49,19 @@ class MissedEntries:
     has_gap: bool = False
 
 
+@dataclass(eq=False, slots=True)
 class SubscriptionManager:
     """Manages the subscriptions of all sockets. A live subscription has no task."""
 
-    def __init__(
-        self,
-        registry: SocketRegistry,
-        listener: PubSubListener,
-        channels: ChannelResolver,
-        live: LiveService,
-        clock: TimeSource,
-    ) -> None:
-        self._registry = registry
-        self._listener = listener
-        self._channels = channels
-        self._live = live
-        self._clock = clock
-        self._replay_slots = asyncio.Semaphore(MAX_CONCURRENT_REPLAYS)
-        self._tasks: set[asyncio.Task[None]] = set()
+    registry: SocketRegistry
+    listener: PubSubListener
+    channels: ChannelResolver
+    live: LiveService
+    clock: TimeSource
+    _replay_slots: asyncio.Semaphore = field(
+        init=False, default_factory=lambda: asyncio.Semaphore(MAX_CONCURRENT_REPLAYS)
+    )
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
     def subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
         """Subscribe. An existing subscription to the same timeline is replaced."""
@@ -80,20 +75,20 @@ class SubscriptionManager:
             return
         if subscription.task is not None:
             subscription.task.cancel()
-        self._registry.remove_subscription(subscription)
+        self.registry.remove_subscription(subscription)
         for member in subscription.presence_members:
-            self._listener.remove_member(member)
+            self.listener.remove_member(member)
 
     def resubscribe_lists(self, account_id: AccountId) -> None:
         """Subscribe the account's open list timelines again, because the rules of its lists changed."""
-        for socket in self._registry.sockets_of_account(account_id):
+        for socket in self.registry.sockets_of_account(account_id):
             for name, subscription in list(socket.subscriptions.items()):
                 if name.startswith(LIST_NAME_PREFIX):
                     self.subscribe(socket, name, subscription.resume_after)
 
     def pause_all(self) -> None:
         """Queue live entries of every subscription, because messages may have been missed."""
-        for subscription in self._registry.open_subscriptions():
+        for subscription in self.registry.open_subscriptions():
             subscription.pause()
 
     async def replay_all(self) -> None:
@@ -101,7 +96,7 @@ class SubscriptionManager:
 
         Each is paused here too: a subscription that was starting may have gone live before the registration.
         """
-        for subscription in self._registry.open_subscriptions():
+        for subscription in self.registry.open_subscriptions():
             subscription.pause()
             if subscription.task is None or subscription.task.done():  # its done callback may not have run yet
                 self._start_task(subscription, self._replay_and_resume(subscription))
@@ -127,12 +122,12 @@ class SubscriptionManager:
     async def _subscribe(self, subscription: Subscription, after: PostId | None) -> None:
         socket, name = subscription.socket, subscription.name
         try:
-            channel = await _retry_while_unavailable(lambda: self._channels.resolve(name, socket.account_id))
+            channel = await _retry_while_unavailable(lambda: self.channels.resolve(name, socket.account_id))
         except SubscriptionDenied as denied:
             del socket.subscriptions[name]
             socket.writer.send(socket_messages.encode_error(denied.code, name))
             return
-        self._registry.add_subscription(subscription, channel)
+        self.registry.add_subscription(subscription, channel)
         await self._register_presence(subscription, channel)
         if after is None:
             subscription.last_id = await _retry_while_unavailable(lambda: read_newest_id(channel.read_page))
@@ -147,7 +142,7 @@ class SubscriptionManager:
 
     async def _register_presence(self, subscription: Subscription, channel: Channel) -> None:
         for member in channel.presence_members:
-            await _retry_while_unavailable(partial(self._listener.add_member, member))
+            await _retry_while_unavailable(partial(self.listener.add_member, member))
             subscription.presence_members.append(member)
 
     async def _replay_and_resume(self, subscription: Subscription) -> None:
@@ -157,7 +152,7 @@ class SubscriptionManager:
 
     def _resume(self, subscription: Subscription, replayed_ids: frozenset[PostId]) -> None:
         """Go live. Queued entries that were replayed or deleted meanwhile are dropped."""
-        subscription.resume(lambda post_id: post_id in replayed_ids or self._registry.is_deleted(post_id))
+        subscription.resume(lambda post_id: post_id in replayed_ids or self.registry.is_deleted(post_id))
 
     async def _replay(self, subscription: Subscription, channel: Channel) -> frozenset[PostId]:
         """Send the entries after `last_id` until none can be missing. Returns the ids sent."""
@@ -172,8 +167,8 @@ class SubscriptionManager:
 
     async def _read_missed(self, subscription: Subscription, channel: Channel) -> MissedEntries:
         async with self._replay_slots:
-            now_ms = self._clock.now_ms()
-            rewind_ms = await self._live.rewind_ms(now_ms)
+            now_ms = self.clock.now_ms()
+            rewind_ms = await self.live.rewind_ms(now_ms)
             return await read_missed(channel.read_page, subscription.last_id, now_ms, rewind_ms)
 
     async def _send_missed(self, subscription: Subscription, missed: MissedEntries) -> None:
@@ -182,10 +177,10 @@ class SubscriptionManager:
             socket.writer.send(socket_messages.encode_gap(subscription.name, subscription.last_id, missed.last_id))
         for entry in missed.entries:
             await socket.writer.wait_until_drained()
-            if not self._registry.is_deleted(entry.id):
+            if not self.registry.is_deleted(entry.id):
                 socket.writer.send(render_entry_frame(subscription.name, entry, socket.language))
                 if isinstance(entry, HydratedPost) and subscription.channel is not None:
-                    self._registry.record_sent(entry.shown.post.id, [subscription.channel.topic])
+                    self.registry.record_sent(entry.shown.post.id, [subscription.channel.topic])
         subscription.last_id = missed.last_id
 
 
