@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Purpose: write the next epoch of the placement map if the epoch and the migrator are as expected.
+-- Purpose: write the next epoch of the placement map if the stored epoch and migrator match the arguments.
 -- KEYS: the record, the stream of changes, the migrator's lock.
 -- ARGV: token of the migrator ("": no migrator may exist), epoch to replace, next epoch, body.
--- Returns: 1, or 0 if the epoch or the migrator is another.
+-- Returns: 1, or 0 if the epoch or the migrator does not match.
 
 if redis.call('GET', KEYS[3]) ~= (ARGV[1] ~= '' and ARGV[1] or false) then
   return 0

@@ -1,4 +1,4 @@
-"""The keys of a command, also of an encoded one."""
+"""Find the keys of commands and of encoded commands."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from socialsite.store.key import KEY_PATTERN, Key
 
 
 def find_key(command: Command) -> Key | None:
-    """Return the key that routes a command; None if the command addresses a server, not a key."""
+    """Return the key that routes a command, or None if the command addresses a server."""
     for part in command:
         if isinstance(part, Key):
             return part
@@ -25,7 +25,7 @@ def find_keys(command: Command) -> Iterator[Key]:
 
 
 def first_key(commands: Iterable[Command]) -> Key | None:
-    """Return the key that routes commands on one tag."""
+    """Return the key that routes commands on one tag, or None if no command has a key."""
     return next((key for command in commands if (key := find_key(command)) is not None), None)
 
 

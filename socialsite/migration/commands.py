@@ -22,12 +22,12 @@ from socialsite.migration.topology_switcher import TopologyFactory
 from socialsite.store.pair_partitions import PartitionLayout
 
 DEFAULT_PREFIX, ALTERNATE_PREFIX = "p", "q"
-"""Prefixes of partition tags: the usual one, and the one used during a repartition."""
+"""The usual prefix of partition tags, and the prefix that is used during a repartition."""
 
 
 @dataclass(frozen=True, slots=True)
 class MigrationSite:
-    """The site's configuration: URLs of the store and of components placed elsewhere, and all component names."""
+    """The site's configuration: the store's URL, the URLs of components in other stores, and all component names."""
 
     home_url: str
     component_urls: Mapping[str, str]
@@ -59,7 +59,7 @@ async def migrate(
 
 
 async def estimate_migration(site: MigrationSite, target_url: str, component: str | None = None) -> Estimate:
-    """Estimate what `migrate` would do. Changes nothing and takes no lock."""
+    """Estimate the work of `migrate`. Nothing is changed, and no lock is acquired."""
     stores = StorePool(site.home_url, site.create_topology)
     try:
         _, placement_map = await find_registry(stores)
@@ -88,7 +88,7 @@ async def resume_migration(site: MigrationSite, *, on_progress: OnProgress | Non
 
 
 async def revert_migration(site: MigrationSite, *, on_progress: OnProgress | None = None) -> MigrationReport:
-    """Migrate the completed slices of an unfinished migration back. Raises MigrationRefused, StoreError."""
+    """Move the completed slices of an unfinished migration back. Raises MigrationRefused, StoreError."""
     async with _open_session(site) as session:
         migration = _require_migration(session.placement_map)
         if migration.repartition is not None:
@@ -108,7 +108,7 @@ async def repartition_edges(
 ) -> RepartitionReport:
     """Repartition edges into `count` partitions; continue an interrupted run. Raises MigrationRefused.
 
-    Copies twice: to partitions with the alternate prefix, and from these to partitions with the usual prefix.
+    The edges are copied twice: to partitions with the alternate prefix, then to partitions with the usual prefix.
     """
     async with _open_session(site) as session:
         report = RepartitionReport()
@@ -127,9 +127,9 @@ async def repartition_edges(
 
 
 async def count_edges(site: MigrationSite, edges: EdgeFamily, count: int) -> dict[str, int]:
-    """Count the edges that `repartition_edges` would copy, by outgoing side. Raises MigrationRefused.
+    """Count the edges of each outgoing side that `repartition_edges` would copy. Raises MigrationRefused.
 
-    Changes nothing and takes no lock.
+    Nothing is changed, and no lock is acquired.
     """
     stores = StorePool(site.home_url, site.create_topology)
     try:
@@ -167,7 +167,7 @@ async def plan_repartition(
 
 
 async def _finish_handover(session: MigrationSession) -> MigrationReport:
-    """Finish a migration after the handover: wait until all processes of the old store follow the new map."""
+    """Finish a migration after the map was moved: wait until all processes of the old store follow the new map."""
     await session.stores.open(session.placement_map.arriving_from)
     old_registry = session.stores.registry(session.placement_map.arriving_from)
     old_map = await old_registry.read_map()
@@ -178,7 +178,7 @@ async def _finish_handover(session: MigrationSession) -> MigrationReport:
 
 @contextlib.asynccontextmanager
 async def _open_session(site: MigrationSite) -> AsyncIterator[MigrationSession]:
-    """Acquire the lock of the registry in use. Raises MigrationRefused if another migrator is alive."""
+    """Acquire the migrator's lock in the current registry. Raises MigrationRefused if another migrator is alive."""
     ungated = StorePool(site.home_url, site.create_topology)
     token = secrets.token_hex(8)
     try:

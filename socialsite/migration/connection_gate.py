@@ -37,7 +37,7 @@ class ConnectionGate:
         self._may_read = may_read
 
     def close(self) -> None:
-        """Refuse further connections of a replaced topology, because they would write to the old servers."""
+        """Refuse new connections of a replaced topology, because they would write to the old servers."""
         self.is_closed = True
 
     async def authorize(self, connection: PipelinedConnection) -> None:
@@ -68,7 +68,7 @@ class ConnectionGate:
 
 
 def client_name(process: str, migration_id: str = "") -> str:
-    """Return the CLIENT SETNAME of a connection; without a migration, the prefix of all names of a process."""
+    """Return the CLIENT name of a connection. Without a migration id it is the prefix of all names of a process."""
     return f"{SITE_NAME_PREFIX}{process}.{migration_id}"
 
 

@@ -21,11 +21,11 @@ KEYS_PER_BATCH = 1_000
 EdgeOwner = tuple[str, int]
 """The name of an outgoing side and the id whose edges it contains."""
 EdgeTimes = dict[int, int]
-"""The id at the other end of each edge -> its time in ms."""
+"""Maps the id at the other end of each edge to the time of the edge in ms."""
 
 
 class EdgeCopier:
-    """Copies the edges of a repartition. `reverse_names`: name of an outgoing side -> name of its incoming side."""
+    """Copies the edges of a repartition. `reverse_names` maps each outgoing side's name to its incoming side's name."""
 
     def __init__(self, store: Store, repartition: Repartition, reverse_names: dict[str, str]) -> None:
         self._store = store
@@ -33,7 +33,7 @@ class EdgeCopier:
         self._reverse_names = reverse_names
 
     async def copy_all(self) -> dict[str, int]:
-        """Copy all edges into empty partitions; return the number of edges by outgoing side."""
+        """Copy all edges into empty partitions; return the number of edges of each outgoing side."""
         await self.delete_layout(self._repartition.target)
         counts = dict.fromkeys(self._reverse_names, 0)
         async for keys in self._outgoing_keys():
@@ -41,7 +41,7 @@ class EdgeCopier:
         return counts
 
     async def count(self) -> dict[str, int]:
-        """Return the number of edges by outgoing side."""
+        """Return the number of edges of each outgoing side."""
         counts = dict.fromkeys(self._reverse_names, 0)
         async for keys in self._outgoing_keys():
             sizes = await self._store.gather([("ZCARD", key) for key in keys])
@@ -83,14 +83,14 @@ class EdgeCopier:
             await self._store.gather(commands)
 
     async def compare(self, owners: Iterable[EdgeOwner]) -> None:
-        """Raises MigrationRefused if the edges of these owners differ between the layouts."""
+        """Raise MigrationRefused if the edges of these owners differ between the layouts."""
         for batch in _batches(owners):
             source = await self._read_edges(self._repartition.source, batch)
             if source != await self._read_edges(self._repartition.target, batch):
                 raise MigrationRefused("edges arrived differently from how they left: nothing was changed over")
 
     def _diff_commands(self, owner: EdgeOwner, source: EdgeTimes, target: EdgeTimes) -> list[Command]:
-        """Return the commands that change the target's edges of an owner to the source's edges."""
+        """Return the commands that make an owner's edges in the target equal to those in the source."""
         (name, id), layout = owner, self._repartition.target
         commands: list[Command] = []
         for other_id in target.keys() - source.keys():
@@ -113,7 +113,7 @@ class EdgeCopier:
         }
 
     def parse_owner(self, key: Key) -> EdgeOwner | None:
-        """Return the owner of an outgoing key; None for other keys. Incoming keys change with their outgoing key."""
+        """Return the owner of an outgoing key, or None for other keys. Incoming keys change with their outgoing key."""
         name, _, id = key.partition("}:")[2].partition(":")
         return (name, int(id)) if name in self._reverse_names and id.isdigit() else None
 

@@ -15,7 +15,7 @@ class RepartitionUnfinished(MigrationRefused):
 
 
 class MigratorReplaced(MigrationRefused):
-    """Another migrator took the lock, or this one was paused for too long."""
+    """Another migrator acquired the lock, or this migrator was paused for too long."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""Estimate a migration: keys and bytes by family, slices, and duration. Reads only."""
+"""Estimate the keys and bytes of each key family, the slices and the duration of a migration."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,10 +11,13 @@ from socialsite.migration.store_pool import StorePool
 from socialsite.store.key import Key
 
 SAMPLE_SIZE = 100
-"""Number of keys of a family whose memory is measured."""
+"""The number of keys of each family whose memory is measured."""
 KEYS_PER_S = 12_000
 SECONDS_PER_SLICE = 0.01
-"""Both were measured on one busy machine (docs/reference/migration.md); servers of their own are faster."""
+"""KEYS_PER_S and SECONDS_PER_SLICE were measured on one busy machine (docs/reference/migration.md).
+
+Dedicated servers are faster.
+"""
 
 
 @dataclass(slots=True)

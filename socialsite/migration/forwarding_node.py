@@ -1,4 +1,4 @@
-"""A node that forwards commands: it replaces a node whose data was migrated, for callers that still use that node."""
+"""A node that forwards commands. It replaces a node whose data was migrated, for callers that still use that node."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from socialsite.store.store import Store
 
 
 class ForwardingNode(Node):
-    """Sends every command to the present node of its key. `address` is the address of the replaced node."""
+    """Sends every command to the current node of its key. `address` is the address of the replaced node."""
 
     def __init__(self, store: Store, address: Address) -> None:
         super().__init__(address)
@@ -36,7 +36,7 @@ class ForwardingNode(Node):
         return await self._node_of((command,)).blocking(*command, timeout_s=timeout_s)
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """Error replies are elements of the returned list."""
+        """Forward encoded commands. Error replies are in the returned list."""
         commands = decode_commands(payload)
         groups: dict[int, tuple[Node, list[int]]] = {}
         for position, command in enumerate(commands):

@@ -1,7 +1,7 @@
 """Copy keys from store to store, and compare each copy with its source before it is used.
 
-Copies by DUMP and RESTORE, with the expiry. Two servers may serialise the same value differently (for example the
-order of a hash table). So if the bytes differ, the values are compared.
+Keys are copied by DUMP and RESTORE, with their expiry. Two servers may serialise the same value differently, for
+example in another order of a hash table. So if the bytes differ, the values are compared.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ class KeyCopier:
         copies = (await target.gather(commands))[1::2]
         for (key, dump, expires_ms), copy in zip(dumps, copies, strict=True):
             if copy is None and expires_ms:
-                continue  # it has expired
+                continue  # the key has expired
             if copy is None or not await self._is_equal(source, target, key, dump, copy):
                 raise MigrationRefused(f"{key} arrived differently from how it left: nothing was changed over")
             self.statistics.add(key, dump)

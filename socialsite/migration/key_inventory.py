@@ -1,8 +1,8 @@
-"""List the keys of a slice at its source, completely, although the site writes meanwhile.
+"""List all keys of a slice at its source while the site continues to write.
 
 A cluster lists the keys of a slot. Any other source is scanned, once for as many slices as fit into memory. A scan
-finds the keys that existed throughout it. Processes report the keys that they write after the migration began
-(touched keys) before they follow a blocked slice. If a process dies without its report, the rest is scanned again.
+finds every key that existed during the whole scan. Processes report the keys that they wrote since the migration began
+(touched keys) before they follow a blocked slice. If a process dies without its report, the source is scanned again.
 """
 
 from collections.abc import AsyncIterator, Collection, Iterable
@@ -18,10 +18,10 @@ from socialsite.store.topology.cluster import Cluster
 
 SCAN_COUNT = 1_000
 MAX_KEYS_IN_MEMORY = 1_000_000
-"""About 200 MB of the migrator's memory."""
+"""The maximum number of scanned keys in the migrator's memory. They use about 200 MB."""
 MAX_KEYS_PER_SLOT = 1_000_000
 SLOTS_PER_PIPELINE = 16
-"""Slots whose keys are listed in one round trip."""
+"""The number of slots whose keys are listed in one round trip."""
 
 
 class UnreportedWrites(StoreError):
@@ -40,7 +40,7 @@ class KeyInventory:
         self._window = range(0)
 
     def invalidate(self) -> None:
-        """Forget the scan, because a process died without reporting the keys that it wrote."""
+        """Discard the scan, because a process died without reporting the keys that it wrote."""
         self._window = range(0)
 
     async def prepare_slice(self, number: int) -> None:
@@ -67,7 +67,7 @@ class KeyInventory:
         self._scanned.pop(number, None)
 
     async def keys_at(self, url: str, components: Collection[str], window: range | None = None) -> dict[int, set[Key]]:
-        """Return all keys of these components in a store by slice. `window` limits the slices."""
+        """Return the keys of these components in a store, by slice. If `window` is given, return only its slices."""
         keys_by_slice: dict[int, set[Key]] = {}
         for node in self._stores.topology(url).nodes:
             async for key in scan_keys(node):
@@ -124,7 +124,7 @@ def _parse_keys(names: Iterable[str], components: Collection[str]) -> Iterable[K
 
 
 async def scan_keys(node: Node) -> AsyncIterator[Key]:
-    """Yield every key of the site on a server; some keys twice."""
+    """Yield every key of the site on a server. Some keys may be repeated."""
     cursor = b"0"
     while True:
         cursor, names = await node.execute("SCAN", cursor, "COUNT", SCAN_COUNT)

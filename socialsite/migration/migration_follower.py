@@ -1,7 +1,7 @@
 """Follow the placement map in a process: renew the lease, apply every change of the map, and report it.
 
-Without a migration this is the only cost of the whole package: one small script twice a second, on a separate
-connection. During a migration the follower waits for changes, so that a step of the migrator takes milliseconds.
+Without a migration, the only cost of this package is one small script twice a second on a separate connection. During
+a migration the follower waits for changes, so that a step of the migrator takes milliseconds.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class MigrationFollower:
         self._watch_task: asyncio.Task[None] | None = None
 
     async def acquire_lease(self, topologies: list[Topology]) -> None:
-        """Set the gate of these topologies and acquire the lease, before their first connection."""
+        """Set the gate of these topologies and acquire the lease. Call this before their first connection."""
         for topology in topologies:
             self._switcher.set_first_gate(topology)
         self.lease.gate = self._switcher.active.gate
@@ -73,7 +73,7 @@ class MigrationFollower:
         await self.lease.release()
 
     async def _require_lease(self) -> None:
-        # Not a reference to `self.lease.require_held`, because `_switch_home` replaces the lease.
+        # The gate does not refer to `self.lease.require_held`, because `_switch_home` replaces the lease.
         await self.lease.require_held()
 
     async def _may_read(self, connection: PipelinedConnection) -> bool:
@@ -105,7 +105,7 @@ class MigrationFollower:
             self._follow_task = asyncio.create_task(self._follow_and_log())
 
     async def _wait_for_change(self) -> None:
-        """Wait until the next renewal, or during a migration until the map changes."""
+        """Wait until the next renewal. During a migration, wait until the map changes."""
         placement_map = self.lease.known_map
         if placement_map.migration is not None and (self._watch_task is None or self._watch_task.done()):
             self._watch_task = asyncio.create_task(self._watch(placement_map.epoch))
@@ -130,7 +130,7 @@ class MigrationFollower:
         if router is None or migration is None:
             return
         is_repartition = migration.repartition is not None
-        if is_repartition:  # reported at every epoch, so that the copy can catch up
+        if is_repartition:  # these keys are reported at every epoch, so that the copy can catch up
             self._written_keys |= router.touched_keys.pop(0, set())
         pairs = enumerate(zip(router.slice_states, migration.slice_states, strict=True))
         self._changed_slices |= {number for number, (old, new) in pairs if old != new or is_repartition}
@@ -149,7 +149,7 @@ class MigrationFollower:
         self._wake.set()
 
     async def _follow_map(self) -> None:
-        """Switch the store to the known map; report its epoch when no command of an older one is in flight."""
+        """Switch the store to the known map; report its epoch when no command of an older map is in flight."""
         placement_map = self.lease.known_map
         if placement_map.forwarded_to:
             await self._follow_forward(placement_map)
@@ -170,7 +170,7 @@ class MigrationFollower:
         await self._switcher.close_when_idle(previous)
 
     async def _follow_forward(self, placement_map: PlacementMap) -> None:
-        """Follow a map that was moved to another store: acquire a lease there, switch, then release the lease here."""
+        """Follow a map that was moved to another store: acquire a lease there, switch, then release the old lease."""
         for _ in range(MAX_FORWARDS):
             lease = ProcessLease(placement_map.forwarded_to, self._create_topology, self.lease.process_id)
             try:
@@ -197,7 +197,7 @@ class MigrationFollower:
         await previous.release()
 
     async def _drain(self, placement_map: PlacementMap) -> None:
-        """Return when no command that the map no longer allows is in flight. Raises StoreUnavailable."""
+        """Wait for the commands in flight that the map does not allow any more. Raises StoreUnavailable."""
         state_changes, changed_slices = self._state_changes, set(self._changed_slices)
         batches = list(self._in_flight)
         for in_flight in batches:
@@ -214,7 +214,7 @@ class MigrationFollower:
             self._changed_slices.clear()
 
     async def _report_touched_keys(self, placement_map: PlacementMap) -> None:
-        """Report the keys written here since the migration began, which the migrator's scan may have missed."""
+        """Report the keys that this process wrote since the migration began. The migrator's scan may lack them."""
         router, migration = self._switcher.active.router, placement_map.migration
         registry = await self.lease.registry()
         if router is None or migration is None:

@@ -8,7 +8,7 @@ from socialsite.migration.placement_registry import LOCK_MS, PlacementRegistry
 LOCK_POLL_INTERVAL_S = 0.1
 LOCK_RENEWAL_INTERVAL_S = LOCK_MS / 1000 / 4
 LOCK_VALID_S = LOCK_MS / 1000 - 0.5
-"""Shorter than on the server, so that this process considers the lock expired first."""
+"""The validity of the lock in this process. It is shorter than on the server, so that it expires here first."""
 
 
 class MigrationLock:
@@ -21,7 +21,7 @@ class MigrationLock:
         self._renew_task: asyncio.Task[None] | None = None
 
     async def acquire(self) -> None:
-        """Wait until the lock of a dead migrator expires. Raises MigrationRefused if another migrator is alive."""
+        """Acquire the lock, or wait until an old lock expires. Raises MigrationRefused if another one is in use."""
         ttl_ms = 0
         while True:
             sent_at = asyncio.get_running_loop().time()
@@ -35,7 +35,7 @@ class MigrationLock:
         self._renew_task = asyncio.create_task(self._renew_forever())
 
     async def require_held(self) -> None:
-        """Raises MigratorReplaced if the lock may have expired."""
+        """Raise MigratorReplaced if the lock may have expired."""
         if asyncio.get_running_loop().time() >= self._valid_until:
             raise MigratorReplaced
 

@@ -1,4 +1,4 @@
-"""Plan a migration: turn the operator's request into a placement map that a migrator can execute, or refuse it."""
+"""Plan a migration: convert the operator's request to a placement map for the migrator, or refuse the request."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -18,14 +18,14 @@ from socialsite.store.topology.twemproxy import Twemproxy
 
 MIN_SLICES = 64
 KEYS_PER_SLICE = 1_000
-"""So many keys are copied and compared within about 100 ms."""
+"""The approximate number of keys of a slice. They are copied and compared within about 100 ms."""
 MAX_FORWARDS = 8
 
 
 async def find_registry(stores: StorePool) -> tuple[PlacementRegistry, PlacementMap]:
-    """Follow forwarded maps from the configured store; set `stores.home_url` to the URL of the last one.
+    """Follow forwarded maps from the configured store; set `stores.home_url` to the URL of the last store.
 
-    Returns its registry and its map. Raises MigrationRefused.
+    Returns the registry and the map of the last store. Raises MigrationRefused.
     """
     for _ in range(MAX_FORWARDS):
         topology = await stores.open(THIS_STORE)
@@ -40,7 +40,7 @@ async def find_registry(stores: StorePool) -> tuple[PlacementRegistry, Placement
 
 
 def map_or_default(placement_map: PlacementMap, component_urls: Mapping[str, str]) -> PlacementMap:
-    """Return the map; if none was stored yet, a map of the configured URLs."""
+    """Return the map, or a map of the configured URLs if no map was stored yet."""
     return placement_map if placement_map.epoch else PlacementMap(0, dict(component_urls))
 
 
@@ -89,7 +89,7 @@ async def plan_migration(
 
 
 async def choose_slice_count(stores: StorePool, routes: Mapping[str, MigrationRoute]) -> int:
-    """Return a power of two such that each slice is copied within a moment."""
+    """Return a power of two with which a slice has at most about KEYS_PER_SLICE keys."""
     nodes = {node for route in routes.values() for node in stores.topology(route.source).nodes}
     keys = sum([int(await node.execute("DBSIZE")) for node in nodes])
     count = MIN_SLICES
@@ -99,7 +99,7 @@ async def choose_slice_count(stores: StorePool, routes: Mapping[str, MigrationRo
 
 
 def _require_simple_end(source: Topology, target: Topology) -> None:
-    """Raises MigrationRefused unless the source or the target is a single server or a cluster."""
+    """Raise MigrationRefused unless the source or the target is a single server or a cluster."""
     if isinstance(source, Twemproxy):
         raise MigrationRefused("what stands behind Twemproxy cannot be moved while the site serves")
     if not any(isinstance(topology, (Standalone, Cluster)) for topology in (source, target)):
@@ -116,7 +116,7 @@ async def _require_empty(target: Topology, components: Collection[str]) -> None:
 
 
 async def _require_readable(stores: StorePool, routes: Mapping[str, MigrationRoute]) -> None:
-    """Raises MigrationRefused if the target cannot read the source's DUMP: servers read no newer versions."""
+    """Raise MigrationRefused if the target cannot read the source's DUMP, because the target's version is older."""
     probe = Key("map", tag="placement", name="probe")
     for source, target in {(route.source, route.target) for route in routes.values()}:
         source_node, target_node = stores.store(source).node(probe), stores.store(target).node(probe)

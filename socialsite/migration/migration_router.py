@@ -1,7 +1,7 @@
-"""The single node of a store during a migration: it sends every command to the present place of its slice.
+"""The only node of a store during a migration. It sends every command to the server that has its slice.
 
-Readers of a slice use the source until the reads are switched, then the target. Writers wait, briefly, until the
-slice is done. Commands in flight are counted, so that the process can report when no older command remains.
+Readers of a slice use the source until the reads are switched, then the target. Writers wait briefly until the slice
+is done. Commands in flight are counted, so that the process can report when no command of an older map remains.
 """
 
 import asyncio
@@ -28,9 +28,9 @@ from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.store import Topology
 
 WRITER_WAIT_S = 4.0
-"""Maximum time that a writer waits for its slice; less than the deadline of a request."""
+"""The maximum time that a writer waits for its slice. It is less than the deadline of a request."""
 MAX_BLOCK_MS = 50
-"""Maximum wait of a blocking command during a migration: a slice cannot be switched while it is in flight."""
+"""The maximum wait of a blocking command. A slice cannot be switched while the command is in flight."""
 
 SendGroup = Callable[[Node, Sequence[int]], Awaitable[None]]
 """Sends the commands at these positions to a node and stores their replies."""
@@ -43,9 +43,9 @@ class InFlight:
         self._counts: Counter[int] = Counter()
         self._completed = asyncio.Event()
         self.nodes_to_drain: set[Node] = set()
-        """Nodes with a reply outstanding after its caller was cancelled."""
+        """Nodes from which a reply is pending although its caller was cancelled."""
         self.has_lost_replies = False
-        """True if a reply was lost with its connection: the server may still execute the command."""
+        """Whether a reply was lost with its connection. The server may still execute the command."""
 
     @contextlib.contextmanager
     def track(self, slices: Collection[int], node: Node) -> Iterator[None]:
@@ -56,14 +56,14 @@ class InFlight:
             self.nodes_to_drain.add(node)
             raise
         except StoreUnavailable as error:
-            self.has_lost_replies |= type(error) is StoreUnavailable  # subclasses are replies of a server
+            self.has_lost_replies |= type(error) is StoreUnavailable  # a subclass means that a server replied
             raise
         finally:
             self._counts.subtract(slices)
             self._completed.set()
 
     async def wait_until_idle(self, slices: Collection[int] | None = None) -> None:
-        """Return when no command on these slices (None: on any slice) is in flight."""
+        """Wait until no command on these slices is in flight. If `slices` is None, wait for all slices."""
         while self.is_busy(slices):
             self._completed.clear()
             await self._completed.wait()
@@ -81,7 +81,7 @@ class TagGroup(NamedTuple):
 
 
 def group_by_tag(commands: Sequence[Command]) -> list[TagGroup]:
-    """Group commands by component and tag, in the order of first appearance; None groups those without a key."""
+    """Group commands by component and tag, in the order of first appearance. Commands without a key form a group."""
     groups: dict[tuple[str, str] | None, TagGroup] = {}
     for position, command in enumerate(commands):
         key = find_key(command)
@@ -93,7 +93,7 @@ def group_by_tag(commands: Sequence[Command]) -> list[TagGroup]:
 
 
 class NodeGroup(NamedTuple):
-    """Commands that a node can execute now: the slices and the positions of the commands."""
+    """The slices and positions of commands that a node can execute now."""
 
     node: Node
     slices: set[int]
@@ -103,7 +103,7 @@ class NodeGroup(NamedTuple):
 class MigrationRouter(Node):
     """Routes commands by key. `routes` maps each migrated component to its source and target topology.
 
-    `component_topologies` has the other components that are not in the `default` topology.
+    `component_topologies` maps each other component that is not in the `default` topology to its topology.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class MigrationRouter(Node):
         self.touched_keys: dict[int, set[str]] = {}
 
     def set_slice_states(self, slice_states: bytes) -> InFlight:
-        """Use new states from now on. Return the commands in flight that were sent in the old states."""
+        """Use new states from now on. Return the commands in flight, which were sent in the old states."""
         before, self._in_flight = self._in_flight, InFlight()
         self.slice_states = slice_states
         self._wake_waiters()
@@ -191,7 +191,7 @@ class MigrationRouter(Node):
     async def resolve_address(self) -> Address:
         raise StoreUnavailable("the data is moving: ask for the carrier of the channel")
 
-    # Inside
+    # Private methods
 
     async def _send_by_tag(self, commands: Sequence[Command], send: SendGroup) -> None:
         """Send each group as soon as its slice allows it."""
@@ -243,7 +243,7 @@ class MigrationRouter(Node):
         return list(ready.values()), waiting
 
     def _choose_node(self, key: Key | None, *, writes: bool) -> Node | None:
-        """Return the node for a key; None if a writer must wait."""
+        """Return the node for a key, or None if a writer must wait."""
         if key is None:
             return self._default.nodes[0]
         route = self._routes.get(key.component)
@@ -285,9 +285,9 @@ class MigrationRouter(Node):
 
 
 def _require_current_layout(key: Key, repartition: Repartition, state: int) -> None:
-    """Raises PartitionLayoutChanged if a writer's key belongs to the other layout than the present one.
+    """Raise PartitionLayoutChanged if a writer's key does not belong to the current layout.
 
-    The writer may have waited since before the switch, or since after a switch that was rolled back.
+    The layout may have been switched, or a switch may have been rolled back, while the writer waited.
     """
     stale = repartition.source if state == DONE else repartition.target
     if stale.contains_tag(key.tag):

@@ -1,4 +1,4 @@
-"""What a migrator needs while it holds its lock: the stores, the registry, and the placement map it has written."""
+"""The state of a migrator that holds its lock: the stores, the registry, and the current placement map."""
 
 from dataclasses import dataclass
 

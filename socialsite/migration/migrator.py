@@ -2,7 +2,7 @@
 
 The migrator continues after a step only when every process follows it. If a slice is blocked for too long, it is
 rolled back and tried again, so a writer waits only a moment. All state that must outlive the migrator is in the
-placement map: another migrator can continue from it, forwards or back.
+placement map. So another migrator can continue or revert the migration.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ from socialsite.store.key import Key
 from socialsite.store.site_marks import copy_marks
 
 FOLLOW_TIMEOUT_S = 15.0
-"""Time for every process to open the target and to begin counting its commands."""
+"""The time limit for every process to open the target and to begin counting its commands."""
 MAX_WRITE_BLOCK_S = 2.5
-"""Time after which a blocked slice is rolled back; less than migration_router.WRITER_WAIT_S."""
+"""The time after which a blocked slice is rolled back. It is less than migration_router.WRITER_WAIT_S."""
 MAX_TRIES = 8
 RETRY_DELAY_S = 0.5
 
@@ -97,7 +97,7 @@ class Migrator:
         )
 
     async def _try_slice(self, number: int) -> bool:
-        """Migrate a slice; False if it took too long and was rolled back."""
+        """Migrate a slice. Return False if it took too long and was rolled back."""
         keys: set[Key] = set()
         try:
             async with asyncio.timeout(MAX_WRITE_BLOCK_S):
@@ -118,7 +118,8 @@ class Migrator:
             raise
         await self._write_states({number: DONE})
         self._report_progress("moved", number)
-        # Before the source is deleted: with an older map, the next migrator would delete the copies instead.
+        # The map must be durable before the source is deleted. With an older map, the next migrator would delete the
+        # copies instead.
         await self._stores.wait_until_durable(self._stores.home_url)
         await self._copier.delete_from_source(copied)
         await self._registry.delete_touched_keys([number])
@@ -128,7 +129,7 @@ class Migrator:
         return True
 
     async def _roll_back_slice(self, number: int, keys: Collection[Key]) -> None:
-        """Return a slice to the source; delete the copies when no process reads them any more."""
+        """Move a slice back to the source; delete the copies when no process reads them any more."""
         self._session.placement_map = await self._registry.read_map()
         if self._session.placement_map.migration is None:
             raise MigratorReplaced
@@ -140,7 +141,7 @@ class Migrator:
     # Before the first slice and after the last
 
     async def _delete_unfinished_copies(self) -> None:
-        """Delete what an earlier migrator copied of slices that are not done."""
+        """Delete the copies that an earlier migrator made of unfinished slices."""
         for target in {route.target for route in self.migration.routes.values()}:
             components = [name for name, route in self.migration.routes.items() if route.target == target]
             for number, keys in (await self._inventory.keys_at(target, components)).items():
@@ -148,7 +149,7 @@ class Migrator:
                     await self._copier.delete_from_target(keys)
 
     async def _delete_leftovers(self, done_slices: Collection[int]) -> None:
-        """Delete from the sources the slices that earlier migrators completed; report all other keys."""
+        """Delete completed slices of earlier migrators from the sources; report all other keys."""
         for source in {route.source for route in self.migration.routes.values()}:
             components = [name for name, route in self.migration.routes.items() if route.source == source]
             for number, keys in (await self._inventory.keys_at(source, components)).items():
@@ -173,7 +174,7 @@ class Migrator:
         await self._hand_over(self.migration.new_home_url, component_urls)
 
     async def _hand_over(self, new_home_url: str, component_urls: dict[str, str]) -> None:
-        """Move the map to the new home; the map here only forwards to it."""
+        """Move the map to the new home; the old map only forwards to the new map."""
         target = self._stores.registry(new_home_url)
         lock = MigrationLock(target, self._session.lock.token)
         await lock.acquire()

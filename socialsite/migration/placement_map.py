@@ -1,7 +1,7 @@
-"""The placement map of a store: which URL each component has, and the migration in progress. Stored with the data.
+"""The placement map of a store: the URL of each component, and the migration in progress.
 
-A store without a map uses the URLs of the environment. URLs are stored as the operator gave them. "" means the
-store that contains the map, so the map is valid for processes that reach that store by different URLs.
+The map is stored with the data. A store without a map uses the URLs of the environment. URLs are stored as the
+operator entered them. "" means the store that contains the map, so that processes may use different URLs for it.
 """
 
 from binascii import crc_hqx
@@ -16,7 +16,7 @@ SLOT_COUNT = 16_384
 THIS_STORE = ""
 SOURCE, WRITES_BLOCKED, READS_SWITCHED, DONE = range(4)
 """States of a slice. Writers wait during WRITES_BLOCKED and READS_SWITCHED. Readers use the target from
-READS_SWITCHED on, when both copies are equal and nothing writes. So no reader sees an older state than another."""
+READS_SWITCHED on. Then both copies are equal and nothing is written, so all readers see the same state."""
 
 
 class MigrationRoute(msgspec.Struct, frozen=True, array_like=True):
@@ -27,7 +27,7 @@ class MigrationRoute(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Repartition(msgspec.Struct, frozen=True, array_like=True):
-    """A change of the partition layout of a component's edges, in the same store; such a migration has one slice."""
+    """A change of the partition layout of a component's edges in one store. Such a migration has one slice."""
 
     component: str
     source: PartitionLayout
@@ -35,10 +35,11 @@ class Repartition(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Migration(msgspec.Struct, frozen=True):
-    """A migration of components, one slice of slots after the other. `slice_states` has one byte per slice.
+    """A migration of components, slice by slice. `slice_states` has one byte per slice.
 
-    `new_home_url`: the store to which the map itself is moved at the end; THIS_STORE if it remains.
-    `track_writes`: processes report the keys that they write, because the source cannot list the keys of a slot.
+    `new_home_url` is the store to which the map itself is moved at the end, or THIS_STORE if the map is not moved.
+    If `track_writes` is true, processes report the keys that they write, because the source cannot list the keys of a
+    slot.
     """
 
     id: str
@@ -55,12 +56,12 @@ class Migration(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, slice_states=bytes(slice_states))
 
     def rolled_back(self) -> Self:
-        """Return the migration with all unfinished slices at the source again, for when its migrator died."""
+        """Return the migration with all unfinished slices at the source. It is used after the migrator died."""
         states = bytes(state if state == DONE else SOURCE for state in self.slice_states)
         return msgspec.structs.replace(self, slice_states=states)
 
     def reversed(self, id: str) -> Self:
-        """Return the migration back to the sources; slices that are not DONE need no migration."""
+        """Return the migration that moves the DONE slices back to the sources."""
         routes = {name: MigrationRoute(route.target, route.source) for name, route in self.routes.items()}
         states = bytes(SOURCE if state == DONE else DONE for state in self.slice_states)
         return msgspec.structs.replace(
@@ -69,20 +70,20 @@ class Migration(msgspec.Struct, frozen=True):
 
 
 class PlacementMap(msgspec.Struct, frozen=True):
-    """The placement map. `forwarded_to`: the store to which everything, including the map, was migrated."""
+    """The placement map. `forwarded_to` is the store to which all data, including the map, was migrated."""
 
     epoch: int
     component_urls: dict[str, str] = msgspec.field(name="placed", default_factory=dict)
     migration: Migration | None = msgspec.field(name="move", default=None)
     forwarded_to: str = msgspec.field(name="forward", default=THIS_STORE)
     arriving_from: str = msgspec.field(name="arriving", default="")
-    """The store from which a migration moved the map, until all processes there follow the forwarding."""
+    """The store from which the map was moved. It is set until all processes of that store follow the new map."""
     partition_layouts: dict[str, PartitionLayout] = msgspec.field(name="layouts", default_factory=dict)
     """The layouts of components whose edges were repartitioned."""
 
     @property
     def current_layouts(self) -> dict[str, PartitionLayout]:
-        """The layouts that readers and writers use in the present state."""
+        """The layouts that readers and writers use in the current state."""
         migration = self.migration
         if migration is None or migration.repartition is None:
             return self.partition_layouts

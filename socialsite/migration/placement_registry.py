@@ -1,4 +1,4 @@
-"""Reads and writes the placement map, the leases of the processes that follow it, and the migrator's lock.
+"""Read and write the placement map, the leases of the processes that follow it, and the migrator's lock.
 
 All keys have one tag in the store of the configured URL, so each step is one script.
 """
@@ -34,7 +34,7 @@ RENEW_LEASE, ADVANCE_EPOCH, NOT_FOLLOWING, ACQUIRE_LOCK, RELEASE_LOCK = (
 
 @dataclass(frozen=True, slots=True)
 class LeaseRenewal:
-    """The reply to a renewal. `placement_map`: None if the process knows this epoch already."""
+    """The reply to a renewal. `placement_map` is None if the process knows this epoch already."""
 
     epoch: int
     placement_map: PlacementMap | None
@@ -45,7 +45,7 @@ class LeaseRenewal:
 class PlacementRegistry:
     """The placement map and leases of one store. A method takes one round trip unless its docstring has another number.
 
-    `required_replicas`: replicas that must confirm a new map before it is used (REQUIRE_REPLICAS).
+    `required_replicas` is the number of replicas that must confirm a new map before it is used (REQUIRE_REPLICAS).
     """
 
     def __init__(self, topology: Topology, required_replicas: int = 0) -> None:
@@ -63,7 +63,7 @@ class PlacementRegistry:
     # Processes
 
     async def renew_lease(self, process: str, *, followed_epoch: int, known_epoch: int) -> LeaseRenewal:
-        """Renew the lease of a process. `followed_epoch` is in use; `known_epoch` is that of the last map it read."""
+        """Renew the lease of a process. It uses the map of `followed_epoch` and has read the map of `known_epoch`."""
         keys = [record_key(), leases_key(), followed_epochs_key(), migrator_lock_key()]
         epoch, body, has_migrator, had_lease = await self.node.run(
             RENEW_LEASE, keys, [process, LEASE_MS, followed_epoch, known_epoch]
@@ -76,22 +76,22 @@ class PlacementRegistry:
             await self.node.pipeline([("ZREM", leases_key(), *processes), ("HDEL", followed_epochs_key(), *processes)])
 
     async def has_process(self, process: str) -> bool:
-        """Return whether the process is registered, also with an expired lease."""
+        """Return whether the process is registered, even if its lease has expired."""
         return await self.node.execute("ZSCORE", leases_key(), process) is not None
 
     async def wait_for_change(self, epoch: int, wait_ms: int) -> None:
-        """Return when there is a later epoch, or after `wait_ms`."""
+        """Wait for a later epoch, at most for `wait_ms`."""
         command = ("XREAD", "BLOCK", wait_ms, "STREAMS", changes_key(), f"{epoch}-1")
         await self.node.blocking(*command, timeout_s=wait_ms / 1000)
 
     async def add_touched_keys(self, number: int, keys: Collection[str]) -> None:
-        """Report keys of a slice that this process wrote since the migration began; a round trip per 1,000 keys."""
+        """Report keys of a slice that this process wrote since the migration began. 1,000 keys take a round trip."""
         names, key = list(keys), touched_keys_key(number)
         for start in range(0, len(names), TOUCHED_KEYS_PER_COMMAND):
             await self.node.execute("SADD", key, *names[start : start + TOUCHED_KEYS_PER_COMMAND])
 
     async def roll_back(self, placement_map: PlacementMap) -> bool:
-        """Return the slice of a dead migrator to the source; False if the map has changed or a migrator is alive."""
+        """Move a dead migrator's slice back to the source. Return False if the map changed or a migrator is alive."""
         assert placement_map.migration is not None
         rolled_back = placement_map.next_epoch(migration=placement_map.migration.rolled_back())
         return await self.advance_epoch(rolled_back, placement_map.epoch, "")
@@ -103,14 +103,14 @@ class PlacementRegistry:
         return bool(await self.node.run(ACQUIRE_LOCK, [migrator_lock_key()], [token, LOCK_MS]))
 
     async def lock_ttl_ms(self) -> int:
-        """Return the remaining TTL of any migrator's lock; 0 if the lock is free."""
+        """Return the remaining TTL of the migrator's lock, or 0 if the lock is free."""
         return max(0, int(await self.node.execute("PTTL", migrator_lock_key())))
 
     async def release_lock(self, token: str) -> None:
         await self.node.run(RELEASE_LOCK, [migrator_lock_key()], [token])
 
     async def advance_epoch(self, placement_map: PlacementMap, replaced_epoch: int, token: str) -> bool:
-        """Replace the map of an epoch; False if the epoch or the migrator is another.
+        """Replace the map of an epoch. Return False if the epoch or the migrator does not match.
 
         An empty token requires that there is no migrator.
         """
@@ -122,12 +122,12 @@ class PlacementRegistry:
         return bool(is_written)
 
     async def not_following(self, epoch: int) -> tuple[list[str], list[str]]:
-        """Return the processes that do not follow the epoch: with a valid lease, with an expired lease."""
+        """Return the processes that do not follow the epoch: first those with a valid lease, then the others."""
         waiting, expired = await self.node.run(NOT_FOLLOWING, [leases_key(), followed_epochs_key()], [epoch])
         return [name.decode() for name in waiting], [name.decode() for name in expired]
 
     async def read_touched_keys(self, number: int) -> set[str]:
-        """Return the touched keys of a slice; a round trip per 1,000 keys."""
+        """Return the touched keys of a slice. 1,000 keys take a round trip."""
         names: set[str] = set()
         cursor = b"0"
         while True:

@@ -1,4 +1,4 @@
-"""The lease of a process: the migrator knows every process with a lease, and each must follow the placement map.
+"""The lease of a process. The migrator knows all processes with a lease, and they must follow the placement map.
 
 A process without a lease opens no new connections for writes (connection_gate.py). The migrator kills the connections
 of a process whose lease expired before it continues. So an unavailable store stops no other store, and no process
@@ -23,14 +23,14 @@ from socialsite.store.errors import ReadOnlyServer, StoreError, StoreUnavailable
 from socialsite.store.store import Topology
 
 LEASE_VALID_S = LEASE_MS / 1000 - 1.0
-"""Shorter than on the server, so that this process considers its lease expired first."""
+"""The validity of the lease in this process. It is shorter than on the server, so that it expires here first."""
 RELEASE_TIMEOUT_S = 0.5
 MAX_SUSPENSION_S = 20.0
 LEASE_RELEASED_MESSAGE = "the lease was given back: the store was closed, or its map went elsewhere"
 
 
 class ProcessLease:
-    """The lease of one process in the registry of one store. The process id is valid as long as its store."""
+    """The lease of one process in the registry of one store. Each Store object has its own process id."""
 
     def __init__(self, home_url: str, create_topology: TopologyFactory, process_id: str = "") -> None:
         self.process_id = process_id or secrets.token_hex(8)
@@ -51,13 +51,13 @@ class ProcessLease:
         self._is_released = False
 
     def suspend(self) -> None:
-        """Stop renewing until the migrator has killed our connections, or for MAX_SUSPENSION_S."""
+        """Stop the renewals until the migrator has killed our connections, at most for MAX_SUSPENSION_S."""
         if self._suspended_until is None:
             self._suspended_until = asyncio.get_running_loop().time() + MAX_SUSPENSION_S
             self._valid_until = float("-inf")
 
     async def acquire(self) -> None:
-        """Renew for the first time. If the store is unavailable, the first connection tries again.
+        """Acquire the lease. If the store is unavailable, the first connection tries again.
 
         Raises ReadOnlyServer if the configured server is a replica.
         """
@@ -142,7 +142,7 @@ class ProcessLease:
             raise StoreUnavailable("the map of the store was lost: restore its data, then restart the site")
         is_behind = renewal.placement_map is not None or self.followed_epoch != self.known_map.epoch
         if is_behind and not renewal.had_lease and not self._is_new and self.gate is not None:
-            self.gate.close()  # the migrator relies on it that this process sends nothing of an older map
+            self.gate.close()  # the migrator assumes that this process sends no command of an older map
         if renewal.placement_map is not None:
             self.known_map = renewal.placement_map
         self._is_new, self._suspended_until = False, None
@@ -164,7 +164,7 @@ class ProcessLease:
         return asyncio.get_running_loop().time() < self._valid_until
 
     async def _require_not_suspended(self, registry: PlacementRegistry) -> None:
-        """Raises StoreUnavailable while the lease is suspended and the migrator has not removed this process."""
+        """Raise StoreUnavailable while the lease is suspended and the migrator has not removed this process."""
         now = asyncio.get_running_loop().time()
         if (
             self._suspended_until is not None
@@ -175,6 +175,6 @@ class ProcessLease:
 
 
 def _ignore_exception(task: "asyncio.Task[None]") -> None:
-    """Retrieve the exception of a renewal without a waiting caller; the next caller renews again."""
+    """Retrieve the exception of a renewal for which no caller waits. The next caller renews again."""
     if not task.cancelled():
         task.exception()

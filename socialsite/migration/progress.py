@@ -12,7 +12,7 @@ DUMP_TRAILER_BYTES = 10  # version and checksum at the end of a DUMP, which diff
 
 @dataclass(frozen=True, slots=True)
 class MigrationProgress:
-    """The last completed step, its slice (-1: all slices), and the numbers of migrated slices and of all slices."""
+    """The last completed step, its slice (-1: all slices), and the numbers of migrated and of all slices."""
 
     name: str
     slice_number: int
@@ -24,7 +24,7 @@ OnProgress = Callable[[MigrationProgress], None]
 
 
 class CopyStatistics:
-    """Copied keys by key family: their number, their bytes, and the sum of their checksums."""
+    """The number, bytes and sum of checksums of the copied keys of each key family."""
 
     def __init__(self) -> None:
         self.keys: Counter[str] = Counter()
@@ -51,7 +51,7 @@ class MigrationReport:
 
 @dataclass(slots=True)
 class RepartitionReport:
-    """The result of a repartition. `edges`: number of edges by the name of their outgoing keys."""
+    """The result of a repartition. `edges` maps the name of each outgoing side to its number of edges."""
 
     edges: dict[str, int] = field(default_factory=dict)
     rounds: int = 0

@@ -2,7 +2,7 @@
 -- Purpose: renew the lease of a process and return the placement map if the process does not know it.
 -- KEYS: the record, the leases, the followed epochs, the migrator's lock.
 -- ARGV: process, TTL of the lease in ms, epoch that the process follows, epoch that it knows.
--- Returns: {epoch, body or nil if the epoch is known, 1 if a migrator exists, 1 if the lease had not expired}.
+-- Returns: {epoch, body (nil if the epoch is known), 1 if a migrator exists, 1 if the lease had not expired}.
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -26,9 +26,9 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 
 OLD_PARTITIONS_GRACE_S = 60.0
-"""Longer than any job or request that may still read the old partitions."""
+"""The time until the old partitions are deleted. It is longer than any job or request that may read them."""
 MAX_OWNERS_WHILE_BLOCKED = 50
-"""Maximum number of owners whose edges are copied while writers wait; a few ms each."""
+"""The maximum number of owners whose edges are copied while writers wait. Each owner takes a few ms."""
 MAX_COPY_ROUNDS = 30
 
 
@@ -36,7 +36,8 @@ MAX_COPY_ROUNDS = 30
 class EdgeFamily:
     """The edges of a component, as the application names them.
 
-    `reverse_names`: name of an outgoing side -> name of its incoming side. `count_key`: stores the partition count.
+    `reverse_names` maps the name of an outgoing side to the name of its incoming side. `count_key` stores the number
+    of partitions.
     """
 
     component: str
@@ -62,7 +63,7 @@ class Repartitioner:
         self.report = RepartitionReport()
 
     async def run(self, grace_s: float) -> RepartitionReport:
-        """Repartition, then delete the old partitions. Another migrator may call it again after any interruption."""
+        """Repartition, then delete the old partitions. After an interruption, another migrator may call it again."""
         await self._stores.kill_other_migrators()
         await self._write_state(DONE if self._state == DONE else SOURCE)
         await self._wait_for_processes(FOLLOW_TIMEOUT_S)
@@ -101,7 +102,7 @@ class Repartitioner:
         )
 
     async def _catch_up(self) -> None:
-        """Copy all edges, then in rounds the edges that were written meanwhile, until few are left."""
+        """Copy all edges. Then copy the edges that were written meanwhile, in rounds, until few are left."""
         for _ in range(MAX_COPY_ROUNDS):
             if not self._is_copy_complete:
                 self._is_copy_complete = True
@@ -116,7 +117,7 @@ class Repartitioner:
                 return
 
     async def _try_switch(self) -> bool:
-        """Switch to the new partitions; False if it took too long and was rolled back."""
+        """Switch to the new partitions. Return False if it took too long and was rolled back."""
         try:
             async with asyncio.timeout(MAX_WRITE_BLOCK_S):
                 await self._write_state(WRITES_BLOCKED)
@@ -138,7 +139,7 @@ class Repartitioner:
             return False
         await self._store.node(self._count_key).execute("SET", self._count_key, self._repartition.target.count)
         await self._write_state(DONE)
-        await self._wait_for_processes(FOLLOW_TIMEOUT_S)  # then every waiting writer uses the new partitions
+        await self._wait_for_processes(FOLLOW_TIMEOUT_S)  # afterwards waiting writers use the new partitions
         return True
 
     async def _pop_touched_owners(self) -> set[EdgeOwner]:

@@ -1,4 +1,4 @@
-"""Open the store of the configured URLs at the place to which a migration has moved its data."""
+"""Open the store of the configured URLs, or the store to which a migration has moved its data."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
     topologies: dict[str, Topology] = {}
     for url in (urls.default, *urls.component_urls.values()):
         if url not in topologies:
-            # In a thread, because the URL of an embedded server may start that server and wait for it.
+            # This runs in a thread, because the URL of an embedded server may start that server and wait for it.
             topologies[url] = await asyncio.to_thread(create_topology, url, components_of_url(urls, url))
     # A placement map cannot be stored behind Twemproxy, so its data cannot be migrated.
     can_migrate = not isinstance(topologies[urls.default], Twemproxy)
@@ -40,7 +40,7 @@ async def open_store(urls: StoreUrls | str, *, require_replicas: int = 0) -> Sto
             await follower.start_following(store, urls.component_urls)
         for topology in store.topologies:
             if isinstance(topology, Standalone):
-                with contextlib.suppress(StoreUnavailable):  # as for every check of a server that may return
+                with contextlib.suppress(StoreUnavailable):  # an unreachable server may return later
                     await require_no_shard(topology.nodes[0])
     except BaseException:
         if follower is not None:

@@ -1,4 +1,4 @@
-"""The stores of a migration: the migrator uses its own connections, which require its lock."""
+"""The stores of a migration. The migrator uses separate connections, which require its lock."""
 
 import asyncio
 from collections.abc import Collection, Iterable
@@ -17,7 +17,7 @@ MIGRATOR_NAME_PREFIX = "mover-"
 
 
 class StorePool:
-    """Stores by URL, each opened once. `home_url` is the URL of the registry; "" names the same store."""
+    """Stores by URL, each opened once. `home_url` is the URL of the registry. The URL "" means the same store."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class StorePool:
     async def kill_clients_outside(self, migration_id: str, epoch: int) -> None:
         """Kill the connections that processes opened before they knew of the migration.
 
-        The fence comes first, so that a process without a lease opens no other one (process_lease.py).
+        The fence is written first, so that a process without a lease opens no new connection (process_lease.py).
         """
         for topology in self._topologies.values():
             if not isinstance(topology, Cluster):  # a key of a cluster is on one of its servers only
@@ -103,7 +103,7 @@ def _is_other_migrator(own_ids: Collection[int], id: int, name: str) -> bool:
 
 
 async def read_server_ids(topology: Topology) -> frozenset[str]:
-    """Return the run id and database number of each server, which are the same whatever the URL."""
+    """Return the run id and database number of each server. They do not depend on the URL."""
     ids = set()
     for node in topology.nodes:
         fields = parse_info(await node.execute("INFO", "server"))

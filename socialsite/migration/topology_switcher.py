@@ -1,7 +1,7 @@
 """Switch a store to the topologies of a placement map, with a router in front of them during a migration.
 
-Each active topology has new connections, named after the migration it knows of, and the nodes of the previous one
-forward to it. So no command can be sent under an old map once the connections with old names are killed.
+Each active topology opens new connections, whose names contain the id of the migration. The nodes of the previous
+topology forward to it. So no command can be sent under an old map after the connections with old names are killed.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class TopologySwitcher:
         self.active: ActiveTopology = ActiveTopology(self._create_gate(), {})
 
     def set_store(self, store: Store, home_url: str, component_urls: dict[str, str]) -> None:
-        """Set the store that was opened with the configured URLs; its topologies have the first gate already."""
+        """Set the store that was opened with the configured URLs; its topologies already have the first gate."""
         self._store = store
         self.active.home_url = home_url
         self.active.component_urls = urls_away_from_home(component_urls, home_url)
@@ -114,7 +114,7 @@ class TopologySwitcher:
                 successor = ForwardingNode(self._store, previous.router.address)
                 await previous.router.replace_with(successor).wait_until_idle()
             await asyncio.gather(*(node.drain() for node in previous.server_nodes()), return_exceptions=True)
-        finally:  # also if the store is closed meanwhile: nothing else refers to these topologies any more
+        finally:  # even if the store is closed meanwhile, because nothing else refers to these topologies
             for topology in previous.topologies.values():
                 await topology.close()
         # A server may still have unread commands of cancelled callers in its buffer. Before it starts, the migrator
@@ -169,7 +169,7 @@ def all_nodes(topology: Topology) -> Iterable[Node]:
 
 
 def set_gate(topology: Topology, gate: ConnectionGate) -> None:
-    """Set the gate before the first connection. Twemproxy passes on no CLIENT names, so its nodes have no gate."""
+    """Set the gate before the first connection. Twemproxy does not forward CLIENT names, so it has no gate."""
     if isinstance(topology, Twemproxy):
         return
     if isinstance(topology, Cluster):

@@ -1,1 +1,1 @@
-"""Redis patterns that know no application: job queue, rate limit, lock, buffer, time series, pub/sub listener."""
+"""Redis patterns for any application: job queue, rate limit, lock, buffer, time series, pub/sub listener."""

@@ -27,8 +27,8 @@ from socialsite.store import Command, Key, Reply, Store, StoreError, load_script
 PARTITION_COUNT = 64
 PARTITION_TAGS = tuple(f"b{number}" for number in range(PARTITION_COUNT))
 BATCH_LEASE_MS = 60_000
-"""Time in ms before another flusher may take the batch again. Flushing a batch takes milliseconds."""
-ENTITIES_PER_ROUND = 32  # entities of a partition in one round; a round is three round trips per node
+"""The time in ms after which another flusher may take the batch. Flushing a batch takes milliseconds."""
+ENTITIES_PER_ROUND = 32  # entities of each partition; a round takes three round trips per node
 MAX_BATCHES_PER_FLUSH = 10_000
 
 ADD, TAKE, APPLY, FINISH = (
@@ -95,7 +95,7 @@ class Change:
         self.counts[name] = self.counts.get(name, 0) + amount
 
     def set_value(self, name: str, value: TimestampedValue) -> None:
-        """Set the field unless its present value has a later timestamp."""
+        """Set the field unless its current value has a later timestamp."""
         self.values[name] = value.latest_of(self.values.get(name))
 
     def merge(self, other: "Change") -> None:
@@ -153,7 +153,7 @@ def add_command(entity: Entity, change: Change, now_ms: int) -> Command:
 
 
 def find_due_commands(tag: str, now_ms: int, limit: int) -> tuple[Command, Command]:
-    """Return two commands: the batches of a partition with an expired lease, then its oldest buffers."""
+    """Return two commands, which read a partition's batches with an expired lease, and its oldest buffers."""
     expired = ("ZRANGEBYSCORE", taken_key(tag), "-inf", now_ms - BATCH_LEASE_MS, "LIMIT", 0, limit)
     return expired, ("ZRANGE", pending_key(tag), 0, limit - 1)
 
@@ -170,7 +170,7 @@ def finish_command(batch: Batch) -> Command:
 
 
 def parse_batch(entity: Entity, reply: Reply) -> Batch | None:
-    """Parse the fields of a buffer; None if the reply is empty."""
+    """Parse the fields of a buffer. Return None if the reply is empty."""
     fields: dict[bytes, bytes] = dict(zip(reply[::2], reply[1::2], strict=True))
     return Batch(entity, int(fields[b"id"]), Change.from_hash(fields)) if fields else None
 
@@ -186,7 +186,7 @@ class Buffers:
         await self._series.gather([add_command(entity, change, now_ms) for entity, change in changes.items()])
 
     async def read_unflushed(self, entities: Sequence[Entity]) -> list[list[Batch]]:
-        """Return for each entity the batches that may not be in its totals; compare their ids with the totals.
+        """Return the batches of each entity that may not be in its totals. Compare their ids with the totals.
 
         The buffer is read before the batch, so a buffer that is taken in between is read twice, never missed.
         """
@@ -202,7 +202,7 @@ class Buffers:
 
 
 def _unique_batches(batches: Iterable[Batch | None]) -> list[Batch]:
-    """For equal ids the later read wins."""
+    """Return one batch for each id, which is the last one in `batches`."""
     return list({batch.id: batch for batch in batches if batch is not None}.values())
 
 
@@ -210,12 +210,12 @@ def _unique_batches(batches: Iterable[Batch | None]) -> list[Batch]:
 
 
 ApplyBatches = Callable[[Sequence[Batch]], Awaitable[list[Batch]]]
-"""Applies each batch once, also if it is called again, and returns the batches that are applied."""
+"""Applies each batch once, even if it is called again, and returns the batches that are applied."""
 
 
 @dataclass(slots=True)
 class FlushResult:
-    """Batches that were applied, batches that remain, and the first error of a node."""
+    """The applied batches, the remaining batches, and the first error of a node."""
 
     applied: int = 0
     remaining: int = 0
@@ -223,7 +223,7 @@ class FlushResult:
 
 
 class Flusher:
-    """Moves buffers to their totals: takes the oldest buffers, applies them, deletes them.
+    """Moves buffers to their totals: it takes the oldest buffers, applies them and deletes them.
 
     Any number of flushers may run at the same time. If a flusher dies between two steps, the batch remains and
     another flusher takes it after its lease; applying it again changes nothing.
@@ -281,7 +281,7 @@ class Flusher:
 
 
 TotalsKeyBuilder = Callable[[int], Key]
-"""Returns the key of the totals of an entity's id."""
+"""Returns the key of an entity's totals from the entity's id."""
 
 
 class BufferTotals:
@@ -296,7 +296,7 @@ class BufferTotals:
         return self._key_builders[entity.kind](entity.id)
 
     async def apply(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Add batches to the totals; return the batches that are applied, now or earlier."""
+        """Add batches to the totals; return the batches that were applied now or earlier."""
         commands = [
             APPLY.command([self.key(batch.entity)], [batch.id, *batch.change.script_arguments]) for batch in batches
         ]
@@ -309,7 +309,7 @@ class BufferTotals:
         await self._store.node(key).execute("DEL", key)
 
     async def read(self, entities: Sequence[Entity]) -> list[Change]:
-        """Return the totals plus the unflushed changes: each count exactly once, also during a flush.
+        """Return the totals plus the unflushed changes. Each count is included once, even during a flush.
 
         The buffers are read before the totals, so a batch that is applied in between is recognised by its id.
         This takes two round trips.

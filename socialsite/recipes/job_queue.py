@@ -3,11 +3,11 @@
 A job is in the stream until it is finished or becomes a dead letter. If a worker dies, another worker performs
 the job again, so job handlers must be idempotent. One script deletes a finished job and adds its following jobs.
 A job that a worker has fetched is pending. When the worker's heartbeat expires, other workers claim its jobs.
-The server counts deliveries, so a job that kills every worker becomes a dead letter, too.
+The server counts deliveries, so a job that kills every worker becomes a dead letter.
 
 Senders take turns: at most MAX_JOBS_PER_SENDER unfinished jobs of a sender are in the stream. Its other jobs wait in
-a stream of their own, in their order, and each finished job lets the next one in. So a sender with 50,000 jobs
-delays a job of another sender by MAX_JOBS_PER_SENDER jobs.
+a separate stream in their order, and each finished job moves the next job to the main stream. So a sender with 50,000
+jobs delays a job of another sender by at most MAX_JOBS_PER_SENDER jobs.
 
 The queue does not interpret payloads. `worker.py` performs the jobs.
 """
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class PermanentFailure(Exception):
-    """Raised by a job handler if the job can never succeed: it becomes a dead letter without another try."""
+    """A job handler raises this if the job can never succeed. The job becomes a dead letter without another try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class RetryPolicy:
     """Delays and time limits of a queue, in ms."""
 
     heartbeat_ttl_ms: int = 10_000
-    """TTL of a heartbeat; a worker renews it more than three times within."""
+    """TTL of a heartbeat. A worker renews it more than three times within this time."""
     reclaim_interval_ms: int = 500
     """Interval at which a worker looks for jobs of dead workers."""
     stuck_after_ms: int = 60_000
     """Idle time after which other workers claim a job of a live worker."""
     lost_after_ms: int = 5_000
-    """Idle time after which a worker claims its own job again, because the reply that delivered it was lost."""
+    """Idle time after which a worker claims its own job again, because the reply with the job was lost."""
     retry_delays_ms: tuple[int, ...] = (500, 1_000, 2_000, 4_000)
-    """Delay after the first failed try, the second and so on. There is one more try than delays."""
+    """The delay after each failed try. There is one more try than delays."""
 
     @property
     def max_tries(self) -> int:
@@ -62,7 +62,7 @@ class RetryPolicy:
 
     @property
     def redelivery_delays(self) -> str:
-        """Return the delays before the second and later deliveries of a dead worker's job; the second has none."""
+        """Return the delays before deliveries of a dead worker's job. The second delivery has no delay."""
         return ",".join(map(str, (0, *self.retry_delays_ms[1:])))
 
 
@@ -71,7 +71,7 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A delivered job. `tries` counts the deliveries: 1 for the first. `sender` is empty if the job takes no turns."""
+    """A delivered job. `tries` counts the deliveries from 1. `sender` is empty if the job has no sender."""
 
     id: str
     payload: bytes
@@ -81,7 +81,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class QueueDepth:
-    """Numbers of unfetched jobs, fetched but unfinished jobs and dead letters, and the age of the oldest job.
+    """The numbers of unfetched jobs, pending jobs and dead letters, and the age of the oldest job.
 
     `waiting` is exact while at most SENDERS_PER_ROUND senders wait for their turn. Each further sender counts as one
     job.
@@ -99,7 +99,7 @@ class QueueDepth:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A job that failed for good. `id` is the id of the dead letter, `job_id` the id that the job had."""
+    """A job that is not tried again. `id` is the id of the dead letter. `job_id` is the id of the job."""
 
     id: str
     job_id: str
@@ -109,12 +109,12 @@ class DeadLetter:
 
     @property
     def at_ms(self) -> int:
-        """Time at which the job became a dead letter: Unix ms by the server's clock."""
+        """The time at which the job became a dead letter, in Unix ms of the server's clock."""
         return int(self.id.partition("-")[0])
 
 
 def parse_payload(fields: Sequence[bytes]) -> bytes:
-    """Return the payload of a stream entry; empty if the entry has none, which the job handler then refuses."""
+    """Return the payload of a stream entry, or b"" if it has none. The job handler refuses an empty payload."""
     return dict(zip(fields[::2], fields[1::2], strict=True)).get(b"payload", b"")
 
 
@@ -143,7 +143,7 @@ def validated_stream_id(text: str) -> str:
 
 
 class JobQueue:
-    """The queue `name`. A worker is identified by a hexadecimal name."""
+    """The queue with this name. A worker is identified by a hexadecimal name."""
 
     def __init__(self, store: Store, name: str = "outbox", retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
         self._store = store
@@ -184,7 +184,7 @@ class JobQueue:
         return ("XADD", self.stream_key, "*", "payload", payload)
 
     async def add(self, payload: bytes, sender: int | None = None) -> str:
-        """Add a job and return its id. Jobs of a sender are fetched in their order, in turns with other senders."""
+        """Add a job and return its id. The jobs of a sender are fetched in their order, in turns with other senders."""
         command = self.add_command(payload)
         if sender is not None:
             command = ADD.command(self._sender_keys(str(sender)), [payload, sender, MAX_JOBS_PER_SENDER])
@@ -192,7 +192,7 @@ class JobQueue:
         return str(added.decode())
 
     async def add_when_full(self, payload: bytes) -> str:
-        """Like `add`, for a job that frees memory: a full server accepts it, too."""
+        """Add a job that frees memory. A full server accepts it, too."""
         command = ADD_WHEN_FULL.command([self.stream_key], [payload])
         (added,) = await self._store.write(self.stream_key, command)
         return str(added.decode())
@@ -205,7 +205,7 @@ class JobQueue:
         return self._store.node(self.stream_key)
 
     async def create_group(self) -> None:
-        """Create the consumer group if it is missing. It starts at the first entry, which may be older."""
+        """Create the consumer group if it is missing. It starts at the first entry, so it includes earlier jobs."""
         try:
             await self.node.execute("XPENDING", self.stream_key, CONSUMER_GROUP)
         except CommandRefused as missing:
@@ -234,11 +234,11 @@ class JobQueue:
         return [parse_job(id, fields) for id, fields in reply[0][1]] if reply else []
 
     async def finish(self, job: Job, following: Sequence[bytes] = ()) -> bool:
-        """Delete `job` and add the following jobs; if `job` was deleted before, add nothing and return False."""
+        """Delete `job` and add the following jobs. If `job` was deleted before, add nothing and return False."""
         return await self._finish(job.id, job.sender, following)
 
     async def move_waiting_jobs(self) -> None:
-        """Move jobs to the stream if their senders have too few there.
+        """Move waiting jobs to the stream if their senders have fewer than MAX_JOBS_PER_SENDER jobs there.
 
         `finish` moves jobs, too. This call is needed after a crash that followed a dead letter, and after a worker of
         an older release finished jobs.
@@ -254,14 +254,14 @@ class JobQueue:
         return None
 
     async def renew_claim(self, worker: str, job: Job, *, count_try: bool = True) -> Job | None:
-        """Renew the claim on a job for another try; None if another worker finished it."""
+        """Renew the claim on a job for another try. Return None if another worker finished it."""
         tries = job.tries + count_try
         command = ("XCLAIM", self.stream_key, CONSUMER_GROUP, worker, 0, job.id, "RETRYCOUNT", tries)
         claimed = await self._with_group(lambda: self.node.execute(*command))
         return replace(job, tries=tries) if claimed else None
 
     async def move_to_dead_letters(self, job: Job, reason: str) -> bool:
-        """Move a job to the dead letters; False if the job was deleted before."""
+        """Move a job to the dead letters. Return False if the job was deleted before."""
         tries = min(job.tries, self.retry_policy.max_tries)
         args = [CONSUMER_GROUP, job.id, job.payload, reason, tries, MAX_DEAD_LETTERS]
         if not await self._run(DEAD_LETTER, [self.stream_key, self.dead_letters_key], args):
@@ -272,11 +272,10 @@ class JobQueue:
         return True
 
     async def reclaim(self, worker: str, *, job_ids_in_progress: Collection[str] = (), count: int = 1) -> list[Job]:
-        """Claim jobs of dead workers, jobs that a lost reply delivered to `worker`, and jobs of stuck workers.
+        """Claim jobs of dead and stuck workers, and jobs that `worker` did not get because a reply was lost.
 
-        A `count` of 1 is best: then a job that kills its worker does not raise the number of tries of other jobs.
-        Jobs that have no tries left become dead letters here. A job that was reclaimed before waits as long as
-        after a failed try.
+        Use a `count` of 1, so that a job that kills its worker does not raise the number of tries of other jobs. Jobs
+        without remaining tries become dead letters. A job that was reclaimed before is delayed as after a failed try.
         """
         owners = [(owner, 0) for owner in await self._find_dead_workers(worker)]
         owners += [(worker, self.retry_policy.lost_after_ms), ("", self.retry_policy.stuck_after_ms)]
@@ -291,7 +290,7 @@ class JobQueue:
         return []
 
     async def deregister(self, worker: str) -> int:
-        """Remove `worker`; others may claim its jobs immediately. Return the number of these jobs, at most 100."""
+        """Remove `worker`; others may claim its jobs immediately. Return the number of its jobs, at most 100."""
         return int(await self._run(DEREGISTER, [self.stream_key, self.heartbeat_key(worker)], [CONSUMER_GROUP, worker]))
 
     # Operators
@@ -309,7 +308,7 @@ class JobQueue:
         return QueueDepth(max(0, jobs - pending[0]) + waiting, pending[0], dead, max(0, now_ms - oldest_ms))
 
     async def read_payloads(self, limit: int) -> list[bytes]:
-        """Return the payloads of unfinished jobs, at most `limit`. Changes nothing; for audits."""
+        """Return the payloads of at most `limit` unfinished jobs for audits. Nothing is changed."""
         payloads = await self._read_payloads_of(self.stream_key, limit)
         for sender in await self._read_waiting_senders(limit):
             payloads += await self._read_payloads_of(self.waiting_jobs_key(sender), limit - len(payloads))
@@ -332,19 +331,19 @@ class JobQueue:
         return [self.waiting_jobs_key(sender) for sender in await self._read_waiting_senders(MAX_WAITING_STREAMS)]
 
     async def read_dead_letters(self, limit: int, cursor: str | None = None) -> list[DeadLetter]:
-        """Return dead letters, newest first; if `cursor` is given, only those older than that id."""
+        """Return dead letters, newest first. If `cursor` is given, return only dead letters older than this id."""
         newest = f"({validated_stream_id(cursor)}" if cursor else "+"
         rows = await self.node.execute("XREVRANGE", self.dead_letters_key, newest, "-", "COUNT", limit)
         return [parse_dead_letter(id.decode(), fields) for id, fields in rows]
 
     async def retry_dead_letter(self, id: str) -> bool:
-        """Turn a dead letter into a new job; False if there is no such dead letter."""
+        """Turn a dead letter into a new job. Return False if the dead letter does not exist."""
         return bool(await self.node.run(RETRY, [self.dead_letters_key, self.stream_key], [validated_stream_id(id)]))
 
     async def delete_dead_letter(self, id: str) -> bool:
         return bool(await self.node.execute("XDEL", self.dead_letters_key, validated_stream_id(id)))
 
-    # Inside
+    # Private methods
 
     def _sender_keys(self, sender: str) -> list[Key]:
         return [self.stream_key, self.unfinished_key, self.waiting_senders_key, self.waiting_jobs_key(sender)]
@@ -354,7 +353,7 @@ class JobQueue:
         return bool(await self._run(FINISH, self._sender_keys(sender), args))
 
     async def _read_waiting_senders(self, limit: int = SENDERS_PER_ROUND) -> list[str]:
-        """Return the senders with waiting jobs, those who have waited longest first."""
+        """Return the senders with waiting jobs. The sender with the oldest waiting job comes first."""
         senders = await self.node.execute("ZRANGE", self.waiting_senders_key, 0, limit - 1)
         return [sender.decode() for sender in senders]
 
@@ -381,7 +380,7 @@ class JobQueue:
         return await call()
 
     async def _move_if_exhausted(self, job: Job) -> bool:
-        """Move a job to the dead letters if its workers died or were stuck in all of its tries."""
+        """Move a job to the dead letters if a worker died or was stuck in each of its tries."""
         if job.tries <= self.retry_policy.max_tries:
             return False
         await self.move_to_dead_letters(
@@ -390,7 +389,7 @@ class JobQueue:
         return True
 
     async def _find_dead_workers(self, worker: str) -> list[str]:
-        """Return other workers with an expired heartbeat or with an ended process on this machine."""
+        """Return other workers whose heartbeat expired or whose process on this machine ended."""
         rows = await self._with_group(lambda: self.node.execute("XINFO", "CONSUMERS", self.stream_key, CONSUMER_GROUP))
         names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
         others = [name for name in names if name != worker and CONSUMER_NAME.fullmatch(name)]

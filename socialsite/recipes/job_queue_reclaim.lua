@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Purpose: claim pending jobs of one worker if its heartbeat has expired, or of any worker if they are idle for long.
+-- Purpose: claim pending jobs of a worker with an expired heartbeat, or jobs of any worker that are idle for long.
 -- KEYS: the stream, the heartbeat of that worker (the caller's own heartbeat if the owner is the caller or any worker).
 -- ARGV: group, caller, owner ("": any worker), minimum idle ms, maximum jobs, delays "0,1000,...", then ids to skip.
 -- Returns: a list of {id, number of deliveries with this one, payload, sender}. A dead owner without pending jobs is removed.
@@ -28,7 +28,7 @@ if owner ~= "" then
   search[#search + 1] = owner
 end
 
--- Fewest deliveries first, then oldest: a job that kills its workers comes after the other jobs of those workers.
+-- Order by deliveries, then by age, so that a job that kills its workers comes after their other jobs.
 local rows = redis.call(unpack(search))
 for position, pending in ipairs(rows) do
   pending[5] = position

@@ -1,7 +1,7 @@
 """Locks for periodic work: one flusher or one trimmer at a time. Correctness must never depend on a lock.
 
 A lock in Redis is a lease: its owner can lose it (a failover, a process that is paused longer than the TTL) and
-notices the loss late. So work under a lock must be correct without it; the lock only saves doing the work twice.
+notices the loss late. So work under a lock must be correct without it; the lock only avoids duplicate work.
 
     jobs:{flush}:lock    STRING  token of the owner, with a TTL
     jobs:{flush}:fence   STRING  fencing number; a resource that stores the highest number can refuse older owners
@@ -46,7 +46,7 @@ def fence_key(name: str) -> Key:
 
 
 class Lock:
-    """The lock `name`, which is a fixed lower-case word."""
+    """A lock. `name` is a fixed lower-case word."""
 
     def __init__(self, store: Store, name: str, *, ttl_ms: int = LOCK_TTL_MS) -> None:
         if not NAME_PATTERN.fullmatch(name):
@@ -73,8 +73,8 @@ class Lock:
     async def hold(self, *, wait_s: float = 0, timeout_s: float | None = None) -> "AsyncIterator[LockLease]":
         """Hold the lock during a block and renew it; cancel the block after `timeout_s`.
 
-        Raises LockNotAcquired before the block. Raises LockLost if the timeout passes or the renewals fail: the
-        block is cancelled before another owner can acquire the lock. The lock is released in every case.
+        Raises LockNotAcquired before the block. If the timeout passes or the renewals fail, the block is cancelled
+        before another owner can acquire the lock, and LockLost is raised. The lock is always released.
         """
         lease = await self.acquire(wait_s=wait_s)
         end = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
@@ -95,11 +95,11 @@ class Lock:
                 await lease.release()
 
     async def renew(self, token: str) -> bool:
-        """Extend the TTL; False if the token no longer holds the lock."""
+        """Extend the TTL. Return False if the token no longer holds the lock."""
         return bool(await self._node.run(RENEW, [lock_key(self.name)], [token, self.ttl_ms]))
 
     async def release(self, token: str) -> bool:
-        """Release the lock; False if the token no longer holds it."""
+        """Release the lock. Return False if the token no longer holds it."""
         return bool(await self._node.run(RELEASE, [lock_key(self.name)], [token]))
 
 
@@ -111,13 +111,13 @@ class LockLease:
     _token: str
     fence: int
     expires_at: float
-    """Time of the event loop, counted from before the command was sent: never later than on the server."""
+    """The event loop's time of the expiry. It is never later than on the server."""
 
     def deadline(self, end: float | None) -> float:
         return self.expires_at if end is None else min(end, self.expires_at)
 
     async def renew(self) -> bool:
-        """Extend the lease; False if it was lost."""
+        """Extend the lease. Return False if it was lost."""
         sent_at = asyncio.get_running_loop().time()
         if not await self._lock.renew(self._token):
             return False
@@ -128,7 +128,7 @@ class LockLease:
         return await self._lock.release(self._token)
 
     async def keep_renewing(self, timeout: asyncio.Timeout, end: float | None) -> None:
-        """Renew three times per TTL and move `timeout` along; let it expire when the lock is lost."""
+        """Renew the lease three times per TTL and extend `timeout`. If the lock is lost, let `timeout` expire."""
         while True:
             await asyncio.sleep(self._lock.ttl_ms / 3000)
             try:

@@ -1,7 +1,6 @@
-"""Refuse new content before the server refuses it: `reserve_bytes` below maxmemory.
+"""Refuse new content if less than `reserve_bytes` is left below the server's maxmemory.
 
-The reserve leaves memory for log-in, deletion and the jobs that wait already. The measurement is at most one
-second old.
+The reserve leaves memory for log-in, deletion and the pending jobs. The measurement is at most one second old.
 """
 
 import asyncio
@@ -23,9 +22,9 @@ class MemoryGuard:
         self._full_node: str | None = None
 
     async def check(self) -> None:
-        """Raises StoreFull if a node has less than the reserve left.
+        """Raise StoreFull if a node has less than the reserve left.
 
-        Unreachable nodes are ignored here; writes to them fail by themselves.
+        Unreachable nodes are ignored, because writes to them fail anyway.
         """
         if time.monotonic() - self._checked_at > CHECK_INTERVAL_S:
             addresses = await asyncio.gather(*(self._address_if_full(node) for node in self._store.nodes))
@@ -43,7 +42,7 @@ class MemoryGuard:
 
 
 def is_below_reserve(memory: dict[str, int], reserve_bytes: int) -> bool:
-    """Return whether less than the reserve is left; False if the server has no maxmemory."""
+    """Return whether less than the reserve is left. Return False if the server has no maxmemory."""
     maxmemory = memory.get("maxmemory", 0)
     return maxmemory > 0 and memory.get("used_memory", 0) + reserve_bytes > maxmemory
 

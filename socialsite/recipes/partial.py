@@ -1,6 +1,6 @@
 """Run commands on several nodes so that an error of one node does not lose the replies of the others.
 
-For work that is useful in part, such as flushing buffers or recording statistics.
+This is for work that is useful even if a part of it fails, such as flushing buffers or recording statistics.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ Unroutable = list[tuple[T, StoreError]]
 async def gather_partial(store: Store, commands: Sequence[Command]) -> list[Reply | StoreError]:
     """Run the commands in one round trip per node and return the replies in order.
 
-    If a node fails, its error takes the place of each of its replies.
+    If a node fails, its error replaces each of its replies.
     """
     replies: list[Reply | StoreError] = [None] * len(commands)
 
@@ -38,7 +38,7 @@ async def gather_partial(store: Store, commands: Sequence[Command]) -> list[Repl
 
 
 def group_by_node(store: Store, items: Sequence[T], key_of: Callable[[T], Key]) -> tuple[NodeGroups[T], Unroutable[T]]:
-    """Group items by the node of their key, and list the items whose slot no node serves now."""
+    """Group items by the node of their key. Return the items without a node separately, with their errors."""
     groups: dict[int, tuple[Node, list[T]]] = {}
     unroutable: Unroutable[T] = []
     for item in items:

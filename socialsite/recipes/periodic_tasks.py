@@ -1,4 +1,4 @@
-"""Periodic work of several workers: one worker performs each task once per interval, and no two at the same time.
+"""Periodic work of several workers. One worker performs each task once per interval, and tasks do not overlap.
 
 Every worker runs the same tasks. A worker claims an interval by SET NX PX and performs the task under a lock.
 Neither is guaranteed: a task may run twice in an interval (a server lost the claim) or not at all (its worker
@@ -29,7 +29,7 @@ class PeriodicTask:
     timeout_s: float = 60.0
 
     def next_delay_s(self) -> float:
-        """Return the delay before the next try: 90 to 100 % of the interval, which spreads the workers."""
+        """Return the delay before the next try. It is 90 to 100 % of the interval, which spreads the workers."""
         return self.interval_s * random.uniform(0.9, 1.0)  # noqa: S311 - no secret
 
 
@@ -39,7 +39,7 @@ def claim_key(name: str) -> Key:
 
 
 class PeriodicTasks:
-    """Repeats the tasks from `start` until `close`."""
+    """Performs the tasks repeatedly from `start` until `close`."""
 
     def __init__(self, store: Store, tasks: Sequence[PeriodicTask]) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class PeriodicTasks:
         await self._supervisor.close()
 
     async def run_if_due(self, task: PeriodicTask) -> bool:
-        """Perform the task; False if another worker performs it now or has performed it in this interval.
+        """Perform the task. Return False if another worker performs it now or has performed it in this interval.
 
         Raises StoreError, LockLost.
         """

@@ -1,7 +1,7 @@
 """Find the processes that have members online, and publish messages to them (docs/reference/live.md).
 
-A member is a short word, such as an account id, and a message is bytes; neither is interpreted here. Each listening
-process (`pubsub_listener.py`) keeps a set of its members.
+A member is a short word, such as an account id. A message is bytes. Each listening process (`pubsub_listener.py`)
+stores a set of its members.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from socialsite.store import Key, Store
 PRESENCE_TTL_S = 15
 FIXED_CHANNEL_COUNT = 16
 PROCESS_TTL_S = 2 * PRESENCE_TTL_S
-"""Longer than the TTL of the set, so that a process is queried as long as its set may exist."""
+"""The TTL of a process. It is longer than the TTL of its set, so that every existing set is queried."""
 SENTINEL_MEMBER = "0"
-"""No account has this id. A set without it was created again after the earlier set was lost."""
+"""No account has this id. A set without it was created after an earlier set was lost."""
 
 Member = TypeVar("Member", bound=int | str | bytes)
 
@@ -36,7 +36,7 @@ def process_channel(process: str) -> Key:
 
 
 def fixed_channel(number: int) -> Key:
-    """One of the channels to which every process listens; the number spreads them over nodes."""
+    """A channel to which every process listens. The number selects one of several channels on different nodes."""
     return Key("live", tag=f"l{number % FIXED_CHANNEL_COUNT}", name="events")
 
 

@@ -28,7 +28,7 @@ def is_dead_process(identity: str) -> bool:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # a process of another user, so it exists
+    except PermissionError:  # the process of another user exists
         return False
     present_start = _read_start_time(int(pid))
     return present_start is not None and start not in ("?", present_start)
@@ -45,7 +45,7 @@ def _host_identity() -> str:
 
 
 def _read_start_time(pid: int) -> str | None:
-    """Return the start time in kernel ticks; "ended" for a zombie; None if /proc cannot be read."""
+    """Return the start time in kernel ticks, "ended" for a zombie, or None if /proc cannot be read."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

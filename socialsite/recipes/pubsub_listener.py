@@ -1,9 +1,9 @@
-"""Receive messages on this process's channels and keep its presence set: the listener's side.
+"""Receive messages on this process's channels, and renew its presence set.
 
-Each event loop has one `PubSubListener`; any process publishes through `Presence`. Messages are hints and may be
-lost, and the listener reports a loss: it calls `on_lost` before it delivers any later message, and `on_resynced`
-once it is subscribed and registered again, so that the owner can read the stored state. The listener subscribes at
-the nodes that serve its channels. These change after a failover, a slot migration or a migration of the store.
+Each event loop has one `PubSubListener`; any process publishes through `Presence`. Messages may be lost. After a loss,
+the listener calls `on_lost` before it delivers any later message. It calls `on_resynced` after it has subscribed and
+registered again, so that the owner can read the stored state. The listener subscribes at the nodes that serve its
+channels. These nodes change after a failover, a slot migration or a migration of the store.
 """
 
 import asyncio
@@ -93,28 +93,28 @@ class PubSubListener:
             log.info("presence is left to fade: %s", error)
 
     async def add_member(self, member: str) -> None:
-        """Count one more socket of `member`. Raises StoreUnavailable; the socket is then not counted."""
+        """Count one more socket of `member`. If this raises StoreUnavailable, the socket is not counted."""
         self._sockets_by_member[member] += 1
         key, has_sentinel = members_key(self.process_id), None
         try:
             if member in self._leaving_members:
                 async with self._removal:
-                    pass  # on a cluster the removal could be sent after the entry
+                    pass  # wait, because a cluster may delay the removal until after the new entry
             has_sentinel, _, _ = await self._store.node(key).transaction(
                 [("SISMEMBER", key, SENTINEL_MEMBER), ("SADD", key, member), ("EXPIRE", key, PRESENCE_TTL_S)]
             )
         finally:
-            if has_sentinel is None:  # the store refused it, or the caller was cancelled
+            if has_sentinel is None:  # the command failed, or the caller was cancelled
                 self._sockets_by_member[member] -= 1
         if not has_sentinel:
             self.resync()
 
     def remove_member(self, member: str) -> None:
-        """Count one socket less. The next renewal updates the set, because most readers reconnect before."""
+        """Count one socket fewer. The set is updated at the next renewal, because most readers reconnect soon."""
         self._sockets_by_member[member] -= 1
 
     def resync(self) -> None:
-        """Messages may have been lost: call `on_lost` immediately, then subscribe and register again."""
+        """Call `on_lost` immediately, then subscribe and register again, because messages may have been lost."""
         self._on_lost()
         self._needs_resync.set()
 
@@ -173,7 +173,7 @@ class PubSubListener:
                 self.resync()
 
     def _has_presence_expired(self) -> bool:
-        """Return whether this process was paused longer than the TTL, so messages to its members were lost."""
+        """Return whether this process was paused longer than the TTL. Then messages to its members were lost."""
         now = asyncio.get_running_loop().time()
         return not self._needs_resync.is_set() and now - self._renewed_at > PRESENCE_TTL_S
 
@@ -184,7 +184,7 @@ class PubSubListener:
             # The jitter keeps processes from resyncing at the same time.
             await asyncio.sleep(random.uniform(0, MAX_RESYNC_JITTER_S))  # noqa: S311
             try:
-                # Commands by key first: the redirections of a cluster show which nodes serve the channels now.
+                # These commands have keys, so that redirections of a cluster show which nodes serve the channels now.
                 await self._store.gather([("EXISTS", channel) for channel in self._channels])
                 await self._subscribe_all()
                 await self._register()
@@ -214,10 +214,10 @@ class PubSubListener:
                 log.warning("presence could not be renewed: %s", error)
 
     async def _renew(self) -> None:
-        """Extend the TTL, remove members without sockets and expired processes; resync if the set was lost.
+        """Extend the TTL, and remove members without sockets and expired processes. Resync if the set was lost.
 
-        A member that left stays counted until its removal is confirmed. After an error it is unknown whether it was
-        removed, and it may have entered again: the set is then stored again.
+        A member that left is counted until its removal is confirmed. If the removal fails, the content of the set is
+        unknown, because the member may have entered again. Then the whole set is stored again.
         """
         key, sockets = members_key(self.process_id), self._sockets_by_member
         sent_at = asyncio.get_running_loop().time()

@@ -7,12 +7,11 @@ hit is granted if and only if
 
 in integers, without rounding. (Rounding down would allow bursts of up to 2 * limit around the change of the minute.)
 Only granted hits are counted. At most `limit` hits are granted in any minute of the clock, and at most
-2 * limit - 1 in any 60 seconds: all of them late in one minute and the rest late in the next.
+2 * limit - 1 in any 60 seconds: `limit` hits late in one minute and the other hits late in the next minute.
 
-All counters of one identifier have one tag, and one script decides all its rules: all are counted or none.
-Two identifiers (an account and an address) may belong to two nodes: `hit_all` counts both and takes back the hits
-of the identifiers that granted it if another one refused. `now_ms` is the server's time according to the caller's
-clock.
+All counters of one identifier have one tag. One script decides all its rules, and counts the hit under all of them or
+under none. Two identifiers (an account and an address) may belong to two nodes. `hit_all` counts the hit for both; if
+one identifier refuses, the hit of the other is taken back. `now_ms` is the caller's estimate of the server's time.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ HIT, REFUND = (load_script(f"rate_limit_{name}.lua", __package__) for name in ("
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """At most `limit` hits a minute for each identifier; None: off. `name` is a fixed word, never user text."""
+    """At most `limit` hits a minute for each identifier. None switches the rule off. `name` is never user text."""
 
     name: str
     limit: int | None
@@ -53,23 +52,23 @@ class Identifier:
 
     @classmethod
     def address(cls, text: str) -> Self:
-        """A network address. An IPv6 client may use any address of its /64 network, so the network is limited."""
+        """Identify a network address. An IPv6 client can use its whole /64 network, so the network is limited."""
         return cls(_digest(f"address {network_of(text)}"))
 
     @classmethod
     def browser(cls, text: str) -> Self:
-        """A browser in which an account was signed in before. `text` is the random text of its cookie."""
+        """Identify a browser in which an account was signed in before. `text` is the random text of its cookie."""
         return cls(_digest(f"browser {text}"))
 
     @classmethod
     def handle(cls, text: str) -> Self:
-        """A handle that a client tries to log in with, whether or not the account exists."""
+        """Identify a handle with which a client tries to log in, whether or not the account exists."""
         return cls(_digest(f"handle {text.casefold()}"))
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """If refused: `rule` refused, and would grant after `retry_after_s` whole seconds without other hits."""
+    """Whether a hit was granted. If not, `rule` refused it and would grant it after `retry_after_s` seconds."""
 
     granted: bool
     rule: str = ""
@@ -78,7 +77,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class WindowStats:
-    """Hits of one identifier under one rule. `used_milli` is the weighted minute in thousandths of a hit."""
+    """The hits of one identifier under one rule. `used_milli` is the weighted sum in thousandths of a hit."""
 
     rule: str
     limit: int | None
@@ -114,7 +113,7 @@ def refund_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -
 
 
 class RateLimiter:
-    """Rate limits in a store. Raises StoreUnavailable if the store fails: the caller decides to grant or refuse."""
+    """Rate limits in a store. If a method raises StoreUnavailable, the caller decides whether to grant the hit."""
 
     def __init__(self, store: Store) -> None:
         self._limits = store.component("limits")
@@ -124,10 +123,10 @@ class RateLimiter:
         return await self.hit_all([(identifier, rules)], now_ms)
 
     async def hit_all(self, hits: Sequence[IdentifierRules], now_ms: int) -> Decision:
-        """Count one hit for each identifier in one pipeline; if one refuses, take back the hits of the others.
+        """Count one hit for each identifier in one pipeline. If one refuses, take back the hits of the others.
 
-        Between hit and refund a concurrent caller sees the hit and may be refused too early, but it is never
-        granted too much. If the refund is lost, the counter expires within two minutes.
+        A concurrent caller may be refused too early between hit and refund, but is never granted too many hits. If the
+        refund is lost, the counter expires within two minutes.
         """
         hits = [(identifier, rules) for identifier, rules in hits if _active_rules(rules)]
         replies = await self._limits.gather([hit_command(identifier, rules, now_ms) for identifier, rules in hits])
@@ -144,7 +143,7 @@ class RateLimiter:
         await self._limits.gather(commands)
 
     async def read_stats(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
-        """Return the counters of each rule, for operators; count nothing."""
+        """Return the counters of each rule for operators. No hit is counted."""
         elapsed = now_ms % MINUTE_MS
         replies = await self._limits.gather([("GET", key) for key in _window_keys(identifier, rules, now_ms)])
         counts = [int(reply or 0) for reply in replies]
@@ -154,23 +153,23 @@ class RateLimiter:
         ]
 
     async def clear(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> bool:
-        """Delete the counters; True if any existed."""
+        """Delete the counters. Return whether any existed."""
         return any(await self._limits.gather([("DEL", key) for key in _window_keys(identifier, rules, now_ms)]))
 
 
 def _window_keys(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[Key]:
-    """Return for each rule its counters of this minute and of the previous minute."""
+    """Return the counters of each rule: of this minute and of the previous minute."""
     minute = now_ms // MINUTE_MS
     return [counter_key(identifier, rule, minute - back) for rule in rules for back in (0, 1)]
 
 
 def used_milli(current: int, previous: int, elapsed: int) -> int:
-    """Return the weighted minute in thousandths of a hit, rounded up."""
+    """Return the weighted sum of both minutes in thousandths of a hit, rounded up."""
     return -(-(current * MINUTE_MS + previous * (MINUTE_MS - elapsed)) // (MINUTE_MS // 1000))
 
 
 def network_of(text: str) -> str:
-    """Return the IPv4 address (also if mapped into IPv6) or the IPv6 /64 network; any other text unchanged."""
+    """Return the IPv4 address (also if mapped into IPv6) or the IPv6 /64 network. Other texts are unchanged."""
     try:
         address = ipaddress.ip_address(text.strip())
     except ValueError:

@@ -8,7 +8,7 @@
 local MINUTE = 60000
 local elapsed = tonumber(ARGV[1])
 
--- The wait is exact if no other hit is counted: usage only decreases, through this minute and the next.
+-- The wait is exact if no other hit is counted, because the usage then decreases in this minute and the next.
 local function wait_ms(current, previous, limit)
   if current + 1 <= limit and previous > 0 then
     local at = MINUTE - math.floor((limit - current - 1) * MINUTE / previous)

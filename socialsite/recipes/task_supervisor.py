@@ -1,4 +1,4 @@
-"""Background tasks of a process that must keep running: a task that crashes is logged and started again."""
+"""Background tasks that must keep running. A task that crashes is logged and started again."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class TaskSupervisor:
-    """Owns tasks until `close`. A task that raises is started again; a task that returns is done."""
+    """Runs tasks until `close`. A task that raises is started again. A task that returns is finished."""
 
     def __init__(self, on_crash: Callable[[], None] | None = None) -> None:
         self._tasks: set[asyncio.Task[None]] = set()

@@ -19,12 +19,12 @@ from zlib import crc32
 from socialsite.store import Command, Key, Store, load_script
 
 MAX_CHART_POINTS = 200
-"""Maximum number of points in a chart; the finest rollup that needs no more answers a query."""
+"""The maximum number of points in a chart. A query uses the finest rollup that does not need more points."""
 SHARD_COUNT = 64
 MAX_MEMBERS = 1_000  # members of a hash
-MAX_RANKED_MEMBERS = 500  # members of a ranking; up to twice as many between two trims
+MAX_RANKED_MEMBERS = 500  # members of a ranking after a trim; it has up to twice as many before
 MAX_POINTS = 20_000  # points of a query
-MAX_UNITED_INTERVALS = 120  # intervals that one distinct count or ranking unites
+MAX_UNITED_INTERVALS = 120  # intervals that one distinct count or ranking combines
 MAX_SCRIPT_MEMBERS = 1_000  # Lua's unpack accepts a few thousand arguments
 ALL_MEMBERS = "all"
 """The only member of a metric that does not distinguish members."""
@@ -56,7 +56,7 @@ class Rollup:
         return interval + self.seconds * (self.kept_intervals + 1)
 
     def intervals(self, start_ms: int, end_ms: int) -> range:
-        """Return the intervals from `start_ms` to `end_ms`, both inclusive; empty if the start is later."""
+        """Return the intervals from `start_ms` to `end_ms`, both inclusive. It is empty if the start is later."""
         if start_ms > end_ms:
             return range(0)
         return range(self.interval_start(start_ms), self.interval_start(end_ms) + 1, self.seconds)
@@ -90,11 +90,11 @@ def best_rollup(
 
 
 def split_span(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: int) -> list[RollupInterval]:
-    """Return intervals whose sum covers the span; each moment is counted once.
+    """Return intervals that cover the span without overlap.
 
-    Uses the best rollup. An interval that is only partly inside the span is replaced by intervals of the next finer
-    rollup if they are still stored, so that "the last four hours" does not become five. An end in the future does
-    not split an interval.
+    They belong to the best rollup. An interval that is only partly inside the span is replaced by intervals of the
+    next finer rollup if they are still stored, so that "the last four hours" does not become five. An end in the
+    future does not split an interval.
     """
     best = best_rollup(rollups, start_ms, end_ms, now_ms)
     finer = rollups[index - 1] if (index := rollups.index(best)) else None
@@ -113,9 +113,9 @@ def split_span(rollups: Sequence[Rollup], start_ms: int, end_ms: int, now_ms: in
 # Metrics
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # constants: hashed by identity, thousands of times a second
+@dataclass(frozen=True, slots=True, eq=False)  # metrics are constants, so fast hashing by identity is enough
 class Metric:
-    """A counted event. `name` is a fixed word; `by_second` adds a rollup of 15 minutes in seconds."""
+    """A counted event. `name` is a fixed word. `by_second` adds a rollup that stores 15 minutes by second."""
 
     name: str
     by_second: bool = False
@@ -143,7 +143,7 @@ class RankedMetric:
 
 
 class MetricEvent(NamedTuple):
-    """A member of a metric, and the second in which events happened."""
+    """A metric, one of its members, and the second in which events happened."""
 
     metric: Metric
     member: str
@@ -159,7 +159,7 @@ class Point:
 
 
 class TooManyPoints(ValueError):
-    """The query would read more than MAX_POINTS points: use a shorter span or a coarser rollup."""
+    """The query would read more than MAX_POINTS points. Use a shorter span or a coarser rollup."""
 
 
 def interval_key(metric: Metric, rollup: Rollup, interval: int, member: str) -> Key:
@@ -215,7 +215,7 @@ def rank_commands(metric: RankedMetric, scores: Mapping[int, int], now_ms: int) 
 
 
 class TimeSeries:
-    """Queries, each in one round trip per node."""
+    """Queries of time series. Each query takes one round trip per node."""
 
     def __init__(self, store: Store) -> None:
         self._series = store.component("series")
@@ -229,7 +229,7 @@ class TimeSeries:
         now_ms: int,
         rollup: Rollup | None = None,
     ) -> list[list[Point]]:
-        """Return for each (metric, member) its points from `start_ms` to `end_ms`, both inclusive, oldest first.
+        """Return the points of each (metric, member) from `start_ms` to `end_ms`, both inclusive, oldest first.
 
         An empty interval is a point with count 0. Without `rollup`, the best one is chosen. Raises TooManyPoints.
         """
@@ -243,7 +243,7 @@ class TimeSeries:
     async def read_totals(
         self, series: Sequence[tuple[Metric, str]], start_ms: int, end_ms: int, *, now_ms: int
     ) -> list[int]:
-        """Return for each (metric, member) its sum from `start_ms` to `end_ms`, both inclusive (`split_span`)."""
+        """Return the sum of each (metric, member) from `start_ms` to `end_ms`, both inclusive (see `split_span`)."""
         spans = [split_span(metric.rollups, start_ms, end_ms, now_ms) for metric, _ in series]
         counts = iter(await self._read_counts(series, spans))
         return [sum(next(counts) for _ in span) for span in spans]
@@ -261,7 +261,7 @@ class TimeSeries:
         return [int(reply or 0) for reply in await self._series.gather(commands)]
 
     async def count_distinct(self, metric: DistinctMetric, start_ms: int, end_ms: int, *, now_ms: int) -> int:
-        """Estimate the number of distinct members in the span; by days if there are too many hours."""
+        """Estimate the number of distinct members in the span. Use days if the span has too many hours."""
         rollup = best_rollup(metric.rollups, start_ms, end_ms, now_ms, MAX_UNITED_INTERVALS)
         keys = [distinct_key(metric, rollup, at) for at in rollup.intervals(start_ms, end_ms)[-MAX_UNITED_INTERVALS:]]
         return int(await self._series[keys[0]].run(DISTINCT_COUNT, keys)) if keys else 0

@@ -8,7 +8,7 @@ local is_new = redis.call("EXISTS", set) == 0
 for at = 3, #ARGV, 2 do
   redis.call("ZINCRBY", set, ARGV[at + 1], ARGV[at])
 end
--- Trim to the cap only at twice the cap. If every call trimmed, a new member could never grow beyond the lowest score.
+-- Trim only at twice the cap. If every call trimmed, a new member could never exceed the lowest score.
 if redis.call("ZCARD", set) > 2 * cap then
   redis.call("ZREMRANGEBYRANK", set, 0, -(cap + 1))
 end

@@ -1,4 +1,4 @@
-"""The worker of a job queue: fetches jobs, performs several concurrently, retries them, reclaims abandoned jobs.
+"""The worker of a job queue. It fetches jobs, performs several concurrently, retries them and reclaims jobs.
 
 A TaskGroup owns and awaits every task. If the store is unavailable, each call is repeated with growing, jittered
 pauses. A worker that stops finishes the jobs in progress, fetches no new ones, and leaves the other jobs pending.
@@ -22,7 +22,7 @@ JobHandler = Callable[[bytes], Awaitable[Sequence[bytes]]]
 DEFAULT_CONCURRENCY = 8
 MAX_JOBS_IN_MEMORY = 256  # including jobs that wait for another try
 JOB_TIMEOUT_S = 45.0  # less than RetryPolicy.stuck_after_ms, after which other workers claim the job
-FETCH_WAIT_MS = 500  # longest delay of a stop while the queue is empty
+FETCH_WAIT_MS = 500  # also the longest time until a worker with an empty queue stops
 MAX_REASON_LENGTH = 500
 RETRY_IMMEDIATELY_MS: int | None = 0
 
@@ -59,7 +59,7 @@ class Worker:
         self.performed_jobs = 0
 
     def stop(self) -> None:
-        """Make `run` return after the jobs in progress. May be called twice, and from a signal handler."""
+        """Make `run` return after the jobs in progress. This may be called twice, and from a signal handler."""
         self._stopping.set()
 
     @property
@@ -69,7 +69,7 @@ class Worker:
     async def run(self) -> None:
         """Perform jobs until `stop()`."""
         await self._retry_while_unavailable(self._queue.create_group, None)
-        # Before the first fetch: other workers would claim the jobs of a worker without a heartbeat.
+        # The heartbeat must precede the first fetch, because other workers claim the jobs of a worker without one.
         await self._retry_while_unavailable(self._send_heartbeat, None)
         async with asyncio.TaskGroup() as outer:
             outer.create_task(self._send_heartbeats())
@@ -80,7 +80,7 @@ class Worker:
         await self._retry_while_unavailable(lambda: self._queue.deregister(self.name), 0)
 
     async def run_until_empty(self) -> bool:
-        """Perform jobs until the queue has no unfinished jobs; False if the worker was stopped before."""
+        """Perform jobs until the queue has no unfinished jobs. Return False if the worker was stopped before."""
         self._fetch_wait_ms = 10
         async with asyncio.TaskGroup() as group:
             empty = group.create_task(self._stop_when_empty())
@@ -109,7 +109,7 @@ class Worker:
         return await self._queue.fetch(self.name, count, self._fetch_wait_ms)
 
     async def _reclaim_jobs(self) -> None:
-        """Reclaim one job at a time: if it kills this worker, too, the tries of other jobs are not counted."""
+        """Reclaim one job at a time. So a job that kills this worker does not raise the tries of other jobs."""
         no_jobs: list[Job] = []
         while not self.is_stopping:
             jobs = await self._retry_while_unavailable(
@@ -181,7 +181,7 @@ class Worker:
         await self._queue.finish(job, following)
 
     async def _record_outcome(self, job: Job, error: BaseException | None) -> int | None:
-        """Return the delay in ms before the next try; None if the job is finished or a dead letter."""
+        """Return the delay in ms before the next try, or None if the job is finished or a dead letter."""
         if error is None:
             self.performed_jobs += 1
             return None
@@ -204,7 +204,7 @@ class Worker:
         else:
             self._start(renewed, postponed)
 
-    # Inside
+    # Private methods
 
     def _change_busy_count(self, change: int) -> None:
         self._busy_count += change
@@ -217,7 +217,7 @@ class Worker:
         await self._queue.send_heartbeat(self.name)
 
     async def _retry_while_unavailable(self, call: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """Await `call` and repeat it while the store is unavailable; `otherwise` if the worker stops."""
+        """Await `call` and repeat it while the store is unavailable. Return `otherwise` if the worker stops."""
         attempt = 0
         while True:
             try:
@@ -235,7 +235,7 @@ class Worker:
 
 
 async def _wait_for_event(event: asyncio.Event, seconds: float) -> bool:
-    """Wait until the event is set; False if it is not set in time."""
+    """Wait until the event is set. Return False if it is not set in time."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -244,7 +244,10 @@ async def _wait_for_event(event: asyncio.Event, seconds: float) -> bool:
 
 
 def backoff_s(attempt: int) -> float:
-    """Return the seconds to wait after failure `attempt` (from 0): 0.05 doubling to 3.2, times 0.5 to 1 at random."""
+    """Return the seconds to wait after failure number `attempt` (from 0).
+
+    They double from 0.05 to 3.2 and are multiplied by a random factor from 0.5 to 1.
+    """
     return 0.05 * 2.0 ** min(attempt, 6) * random.uniform(0.5, 1)  # noqa: S311
 
 

@@ -14,13 +14,16 @@ from redis.asyncio.connection import parse_url
 
 VALID_PORTS = range(1, 65_536)
 TLS_PARAMETERS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname")
-"""Query parameters of `rediss://` URLs, named as in redis-py: the file of the CA, the client's certificate and key,
-and `ssl_check_hostname=no` if certificates do not name their servers."""
+"""The query parameters of `rediss://` URLs, with the names of redis-py.
+
+They name the files of the CA, the client's certificate and the client's key. `ssl_check_hostname=no` is for
+certificates that do not name their servers.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """The TLS parameters of a URL. `ca_certs`: None means the CAs of the system."""
+    """The TLS parameters of a URL. If `ca_certs` is None, the CAs of the system are used."""
 
     ca_certs: str | None = None
     certfile: str | None = None
@@ -29,7 +32,7 @@ class TlsOptions:
 
     @classmethod
     def parse(cls, query: dict[str, str]) -> Self:
-        """Raises ValueError if a file cannot be used."""
+        """Parse the TLS parameters of a query. Raises ValueError if a file cannot be used."""
         options = cls(
             query.get("ssl_ca_certs"),
             query.get("ssl_certfile"),
@@ -93,7 +96,7 @@ class Address:
         return replace(self, url="", path=None, host=host, port=port)
 
     def with_location(self, location: str) -> Self:
-        """As `with_host`, from `host:port` or the path of a unix socket. Raises ValueError."""
+        """Return the address at `host:port` or a unix socket's path, with the same credentials. Raises ValueError."""
         if location.startswith("/"):
             return replace(self, url="", path=location)
         host, _, port = location.rpartition(":")
@@ -106,15 +109,15 @@ class Address:
 
 
 def split_url(url: str) -> SplitResult:
-    """As urlsplit, but its ValueError contains no credentials."""
+    """Split a URL as `urlsplit` does. Raises ValueError with a message that contains no credentials."""
     try:
         return urlsplit(url)
-    except ValueError as error:  # its text may contain user and password
+    except ValueError as error:  # the text of the error may contain user and password
         raise ValueError("its host is no name or address (IPv6 stands in [brackets])") from error
 
 
 def validate_url(parts: SplitResult) -> None:
-    """Raises ValueError for mistakes that redis-py ignores or reports with a part of the password."""
+    """Raise ValueError for mistakes that redis-py ignores or reports with a part of the password."""
     try:
         is_port = parts.port is None or parts.port in VALID_PORTS
     except ValueError:
@@ -134,8 +137,8 @@ class MultiServerUrl:
     """A URL with several servers: `redis+shards://user:password@h:p,h:p/0?partitioner=ring`.
 
     Servers are separated by commas; a server that begins with `/` is a unix socket. The credentials and the number of
-    the database apply to all servers. `path`: the text after the servers, without its slash. A scheme that begins with
-    `rediss` connects by TLS to all servers.
+    the database apply to all servers. `path` is the text after the servers, without its slash. If the scheme begins
+    with `rediss`, all connections use TLS.
     """
 
     scheme: str
@@ -147,7 +150,7 @@ class MultiServerUrl:
 
     @classmethod
     def parse(cls, url: str, *parameters: str) -> Self:
-        """Parse a URL with these query parameters, and those of TLS. Raises ValueError."""
+        """Parse a URL. Only these query parameters and the TLS parameters are allowed. Raises ValueError."""
         scheme, _, location = url.partition("://")
         rest, _, query = location.partition("?")
         credentials, _, hosts = rest.rpartition("@")
@@ -160,7 +163,7 @@ class MultiServerUrl:
         return cls("rediss" if has_tls else "redis", credentials, split_servers(hosts), path, options)
 
     def address(self, location: str, *, db: str = "0", credentials: str | None = None) -> Address:
-        """Return the address of a server. `credentials`: None means those of the URL."""
+        """Return the address of a server. If `credentials` is None, the URL's credentials are used."""
         if not db.isdigit():
             raise ValueError(f"{db!r} is not the number of a database")
         login = self.credentials if credentials is None else credentials
@@ -175,7 +178,7 @@ class MultiServerUrl:
 
 
 def reject_unknown_parameters(url: str, *parameters: str) -> None:
-    """Raises ValueError if the URL has another query parameter, which is probably misspelt."""
+    """Raise ValueError if the URL has another query parameter, which is probably misspelt."""
     for name in parse_qs(url.partition("?")[2], keep_blank_values=True):
         if name not in parameters:
             raise ValueError(f"{name!r} is not among its parameters: {', '.join(parameters) or 'there are none'}")

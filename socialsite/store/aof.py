@@ -17,7 +17,7 @@ from socialsite.store.errors import NotDurable, StoreError
 from socialsite.store.replies import parse_info
 
 AOF_WRITE_TIMEOUT_S = 3.0
-"""Redis delays a write for up to two seconds; a longer delay means that the disk is full or too slow."""
+"""Redis delays a write for up to two seconds. A longer delay means that the disk is full or too slow."""
 AOF_POLL_INTERVAL_S = 0.01
 
 
@@ -39,13 +39,13 @@ class AofNode(Protocol):
 
 
 TouchedNodes = dict[AofNode, int]
-"""Nodes that replied, with their disconnect count before the reply."""
+"""The nodes that replied, with the disconnect count of each node before its reply."""
 TOUCHED_NODES: ContextVar[TouchedNodes | None] = ContextVar("touched_nodes", default=None)
 """The nodes that replied during one request or job."""
 
 
 class AofState(NamedTuple):
-    """The state of a server's append-only file. `unwritten_bytes`: acknowledged but not yet written."""
+    """The state of a server's append-only file. `unwritten_bytes` counts acknowledged bytes."""
 
     is_enabled: bool
     base_size: int
@@ -56,7 +56,7 @@ class AofState(NamedTuple):
 
     @property
     def has_unwritten_data(self) -> bool:
-        """If no fsync is running, Redis writes the buffer before it sends the replies."""
+        """Whether the file may lack acknowledged writes. Without a running fsync, Redis writes before it replies."""
         return self.is_enabled and self.unwritten_bytes > 0 and (self.is_fsync_pending or self.has_write_failed)
 
 
@@ -73,7 +73,7 @@ NOTHING_UNWRITTEN_LINES = (b"\r\naof_buffer_length:0\r\n", b"\r\naof_enabled:0\r
 
 @contextmanager
 def track_nodes() -> Iterator[TouchedNodes]:
-    """Collect the nodes that reply in this context, also to tasks that are created in it."""
+    """Collect the nodes that reply in this context, or in tasks that are created in this context."""
     nodes: TouchedNodes = {}
     token = TOUCHED_NODES.set(nodes)
     try:
@@ -84,7 +84,7 @@ def track_nodes() -> Iterator[TouchedNodes]:
 
 @asynccontextmanager
 async def wait_for_aof_at_exit() -> AsyncIterator[None]:
-    """On exit, wait until the writes of this context are in the AOFs. Raises NotDurable, StoreUnavailable."""
+    """Wait at the exit until the writes of this context are in the AOFs. Raises NotDurable, StoreUnavailable."""
     with track_nodes() as nodes:
         yield
     await wait_for_aof(nodes)
@@ -122,10 +122,10 @@ def has_success_reply(replies: Sequence[Any]) -> bool:
 async def wait_for_aof(nodes: Mapping[AofNode, int], *, unchecked_nodes: Collection[AofNode] = ()) -> None:
     """Wait until the AOFs of these nodes have all acknowledged writes. Raises NotDurable, StoreUnavailable.
 
-    `unchecked_nodes`: the AOF of these nodes is not read. They too must not have been disconnected since they replied.
+    The AOF of `unchecked_nodes` is not read. But the check fails if one of them was disconnected since it replied.
     """
     nodes_to_check = [node for node in nodes if node not in unchecked_nodes]
-    if len(nodes_to_check) == 1:  # saves a task
+    if len(nodes_to_check) == 1:  # avoids the creation of a task
         await nodes_to_check[0].wait_for_aof()
     else:
         await asyncio.gather(*(node.wait_for_aof() for node in nodes_to_check))

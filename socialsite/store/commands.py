@@ -20,7 +20,7 @@ Reply = Any
 encode: Callable[[Command], bytes] = hiredis.pack_command
 
 READ_ONLY_SHEBANG = "#!lua flags=no-writes"
-"""First line of a script that only reads: the server refuses its writes, and it never waits for a migration."""
+"""The first line of a read-only script. The server refuses its writes, and it never waits for a migration."""
 
 
 def parse_commands(payload: bytes) -> Iterator[list[bytes]]:
@@ -73,7 +73,7 @@ class Script:
         self.sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
     def command(self, keys: Sequence[Key], args: Sequence[Any] = ()) -> Command:
-        """Return an EVALSHA command. The node replaces the script by its digest or its source."""
+        """Return an EVALSHA command that contains the script. The node sends the script's digest or source instead."""
         return ("EVALSHA", self, len(keys), *keys, *args)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ READ_COMMANDS = frozenset(
         "ZSCORE",
     }
 )  # fmt: skip
-"""All other commands count as writes: scripts that may write, MULTI, XREADGROUP, publishing."""
+"""The commands that only read. All others count as writes: scripts that may write, MULTI, XREADGROUP, SPUBLISH."""
 
 
 def is_write(command: Command) -> bool:
@@ -105,7 +105,7 @@ def is_write(command: Command) -> bool:
 
 
 def as_eval(command: Command) -> Command:
-    """Return EVAL with the source instead of EVALSHA, for connections that load no scripts."""
+    """Return an EVAL command with the source instead of EVALSHA, for connections that do not load scripts."""
     return ("EVAL", command[1].source, *command[2:]) if command[0] == "EVALSHA" else command
 
 

@@ -1,4 +1,4 @@
-"""Connections to one server: a pipelined one that many tasks share, and those for WAIT.
+"""Connections to one server: a pipelined connection that many tasks share, and separate connections for WAIT.
 
 Commands that are sent in one iteration of the event loop leave in one write; hiredis parses the replies in order. This
 saves most of the work of a client with one connection per task (measured: 3,800 to 5,700 pages/s instead of 1,600).
@@ -30,16 +30,19 @@ from socialsite.store.errors import (
 CONNECT_TIMEOUT_S = 2.0
 REPLY_TIMEOUT_S = 5.0
 MAX_REQUESTS_IN_FLIGHT = 20_000
-"""More requests are refused, because the server is too slow for them."""
+"""The maximum number of requests in flight. Further requests are refused, because the server is too slow."""
 DEADLINE_CHECK_INTERVAL_S = 0.25
 REPLIES_PER_READ = 128
-"""Replies that one call of `map` takes from the hiredis reader; such a loop runs in C."""
+"""The number of replies that one call of `map` takes from the hiredis reader. The loop of `map` runs in C."""
 NO_COMPLETE_REPLY = object()
 """Returned by the hiredis reader if the next reply is incomplete."""
 MAX_CONNECT_BACKOFF_S = 0.5
-"""After a failed attempt to connect, others fail immediately for as long as it took, at most for this time."""
+"""The maximum time in which attempts to connect fail immediately after a failed attempt.
+
+The time is as long as the failed attempt took.
+"""
 WAIT_CONNECTIONS_PER_NODE = 8
-"""Concurrent writes per node that wait for replicas."""
+"""The number of connections per node for writes that wait for replicas."""
 WAIT_TIMEOUT_MS = 1_000
 
 
@@ -168,7 +171,7 @@ class PipelinedConnection(asyncio.Protocol):
         for request in requests:
             if not request.future.done():
                 request.future.set_exception(error)
-                request.future.exception()  # a cancelled caller never retrieves it, which asyncio would log
+                request.future.exception()  # asyncio would log an exception that a cancelled caller never retrieves
 
     # asyncio.Protocol
 
@@ -199,10 +202,11 @@ class PipelinedConnection(asyncio.Protocol):
 
 
 class ConnectionTracker:
-    """All connections of one node, also those to a demoted server. After `close`, none is open or can be opened.
+    """All connections of one node, including connections to a demoted server.
 
-    A failed start, or a site that stops, closes its nodes while some connections are being opened. `close` interrupts
-    them, and closes a connection that is established later. Its caller gets StoreUnavailable.
+    After `close`, no connection is open or can be opened. A site that stops, or that fails to start, closes its nodes
+    while some connections are being opened. `close` interrupts these attempts, and a connection that is established
+    later is closed. The caller of `open` gets StoreUnavailable.
     """
 
     def __init__(self) -> None:
@@ -210,7 +214,7 @@ class ConnectionTracker:
         self._failure = ""
         self._retry_at = float("-inf")
         self._connections: WeakSet[PipelinedConnection] = WeakSet()
-        """Weak references are enough, because the event loop refers to open connections."""
+        """The references are weak, because the event loop refers to open connections."""
 
     @property
     def open_connections(self) -> list[PipelinedConnection]:
@@ -225,7 +229,7 @@ class ConnectionTracker:
     ) -> PipelinedConnection:
         """Return an open connection after `prepare` has finished with it. Raises StoreUnavailable.
 
-        If a server drops packets, all callers that wait for it fail together, not one time limit after the other.
+        If a server drops packets, all waiting callers fail together after one timeout.
         """
         self._require_open()
         started = asyncio.get_running_loop().time()
@@ -241,7 +245,7 @@ class ConnectionTracker:
         try:
             self._require_open()
             await prepare(connection)
-            if not connection.is_open:  # lost while it was prepared: on_lost was called before the caller knew it
+            if not connection.is_open:  # it was lost during `prepare`
                 raise StoreUnavailable(f"lost the connection to {connection.name}")
         except BaseException:
             connection.close()
@@ -301,7 +305,7 @@ class WaitConnections:
         if connection is None or not connection.is_open:
             new_connection = await self._open_connection()
             connection = self.connections[index]
-            if connection is not None and connection.is_open:  # another write opened it meanwhile
+            if connection is not None and connection.is_open:  # another write has opened a connection meanwhile
                 new_connection.close()
             else:
                 connection = self.connections[index] = new_connection

@@ -17,9 +17,10 @@ Id = TypeVar("Id", bound=int)
 
 
 class EncodedPipeline(Sequence[Command]):
-    """`count` commands as bytes. `build_commands` returns the same commands, to distribute them over several servers.
+    """A pipeline of `count` commands as bytes.
 
-    `script`: the script that the commands call by its digest.
+    `build_commands` returns the same commands; it is used if they are distributed over several servers. `script` is the
+    script that the commands call by its digest.
     """
 
     __slots__ = ("_build_commands", "_count", "payload", "script")
@@ -70,9 +71,9 @@ class PipelineChain(Sequence[Command]):
 
 
 def encode_pipeline(commands: Sequence[Command], loaded: set[str]) -> tuple[int, bytes]:
-    """Return the number of SCRIPT LOAD commands at the beginning, and the bytes.
+    """Encode commands. Return the number of leading SCRIPT LOAD commands, and the bytes.
 
-    `loaded`: digests of the scripts that were loaded on this connection; new ones are added.
+    `loaded` contains the digests of the scripts that were loaded on this connection. New digests are added.
     """
     parts: list[bytes] = []
     preface: list[bytes] = []

@@ -13,7 +13,7 @@ class StoreUnavailable(StoreError):
 
 
 class NotDurable(StoreUnavailable):
-    """Too few replicas confirmed a write, or the append-only file lacks it. It is safe to repeat the write."""
+    """Too few replicas confirmed a write, or it may be missing in the append-only file. The write may be repeated."""
 
 
 class PartitionLayoutChanged(StoreUnavailable):
@@ -33,7 +33,7 @@ class CommandRefused(StoreError):
 
 
 class AccessDenied(StoreUnavailable, CommandRefused):
-    """NOPERM: the user in the server's URL lacks a right. Jobs and requests wait, since an operator may grant it."""
+    """NOPERM: the user in the server's URL lacks a right. Jobs are tried again, because an operator may grant it."""
 
 
 class WrongType(CommandRefused):
@@ -67,7 +67,7 @@ DEAD_PEER_MESSAGES = frozenset(
         errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENOTCONN, errno.ENOENT, errno.EINVAL,
     )
 )  # fmt: skip
-"""Error replies of a proxy that cannot reach its server: the messages of the operating system."""
+"""The error replies of a proxy that cannot reach its server. They are messages of the operating system."""
 REDIRECTION_CODES = ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN")
 
 

@@ -31,7 +31,7 @@ COMPONENTS = (
 
 
 class InvalidStoreUrl(StoreError):
-    """The URL describes no topology."""
+    """The URL does not describe a topology."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def create_topology(url: str, components: Collection[str] = COMPONENTS) -> Topol
 
 
 def _create_standalone(url: str) -> Topology:
-    """`redis://user:password@host:port/0?replica=host:port&replica=host:port`, with the same credentials for all."""
+    """Parse `redis://user:password@h:p/0?replica=h:p&replica=h:p`. The credentials apply to all servers."""
     reject_unknown_parameters(url, "db", "replica", *(TLS_PARAMETERS if url.startswith("rediss:") else ()))
     master_url, replicas = pop_parameter(url, "replica")
     master = Address.parse(master_url)
@@ -91,7 +91,7 @@ def _create_standalone(url: str) -> Topology:
 
 
 def _create_cluster(url: str, components: Collection[str]) -> Topology:
-    """`redis+cluster://user:password@h:p,h:p?replicas=1`"""
+    """Parse `redis+cluster://user:password@h:p,h:p?replicas=1`."""
     parts = MultiServerUrl.parse(url, "replicas")
     replicas = parts.query.get("replicas", "0")
     if replicas not in ("0", "1"):
@@ -104,7 +104,7 @@ def _create_cluster(url: str, components: Collection[str]) -> Topology:
 
 
 def _create_shards(url: str, components: Collection[str]) -> Topology:
-    """`redis+shards://h:p,h:p?partitioner=hash|ring|range|list`"""
+    """Parse `redis+shards://h:p,h:p?partitioner=hash|ring|range|list`."""
     parts = MultiServerUrl.parse(url, "partitioner", "db")
     kind = parts.query.get("partitioner")
     if kind is not None and kind not in PARTITIONERS:
@@ -114,7 +114,7 @@ def _create_shards(url: str, components: Collection[str]) -> Topology:
 
 
 def _create_sentinel(url: str, components: Collection[str]) -> Topology:
-    """`redis+sentinel://user:password@h:p,h:p/<master>?db=0&sentinel_password=...`"""
+    """Parse `redis+sentinel://user:password@h:p,h:p/<master>?db=0&sentinel_password=...`."""
     parts = MultiServerUrl.parse(url, "db", "sentinel_username", "sentinel_password")
     if not parts.path or "/" in parts.path:
         raise ValueError("the name of the master belongs behind the last Sentinel: .../<master>")
@@ -125,7 +125,7 @@ def _create_sentinel(url: str, components: Collection[str]) -> Topology:
 
 
 def _create_twemproxy(url: str, components: Collection[str]) -> Topology:
-    """`redis+twemproxy://h:p?nodes=h:p,h:p`"""
+    """Parse `redis+twemproxy://h:p?nodes=h:p,h:p`."""
     parts = MultiServerUrl.parse(url, "nodes")
     if len(parts.servers) > 1:
         raise ValueError("one proxy only; several stand behind a balancer of their own")

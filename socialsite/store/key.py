@@ -12,7 +12,7 @@ from typing import ParamSpec, Self, cast
 KEY_PATTERN = re.compile(r"[a-z]+:\{([a-z]+|[a-z]?\d+|[0-9a-f]+)\}:[a-z]+(:(\d+|[0-9a-f]+|[a-z]+))*")
 
 KEY_CACHE_SIZE = 20_000
-"""Cached keys per key builder, about 5 MB."""
+"""The maximum number of cached keys per key builder. They use about 5 MB."""
 Params = ParamSpec("Params")
 
 

@@ -20,7 +20,7 @@ from socialsite.store.key import Key
 from socialsite.store.replies import exec_results
 
 BULK_MIN_COMMANDS = 100
-"""At least this many encoded commands are sent on a separate connection, so that other commands do not wait."""
+"""From this number on, encoded commands use a separate connection, so that other commands do not wait."""
 SUCCESS_REPLY_TYPES = frozenset((bytes, int, list, NoneType))
 """The types of all replies that are not errors."""
 
@@ -29,11 +29,11 @@ class ConnectionAuthorizer(Protocol):
     """Authorizes each new connection before it is used (migration/connection_gate.py)."""
 
     async def authorize(self, connection: PipelinedConnection) -> None:
-        """Raise an error, or allow the connection all commands or only reads (`is_read_only`)."""
+        """Allow a new connection to send all commands, or only reads (`is_read_only`). Raises StoreError."""
         ...
 
     async def authorize_writes(self, connection: PipelinedConnection) -> None:
-        """Allow a read-only connection all commands. Raises StoreUnavailable."""
+        """Allow a read-only connection to send all commands. Raises StoreUnavailable."""
         ...
 
 
@@ -49,7 +49,7 @@ class Node:
     """One server or proxy, used through one shared connection of this event loop."""
 
     on_round_trip: ClassVar[Callable[[str, float, bool], None]] = staticmethod(lambda node, seconds, succeeded: None)
-    """Called after each round trip with the node's name, the seconds, and whether replies arrived."""
+    """A function that is called after each round trip. It gets the node's name, the seconds, and the success."""
     connection_gate: ConnectionAuthorizer | None = None
     replicas: ReadReplicas | None = None
     replaced_by: "Node | None" = None
@@ -86,7 +86,7 @@ class Node:
         return await self._handle_error_replies(commands, await self._send_commands(commands))
 
     def send_now(self, commands: Sequence[Command]) -> "asyncio.Future[list[Reply]] | None":
-        """Send commands now, for `await_replies`. Returns None if no connection is open."""
+        """Send commands now. Pass the future to `await_replies`. Returns None if no connection is open."""
         if self.replaced_by is not None or self._connection is None or self._connection.is_read_only:
             return None
         preface, payload = self._encode(self._connection, commands)
@@ -105,7 +105,7 @@ class Node:
         return exec_results(await self.pipeline([("MULTI",), *commands, ("EXEC",)]))
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """Send commands that the caller has encoded (the fan-out does). Error replies are in the list."""
+        """Send commands that the caller has encoded. Error replies are in the list. The fan-out uses this method."""
         if self.replaced_by is not None:
             return await self.replaced_by.send_encoded(payload, replies, required_replicas=required_replicas)
         if required_replicas:
@@ -117,7 +117,7 @@ class Node:
         return await self._time_round_trip(connection.send(payload, replies, self._reply_timeout_s))
 
     async def pipeline_with_wait(self, commands: Sequence[Command], replicas: int) -> list[Reply]:
-        """As `pipeline`, but return after `replicas` replicas have the writes. Raises NotDurable."""
+        """Run commands as `pipeline` does, and wait until `replicas` replicas have the writes. Raises NotDurable."""
         if self.replaced_by is not None:
             return await self.replaced_by.pipeline_with_wait(commands, replicas)
         payload = b"".join(encode(as_eval(command)) for command in commands)
@@ -206,13 +206,13 @@ class Node:
             Node.on_round_trip(self._name, time.perf_counter() - started, succeeded)
 
     async def _handle_error_replies(self, commands: Sequence[Command], replies: list[Reply]) -> list[Reply]:
-        """Return the replies after repeating missing scripts with their source. Raises any other error reply."""
+        """Repeat scripts that the server lacks with their source; return all replies. Raises any other error reply."""
         if SUCCESS_REPLY_TYPES.issuperset(map(type, replies)):
             return replies
         for position, reply in enumerate(replies):
             if isinstance(reply, ScriptMissing):
                 replies[position] = await self._eval_source(commands[position])
-        for reply in replies:  # afterwards, so that every command of the pipeline is executed
+        for reply in replies:  # checked afterwards, so that every command of the pipeline is executed
             if isinstance(reply, StoreError):
                 raise reply
         return replies

@@ -18,7 +18,7 @@ OwnerId = TypeVar("OwnerId", int, bytes)
 NodeGroups = list[tuple[Node, Sequence[OwnerId]]]
 
 MAX_CACHED_OWNER_ID = 1 << 24
-"""16 MB per key builder. Batches with larger ids are grouped without the cache."""
+"""The highest id in the cache, which uses 16 MB per key builder. Batches with larger ids do not use the cache."""
 GROWTH_FACTOR = 1.25
 UNKNOWN_NODE = 0
 _INT_LIST_DECODER = msgspec.json.Decoder(list[int])

@@ -42,7 +42,7 @@ def partition_of_pair(one: int, other: int, count: int) -> int:
 
 
 def partitions_of_pairs(one: int, others: Iterable[int], count: int) -> list[int]:
-    """Return the partition of `one` with each of `others`.
+    """Return the partitions of the pairs of `one` with each id of `others`.
 
     CRC32 continues from the checksum of the common prefix. Results are not cached: a lookup in a large dict costs as
     much as the computation.

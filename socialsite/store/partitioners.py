@@ -23,7 +23,10 @@ from socialsite.store.slots import (
 )
 
 POINTS_PER_NODE = 512
-"""Points of each node on the ring. Shares vary by about 1/sqrt(512), 4 %; 160 points, as in ketama, give 8 %."""
+"""The points of each node on the ring. The shares of the nodes vary by about 1/sqrt(512) = 4 %.
+
+With 160 points, as in ketama, the shares vary by 8 %.
+"""
 
 
 class Partitioner(Protocol):
@@ -41,7 +44,7 @@ class Partitioner(Protocol):
 
 
 class ModuloPartitioner:
-    """CRC32 of the tag modulo the number of nodes. Another number of nodes moves almost every tag.
+    """CRC32 of the tag modulo the number of nodes. A change of this number moves almost every tag.
 
     Source: "Scaling with Redis Cluster and Sentinel" (https://hub.packtpub.com/scaling-redis-cluster-and-sentinel/).
     """
@@ -83,7 +86,7 @@ class ConsistentHashPartitioner:
 
 
 class RangePartitioner:
-    """Partition n owns the n-th of `count` ranges of adjacent slots. The stored bitmaps must agree with this."""
+    """Partition n owns the n-th of `count` ranges of adjacent slots. The stored bitmaps must be equal."""
 
     name = "range"
 
@@ -104,7 +107,7 @@ class RangePartitioner:
         return ((slot + 1) * self.count - 1) // SLOT_COUNT
 
     def first_slot(self, number: int) -> int:
-        """Return the lowest slot of a partition. For `count` it is SLOT_COUNT."""
+        """Return the lowest slot of a partition. For the number `count`, return SLOT_COUNT."""
         return number * SLOT_COUNT // self.count
 
     @cached_property
@@ -112,7 +115,7 @@ class RangePartitioner:
         return encode_bitmaps([self.partition_of_slot(slot) for slot in range(SLOT_COUNT)], self.count)
 
     def verify_bitmaps(self, bitmaps: Sequence[bytes]) -> None:
-        """Raises InvalidSlotMap if the stored bitmaps differ from these ranges."""
+        """Raise InvalidSlotMap if the stored bitmaps differ from these ranges."""
         if len(bitmaps) != len(self.bitmaps):
             raise InvalidSlotMap(f"there are {len(bitmaps)} bitmaps for {len(self.bitmaps)} ranges")
         for number, (stored, expected) in enumerate(zip(bitmaps, self.bitmaps, strict=True)):
@@ -124,7 +127,7 @@ class RangePartitioner:
 
 
 class TablePartitioner:
-    """Each slot is listed for one partition, in any order. The stored bitmaps are the table.
+    """A table that assigns slots to partitions in any order. It is stored as bitmaps.
 
     Operators can edit this table, for example for a larger machine. Keys of an unlisted slot are refused.
     """
@@ -132,7 +135,7 @@ class TablePartitioner:
     name = "list"
 
     def __init__(self, lists: Iterable[Iterable[int]]) -> None:
-        """`lists`: the slots of each partition. Raises InvalidSlotMap if a slot is invalid or listed twice."""
+        """`lists` contains the slots of each partition. Raises InvalidSlotMap if a slot is invalid or listed twice."""
         owners: list[int | None] = [None] * SLOT_COUNT
         count = 0
         for number, slots in enumerate(lists):
@@ -154,7 +157,7 @@ class TablePartitioner:
 
     @classmethod
     def from_bitmaps(cls, bitmaps: Sequence[bytes]) -> Self:
-        """Raises InvalidSlotMap."""
+        """Return the partitioner of stored bitmaps. Raises InvalidSlotMap."""
         partitioner = cls([()] * len(bitmaps))
         partitioner._owners = decode_bitmaps(bitmaps)
         return partitioner

@@ -1,8 +1,8 @@
 """Subscriptions to channels of one node, on a separate connection.
 
 All topologies use sharded pub/sub (SSUBSCRIBE, Redis 7): a channel is placed like a key, and on a cluster only the node
-of that key carries its messages. Redis does not keep messages, so those published while the connection is lost are lost
-too. Then `receive` returns CONNECTION_LOST, and the owner opens a new subscription on the current node of the channels.
+of that key carries its messages. Redis does not store messages, so a lost connection can lose messages. `receive` then
+returns CONNECTION_LOST, and the owner opens a new subscription on the current node of the channels.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from socialsite.store.node import Node
 PING_INTERVAL_S = 5.0
 """A half-open connection is noticed after this time plus REPLY_TIMEOUT_S."""
 MAX_UNREAD_MESSAGES = 1_000
-"""With more unread messages the socket is not read, and the server's output buffer limit applies."""
+"""The socket is not read while more messages are unread. Then the server's output buffer limit applies."""
 
 CONNECTION_LOST: Final = None
 

@@ -24,11 +24,11 @@ class CommandRunner(Protocol):
 
 
 class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
-    """Commands and the function that turns their replies, in the same order, into the result.
+    """Commands, and the function that converts their replies to the result.
 
     `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`. Reads are
     compared by identity, so that `asyncio.gather` accepts them.
-    `may_lag`: a replica may answer, with data that is up to one second old (docs/reference/topologies.md).
+    If `may_lag` is true, a replica may answer, with data that is up to one second old (docs/reference/topologies.md).
     """
 
     commands: Sequence[Command]
@@ -74,7 +74,7 @@ def combine_commands(reads: Sequence[Read[Any]]) -> PipelineChain:
 
 
 def parse_replies(reads: Sequence[Read[Any]], replies: Sequence[Reply]) -> list[Any]:
-    """Return the result of each read from the replies to the commands of all."""
+    """Return the result of each read. `replies` are the replies to the commands of all reads."""
     results, start = [], 0
     for read in reads:
         end = start + len(read.commands)
@@ -102,7 +102,7 @@ class PendingReply(Generic[Result]):
 
 
 class LazyAwaitable(Generic[Result]):
-    """A coroutine that starts when it is awaited. Await it at most once, or never."""
+    """A coroutine that starts when it is awaited. Await it at most once."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, Result]]) -> None:
         self._start = start

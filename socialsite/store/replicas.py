@@ -1,9 +1,9 @@
-"""Replicas: they answer reads that may lag, while their data is measured to be less than one second old.
+"""Replicas answer reads that may lag, as long as a probe shows that their data is recent.
 
 A probe reads the replication offset of the master, then that of the replica. A replica that has reached an offset has
-every write that was acknowledged before the offset was read. So the age of its data is at most the time since then, by
-the clock of this process; clocks of servers are not compared, and the link status is not trusted. If a probe fails or
-the replica is behind, the master answers.
+every write that was acknowledged before the offset was read. So the age of its data is at most the time since then,
+by the clock of this process. Clocks of servers are not compared, and the link status is not trusted. If a probe fails
+or the replica is behind, the master answers.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ from socialsite.store.replies import parse_info
 from socialsite.store.shared_task import SharedTask
 
 MAX_REPLICA_LAG_S = 1.0
-"""Maximum age of data from a replica when it reaches the caller."""
+"""The maximum age of a replica's data when a reply reaches the caller."""
 REPLICA_TIMEOUT_S = 0.5
-"""If a replica has not replied after this time, the master answers."""
+"""The time limit for the reply of a replica. Afterwards the master answers."""
 MAX_DATA_AGE_S = MAX_REPLICA_LAG_S - REPLICA_TIMEOUT_S
-"""Maximum age of a replica's data when a read is sent to it."""
+"""The maximum age of a replica's data when a read is sent to the replica."""
 PROBE_INTERVAL_S = 0.1
 PROBE_RETRY_DELAY_S = 1.0
 PROBE_IDLE_TIMEOUT_S = 10.0
-"""Probes end this long after the last read, so that an idle site sends none."""
+"""The time after the last read at which the probes end, so that an idle site sends no probes."""
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class NotAReplica(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class MasterOffset:
-    """The replication id and offset of a master. `measured_at_s`: the event loop's time before it was read."""
+    """The replication id and offset of a master. `measured_at_s` is the event loop's time before the reading."""
 
     measured_at_s: float
     replication_id: str
@@ -90,7 +90,7 @@ class ReplicaNode(Node):
 
     @property
     def disconnect_count(self) -> int:
-        """0, because a replica is only read: no write can be lost on it."""
+        """Always 0, because a replica executes no writes that could be lost."""
         return 0
 
     async def wait_for_aof(self) -> None:

@@ -20,7 +20,7 @@ def parse_hash(reply: Sequence[bytes]) -> dict[str, str]:
 def exec_results(replies: Sequence[Any]) -> list[Any]:
     """Return the replies of the commands in a transaction. Raises the first error among them.
 
-    `replies`: those of MULTI, of each command, and of EXEC.
+    `replies` contains the replies to MULTI, to each command, and to EXEC.
     """
     results: list[Any] | None = replies[-1]
     if results is None:

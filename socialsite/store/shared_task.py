@@ -21,9 +21,9 @@ class SharedTask(Generic[Params]):
         self._task: asyncio.Task[None] | None = None
 
     def start(self, *args: Params.args, **kwargs: Params.kwargs) -> "asyncio.Task[None]":
-        """Start the work unless it is running. Its StoreError is dropped if no caller joins it."""
+        """Start the work unless it is running. A StoreError of the work is dropped if no caller joins it."""
         if self._task is None or self._task.done():
-            # An empty context, because the work belongs to no request.
+            # The context is empty, because the work does not belong to a request.
             self._task = asyncio.create_task(self._work(*args, **kwargs), context=Context())
             self._task.add_done_callback(_log_unexpected_error)
         return self._task

@@ -4,8 +4,8 @@
     map:{m<n>}:site     STRING on every topology: the id. One key on a single server, MARK_COUNT keys elsewhere
     map:{m<n>}:accounts STRING beside it: the highest account id that was given out
 
-The marks of a topology with several servers have many tags, so that each server has some of them. They are written at
-the first start, and to its target by a migration.
+The marks of a topology with several servers have many tags, so that each server has some of the marks. The first start
+writes them. A migration writes them to its target.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
 
 MARK_COUNT = 128
-"""With so many marks, all of ten servers behind a proxy have one, except in one of 70,000 cases."""
+"""The number of marks. Each of ten servers behind a proxy has a mark, except in one of 70,000 cases."""
 MARKED_COMPONENTS = ("accounts", "posts", "timelines", "public", "follows", "jobs")
-"""Components that no other data could restore. The others may be emptied at any time."""
+"""The components whose data cannot be rebuilt. The other components may be emptied at any time."""
 RAISE_NUMBER = load_script("raise_number.lua", __package__)
 ID, RESTORING = "id", "restoring"
 EMPTIED, MISPLACED, FOREIGN = "emptied", "misplaced", "foreign"
@@ -38,7 +38,7 @@ class WrongServer(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class MarkFault:
-    """A fault of the servers of these components. `state` is a state of /readyz."""
+    """A fault of the servers of some components. `state` is the state that /readyz reports."""
 
     components: Sequence[str]
     state: str
@@ -77,7 +77,7 @@ async def find_mark_faults(store: Store) -> list[MarkFault]:
 
 
 async def check_and_write_marks(store: Store) -> None:
-    """Compare the marks at a start, and write those that are missing. Raises WrongServer.
+    """Compare the marks at a start, and write missing marks. Raises WrongServer.
 
     Servers that do not answer, or refuse writes, get their marks at a later start.
     """
@@ -95,8 +95,8 @@ async def check_and_write_marks(store: Store) -> None:
 async def record_account_id(store: Store, newest_id: int) -> int:
     """Record on every server that account ids up to this one are used; return the highest id recorded before.
 
-    A server that loses its last writes, but has data of an account, still has the record of its id, which was written
-    first. Raises StoreUnavailable.
+    The record is written before the data of an account. So a server that lost its last writes has the record of every
+    account of which it has data. Raises StoreUnavailable.
     """
     if is_migrating(store):
         return 0
@@ -105,7 +105,7 @@ async def record_account_id(store: Store, newest_id: int) -> int:
 
 
 async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -> None:
-    """Write the site id of `source` to the servers of a migration's target, and the record if it moves, too."""
+    """Write the site id of `source` to the servers of a migration's target. `with_record` also copies the record."""
     fields = await read_site(source)
     if ID in fields:
         await _write_marks(target, fields[ID], replace=True)
@@ -125,7 +125,7 @@ async def read_site(topology: Topology) -> dict[str, str]:
 
 
 def is_migrating(store: Store) -> bool:
-    """Return whether a migration is in progress; then marks prove nothing."""
+    """Return whether a migration is in progress. Marks are not compared during a migration."""
     return store.topology_follower is not None and store.topology_follower.migration_state[1]
 
 
@@ -149,7 +149,7 @@ async def _compare_marks(topology: Topology, components: Sequence[str], fields: 
 
 
 def _emptied_fault(topology: Topology | None, components: Sequence[str]) -> MarkFault:
-    """Describe an emptied topology. None is the topology of REDIS_URL whose record is missing."""
+    """Describe an emptied topology. If `topology` is None, the record at REDIS_URL is missing."""
     if topology is None:
         reason = "the server of REDIS_URL has lost its data, or is another server: correct the URL or restore the data"
     else:

@@ -4,7 +4,7 @@ A slot is CRC16 (XMODEM) modulo 16,384 of the tag: the text between the first `{
 text is empty or missing, the whole key is hashed (Redis Cluster specification, "Hash tags").
 
 A slot map is stored as one bitmap of 2,048 bytes per partition. Bit n is slot n in the order of SETBIT and GETBIT: the
-highest bit of the first byte is slot 0. So `GETBIT map:{shards}:partition:2 12948` asks any server for one slot.
+highest bit of the first byte is slot 0. So `GETBIT map:{shards}:partition:2 12948` reads one slot on any server.
 """
 
 from binascii import crc_hqx
@@ -14,7 +14,7 @@ from functools import lru_cache
 SLOT_COUNT = 16_384
 BITMAP_BYTES = SLOT_COUNT // 8
 SLOT_CACHE_SIZE = 65_536
-"""Tags whose slot is cached, because pages use the same tags repeatedly."""
+"""The maximum number of tags whose slot is cached. Pages use the same tags repeatedly."""
 
 
 class UnassignedTag(LookupError):
@@ -42,7 +42,7 @@ def slot_of_tag(tag: str) -> int:
 
 
 def encode_bitmaps(owners: Sequence[int | None], count: int) -> list[bytes]:
-    """Return one bitmap per partition. `owners`: the partition of each slot."""
+    """Return one bitmap per partition. `owners` contains the partition of each slot."""
     bitmaps = [bytearray(BITMAP_BYTES) for _ in range(count)]
     for slot, owner in enumerate(owners):
         if owner is not None:

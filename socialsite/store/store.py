@@ -19,7 +19,7 @@ from socialsite.store.read import PendingReply, Read, Result, combine_commands, 
 from socialsite.store.topology.standalone import Standalone
 
 MAX_WRITES_PER_ROUND_TRIP = 200
-"""Scripts in one round trip. 200 take a server at most 10 ms."""
+"""The maximum number of scripts in one round trip. A server runs 200 scripts in at most 10 ms."""
 
 
 class Topology(Protocol):
@@ -69,7 +69,7 @@ class Store:
     ) -> None:
         self.require_replicas = require_replicas
         self.on_topology_change: set[Callable[[], None]] = set()
-        """Called if keys may have moved to other nodes."""
+        """Functions that are called when keys may have moved to other nodes."""
         self.topology_follower: TopologyFollower | None = None
         self.site_id: str | None = None
         """The id that all servers had at the start (site_marks.py)."""
@@ -116,7 +116,8 @@ class Store:
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
         """Run commands on any keys in one concurrent round trip per node; return the replies in order.
 
-        `may_lag`: a replica may answer, with data that is up to one second old. For commands that only read.
+        If `may_lag` is true, a replica may answer, with data that is up to one second old. Then all commands must be
+        reads.
         """
         if self._only_node is not None:
             return await (self._only_node.pick_reader() if may_lag else self._only_node).pipeline(commands)
@@ -163,7 +164,7 @@ class Store:
     def send_now(self, read: Read[Result]) -> Awaitable[Result]:
         """Send a read now; await the return value for its result.
 
-        The read is sent when it is awaited if several nodes have the data or no connection is open.
+        If several nodes have the data, or if no connection is open, the read is sent when it is awaited.
         """
         if self._only_node is not None and read.commands and not read.may_lag:
             replies = self._only_node.send_now(read.commands)
@@ -202,10 +203,10 @@ class Store:
         return self.topology(component).group_by_node(owners, key_of) if owners else []
 
     async def now_ms(self) -> int:
-        """Return Redis TIME in Unix milliseconds, from the first server of the accounts that answers.
+        """Return Redis TIME in Unix milliseconds, from the first server of component `accounts` that answers.
 
-        It is the same server as long as it answers, so that the clocks of two servers do not alternate. The command is
-        sent to the server itself, not to a proxy.
+        The same server is used as long as it answers, so that the clocks of two servers do not alternate. The command
+        is sent to the server itself, not to a proxy.
         """
         failure = StoreUnavailable("no server of the accounts tells the time")
         for node in self.topology("accounts").nodes:
@@ -265,7 +266,7 @@ class KeyDataShardedConnection:
     """
 
     def __init__(self, store: Store, component: str, count: int) -> None:
-        """`count`: the number of partitions until the component is repartitioned."""
+        """`count` is the number of partitions until the component is repartitioned."""
         if count < 1:
             raise ValueError("a component needs at least one partition")
         self._store = store

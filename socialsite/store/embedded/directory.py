@@ -55,7 +55,7 @@ class ServerDirectory:
             raise EmbeddedServerError(f"{self.path} cannot be the data directory: {error.strerror}.") from error
 
     def _close_to_others(self) -> None:
-        """Remove the rights of other users. Raises EmbeddedServerError if the directory has only other files."""
+        """Remove the rights of other users. Raises EmbeddedServerError if the directory is not a data directory."""
         if not self.path.stat().st_mode & 0o077:
             return
         names = {file.name for file in self.path.iterdir()}
@@ -85,7 +85,7 @@ class ServerDirectory:
         return lock is None
 
     def read_record(self) -> ServerRecord | None:
-        """Return None if the record is absent or incomplete after a crash. Each start writes it again."""
+        """Return the record, or None if it is absent or incomplete after a crash. Each start writes it again."""
         try:
             return ServerRecord(**json.loads((self.path / "server.json").read_text()))
         except (FileNotFoundError, ValueError, TypeError):
@@ -121,7 +121,7 @@ def choose_socket_path(earlier: ServerRecord | None) -> str:
 
 
 def _is_private(folder: Path) -> bool:
-    """Return whether the folder exists or can be created, belongs to this user, and is closed to other users."""
+    """Return whether the folder belongs to this user and is closed to other users. It is created if it is missing."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""A Redis server as a child process, with its data in one directory: the store of a site on one machine.
+"""A Redis server as a child process: the store of a site on one machine. Its data is in one directory.
 
 The first process that uses the directory starts the server, owns it and stops it. Other processes connect to it. If the
 owner was killed, the next process takes the server over. directory.py explains how processes recognize these cases.
@@ -21,11 +21,11 @@ from socialsite.store.embedded.binaries import EmbeddedServerError, ServerBinary
 from socialsite.store.embedded.directory import ServerDirectory, ServerRecord, choose_socket_path
 
 START_TIMEOUT_S = 20.0
-"""Limit until the socket answers, without the time to load the data."""
+"""The time limit until the socket answers. The time to load the data does not count."""
 LOADING_TIMEOUT_S = 600.0
 STOP_TIMEOUT_S = 30.0
 OWNER_GRACE_S = 3.0
-"""Time in which the owner may restart its server before another process starts it."""
+"""The time that the owner has to restart its server before another process starts the server."""
 POLL_INTERVAL_S = 0.02
 
 _servers_of_process: "dict[Path, EmbeddedServer]" = {}
@@ -43,7 +43,7 @@ class EmbeddedServer:
 
     @classmethod
     def ensure_running(cls, directory: Path | str) -> "EmbeddedServer":
-        """Return the server of a directory; start it if none is running. If this process owns it, it stops at exit."""
+        """Return the server of a directory, and start it if necessary. If this process owns it, it stops at exit."""
         path = Path(directory).expanduser().resolve()
         if path not in _servers_of_process:
             _servers_of_process[path] = cls(path)
@@ -68,7 +68,7 @@ class EmbeddedServer:
         return self._record.pid if self._record else None
 
     def start(self) -> None:
-        """Connect to the directory's server, or start one, and wait until it answers. It may be called again."""
+        """Connect to the directory's server, or start one, and wait until it answers. A second call is allowed."""
         self._directory.create()
         if self._owner_lock is None:
             self._owner_lock = self._directory.try_lock("owner.lock")
@@ -122,7 +122,7 @@ class EmbeddedServer:
         return True
 
     def _kill_orphan(self, record: ServerRecord | None) -> None:
-        """Kill a server that does not answer if it has no owner. Raises EmbeddedServerError if it has one."""
+        """Kill a server that does not answer and has no owner. Raises EmbeddedServerError if it has an owner."""
         if not self._owner_lock or not record or not record.pid:
             raise EmbeddedServerError(f"The server of {self._directory} runs and does not answer.")
         self._stop_process(record.pid, signal.SIGKILL)
@@ -131,7 +131,7 @@ class EmbeddedServer:
         earlier = self._directory.read_record()
         binary = find_server_binary(earlier.server_version if earlier else None, self._search_path)
         if self._process is not None:
-            self._process.wait()  # it has ended, because its lock was free
+            self._process.wait()  # the earlier server has ended, because its lock was free
         record = ServerRecord(choose_socket_path(earlier), binary.version.kind, binary.version.number)
         with self._directory.open_log() as log:
             self._process = subprocess.Popen(  # noqa: S603  (our own arguments, no shell)
@@ -190,7 +190,7 @@ class EmbeddedServer:
 
 
 def _read_server_pid(socket: str) -> int | None:
-    """Return the process id of the server on a socket after it has loaded its data. None if no server answers."""
+    """Return the process id of the server on a socket that has loaded its data, or None if no server answers."""
     client = redis.Redis(
         unix_socket_path=socket,
         socket_timeout=2,

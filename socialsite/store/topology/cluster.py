@@ -22,18 +22,18 @@ from socialsite.store.slots import SLOT_COUNT, slot_of_tag
 
 MAX_REDIRECTIONS = 60
 SLOT_MOVE_WAIT_S = 0.05
-"""Delay between two attempts while a slot moves. With MAX_REDIRECTIONS, an attempt fails after 3 s."""
+"""The delay between two tries while a slot moves. After MAX_REDIRECTIONS tries (3 s) the command fails."""
 SLOT_MOVE_TIMEOUT = "a slot of the cluster did not settle in time"
 MIN_REFRESH_INTERVAL_S = 0.1
 REPLICA_REFRESH_INTERVAL_S = 5.0
-"""The slot map is read again after this time while replicas are used, to notice replicas that joined or left."""
+"""The interval at which the slot map is read while replicas are used, to find replicas that joined or left."""
 NO_NODE_ANSWERS = "no node of the cluster answers: "
 
 
 class Cluster:
-    """All masters of a cluster. `open` reads the slot map; a redirection or a lost master makes it read again.
+    """All masters of a cluster. The slot map is read by `open`, and again after a redirection or a lost master.
 
-    `use_replicas`: reads that may lag are sent to replicas of the masters (replicas.py).
+    If `use_replicas` is true, reads that may lag are sent to replicas of the masters (replicas.py).
     """
 
     def __init__(self, seeds: Sequence[Address], *, use_replicas: bool = False) -> None:
@@ -211,7 +211,7 @@ class ClusterNode(Node):
         raise StoreUnavailable(SLOT_MOVE_TIMEOUT)
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
-        """Run a blocking command. Raises ClusterRedirection after it has read the new map: the caller retries."""
+        """Run a blocking command. If redirected, read the slot map and raise ClusterRedirection; the caller retries."""
         try:
             return await super().blocking(*command, timeout_s=timeout_s)
         except ClusterRedirection as redirection:
@@ -222,7 +222,7 @@ class ClusterNode(Node):
             raise
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """As Node.send_encoded. Redirections are in the list: the caller repeats those commands with `pipeline`."""
+        """Send encoded commands. The caller repeats each command whose reply is a redirection with `pipeline`."""
         try:
             return await super().send_encoded(payload, replies, required_replicas=required_replicas)
         except StoreUnavailable:

@@ -17,12 +17,12 @@ from socialsite.store.shared_task import SharedTask
 from socialsite.store.topology.standalone import Standalone
 
 SENTINEL_TIMEOUT_S = 0.5
-"""Limit for the connection to a Sentinel, and again for its reply. Then the next Sentinel is tried."""
+"""The time limit for connecting to a Sentinel, and for its reply. Afterwards the next Sentinel is tried."""
 MASTER_CHECK_INTERVAL_S = 1.0
 
 
 class SentinelNode(Node):
-    """The current master of the group `name`. `login`: credentials and database for every server of the group."""
+    """The current master of the group `name`. `login` has the credentials and database of all its servers."""
 
     def __init__(self, sentinels: Sequence[Address], name: str, login: Address) -> None:
         super().__init__(login)
@@ -56,7 +56,7 @@ class SentinelNode(Node):
         return await super()._send_commands(commands)
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
-        """Raises StoreUnavailable if the server is not a master: the reply of Sentinel may be outdated."""
+        """Raise StoreUnavailable if the server is not a master, because the reply of Sentinel may be outdated."""
         await super()._prepare(connection)
         (role,) = await connection.send(encode(("ROLE",)), 1)
         if isinstance(role, StoreError) or role[0] != b"master":

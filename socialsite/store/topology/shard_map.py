@@ -1,4 +1,4 @@
-"""The map of client-side shards: which partitioner, which epoch, and the number of each shard.
+"""The map of client-side shards: the partitioner, the epoch, and the number of each shard.
 
 The map is stored on every shard, so that no server is special:
 
@@ -71,7 +71,7 @@ class ShardMap:
         return hashlib.sha256(b"\n".join((text.encode(), *self.bitmaps))).hexdigest()
 
     def form_command(self, number: int) -> Command:
-        """Return the command that writes the map to shard `number` unless the shard has a map. Replies 1 if written."""
+        """Return the command that writes the map to shard `number` unless it has a map. It replies 1 if it wrote."""
         fields = {
             "id": self.id, "epoch": self.epoch, "partitioner": self.partitioner.name,
             "count": self.partitioner.count, "checksum": self.checksum, "number": number, "state": FORMING,
@@ -83,7 +83,7 @@ class ShardMap:
 
 @dataclass(frozen=True, slots=True)
 class StoredShardMap:
-    """The map on one shard. `number`: the number of that shard."""
+    """The map on one shard. `number` is the number of that shard."""
 
     shard_map: ShardMap
     number: int
@@ -91,7 +91,7 @@ class StoredShardMap:
 
 
 async def read_shard_map(node: Node) -> StoredShardMap | None:
-    """Return the map on a shard, None if it has none. Raises InvalidShardMap if the map is damaged."""
+    """Return the map on a shard, or None if the shard has no map. Raises InvalidShardMap if the map is damaged."""
     fields = parse_hash(await node.execute("HGETALL", shard_key()))
     if not fields:
         return None
@@ -134,7 +134,7 @@ def damaged_map_error(node: Node, reason: str) -> InvalidShardMap:
 
 
 async def require_no_shard(node: Node) -> None:
-    """Raises InvalidShardMap if a single server is one of several shards."""
+    """Raise InvalidShardMap if a single server is one of several shards."""
     number, count = await node.execute("HMGET", shard_key(), "number", "count")
     if number is not None:
         raise InvalidShardMap(
@@ -178,7 +178,7 @@ def require_position(
 
 
 def require_same_map(nodes: Sequence[Node], shards: Sequence[StoredShardMap]) -> None:
-    """Raises InvalidShardMap if a shard has another map than the first one."""
+    """Raise InvalidShardMap if a shard has another map than the first one."""
     first_address, first_map = nodes[0].address, shards[0].shard_map
     for node, stored in zip(nodes, shards, strict=True):
         if stored.shard_map.id != first_map.id:
@@ -201,10 +201,10 @@ def require_same_map(nodes: Sequence[Node], shards: Sequence[StoredShardMap]) ->
 async def require_no_foreign_keys(
     node: Node, number: int, partitioner: Partitioner, components: Collection[str]
 ) -> None:
-    """Raises InvalidShardMap if a server has keys at the first start that the partitioner places on another shard.
+    """Raise InvalidShardMap if a server has keys that the partitioner places on another shard.
 
-    The site would not find such keys. Only the first keys are checked: data that was moved by changing a URL shows
-    there.
+    This is checked at the first start, because the site would not find such keys. The first keys of each server are
+    enough to recognize that a URL was changed without a migration of the data.
     """
     _, texts = await node.execute("SCAN", 0, "COUNT", SAMPLED_KEYS)
     for text in texts:

@@ -27,10 +27,12 @@ from socialsite.store.topology.shard_map import (
 )
 
 TAG_CACHE_SIZE = 65_536
-"""Tags whose partition is cached, because pages use the same tags repeatedly."""
+"""The maximum number of tags whose partition is cached. Pages use the same tags repeatedly."""
 MAP_LEASE_S = 1.0
-"""A process may use a shard this long after it has seen its own map there. A migration waits longer than this before it
-moves the first key."""
+"""The time for which a process may use a shard after it has read its own map there.
+
+A migration waits longer than this before it moves the first key.
+"""
 
 
 class ShardMapChanged(StoreUnavailable):
@@ -64,7 +66,7 @@ class ShardNode(Node):
         return await super()._send_commands(commands)
 
     async def _prepare(self, connection: PipelinedConnection) -> None:
-        """Verify the map first: a shard that restarted without its data must not be read as empty."""
+        """Verify the map first, so that a shard that restarted without its data is not read as empty."""
         await super()._prepare(connection)
         await self._verify_map(connection)
 
@@ -90,7 +92,7 @@ class ShardNode(Node):
 
 
 class Shards:
-    """Tags on shards. `components`: the components stored here, to recognize servers that already have data."""
+    """The shards and their partitioner. `components` are stored here; their keys show that a server has data."""
 
     def __init__(
         self,

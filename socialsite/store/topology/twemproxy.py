@@ -1,8 +1,8 @@
 """Twemproxy 0.5 (Debian's nutcracker): one address for several servers; the proxy places keys by its own ring.
 
 Twemproxy closes the connection, with all commands in flight, when it gets a command that it does not support. So this
-module refuses such a command before it is sent. Administrative commands (INFO, SCAN, TIME) are sent to the servers
-themselves, the `nodes` parameter of the URL.
+module refuses such a command before it is sent. Administrative commands (INFO, SCAN, TIME) are sent directly to the
+servers in the `nodes` parameter of the URL.
 """
 
 import asyncio
@@ -51,15 +51,18 @@ SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
     # scripts: only with a key, which routes them
     "EVAL": (3, None), "EVALSHA": (3, None),
 }  # fmt: skip
-"""The commands on keys of one tag that Twemproxy supports: minimum and maximum number of arguments (None: no maximum).
+"""The supported commands, with their minimum and maximum number of arguments (None: no maximum).
 
-Its parser accepts a command only with a known number of arguments: EXPIRE with GT is refused like MULTI.
+All keys of a command must have one tag. The parser of Twemproxy accepts a command only with a known number of
+arguments. For example, EXPIRE with GT is refused.
 tests/contract/store/test_topology_twemproxy.py compares this table with the real program.
 """
 STREAM_WRITE = '"XADD"'
 PROBE_TAG_COUNT = 128
-"""Tags that `open` writes. It misses a server that is not in the URL once in 10^16 starts with four servers, once in
-10^6 starts with ten."""
+"""The number of tags that `open` writes to find servers that are not in the URL.
+
+With four servers it overlooks such a server once in 10^16 starts; with ten servers, once in 10^6 starts.
+"""
 PROBE_TTL_MS = 10_000
 
 
@@ -68,7 +71,7 @@ class UnsupportedByTwemproxy(CommandRefused):
 
 
 def require_supported(command: Sequence[Any]) -> None:
-    """Raises UnsupportedByTwemproxy if the command is not in SUPPORTED_COMMANDS."""
+    """Raise UnsupportedByTwemproxy if the command is not in SUPPORTED_COMMANDS."""
     name = str(command[0])
     least, most = SUPPORTED_COMMANDS.get(name, (0, -1))
     arguments = len(command) - 1
@@ -98,7 +101,7 @@ class TwemproxyMisconfigured(StoreError):
 
 
 class TwemproxyNode(Node):
-    """The proxy. Within one pipeline, commands on one key keep their order."""
+    """The proxy as a node. Within one pipeline, commands on one key keep their order."""
 
     def __init__(self, address: Address, servers: Sequence[Node]) -> None:
         super().__init__(address)
@@ -203,7 +206,7 @@ class Twemproxy:
             await node.close()
 
     async def open(self) -> None:
-        """Write a few keys and check their servers, because a wrong configuration would lose data silently."""
+        """Write a few keys and check which servers have them. A wrong configuration would lose data silently."""
         tags = [f"t{secrets.randbelow(10**9)}" for _ in range(PROBE_TAG_COUNT)]
         # Random names: without hash_tag the proxy hashes the whole key, and some hashes place similar names together.
         names = [f"probe:{secrets.token_hex(8)}" for _ in (0, 1)]
@@ -219,7 +222,7 @@ class Twemproxy:
         await self._proxy.pipeline([("DEL", key) for key in keys])
 
     def _check_placement(self, one: list[int], other: list[int]) -> None:
-        """Check the servers that have each of two keys with the same tag. Raises TwemproxyMisconfigured."""
+        """Check that two keys of one tag are on the same server. Raises TwemproxyMisconfigured."""
         at = self._proxy.address
         if not one or not other:
             raise TwemproxyMisconfigured(
