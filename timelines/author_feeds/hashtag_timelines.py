@@ -1,6 +1,6 @@
-"""Hashtag timelines: a capped ZSET of post ids for each hashtag, caches of the author feeds.
+"""Stores hashtag timelines. Each is a capped sorted set of post ids that can be rebuilt from author feeds.
 
-Each hashtag has a tag of its own in its key: a busy hashtag is one key on one node.
+The tag in the key is different for each hashtag. The timeline of a popular hashtag is one key on one node.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ HASHTAG_CAP = 1000
 
 
 class HashtagTimelines(ZsetTimelines):
-    """`timelines:{<digest of the tag>}:tag`. Tags come normalized, as `hashtags` gives them."""
+    """The repository of `timelines:{<digest of the hashtag>}:tag`. Callers pass normalized hashtags."""
 
     def __init__(self, store: Store, cap: int = HASHTAG_CAP) -> None:
         super().__init__(store, "timelines", cap)
 
     async def add(self, posts: Iterable[Post]) -> int:
-        """Add posts to the timelines of their hashtags, and trim these. Return the number of additions."""
+        """Add posts to the timelines of their hashtags, trim these timelines, and return the number of additions."""
         commands = add_commands(posts, self._cap)
         await self._component.gather(commands)
         return sum(command[0] == "ZADD" for command in commands)
@@ -38,17 +38,17 @@ class HashtagTimelines(ZsetTimelines):
         return dict(zip(tags, replies, strict=True))
 
     def read(self, tag: str, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
-        """Return the `limit` ids next to `bound` (exclusive), the nearest first."""
+        """Return the `limit` ids that are nearest to the exclusive `bound`, the nearest first."""
         return self._read(hashtag_key(tag), bound, limit, upward=upward)
 
     async def read_many(self, tags: Sequence[str], edge: int, limit: int, *, upward: bool) -> list[list[PostId]]:
-        """Read several hashtags as `read` does, in one round trip per node."""
+        """Read the timelines of several hashtags like `read`, in one round trip per node."""
         commands = [range_command(hashtag_key(tag), edge, limit, upward=upward) for tag in tags]
         return [parse_ids(reply) for reply in await self._component.gather(commands)]
 
 
 def hashtag_key(tag: str) -> Key:
-    """Return the key, which has the digest of the hashtag: keys contain no text of users."""
+    """Return the key, which contains the digest of the hashtag, since keys contain no user text."""
     return keys.hashtag_timeline(hashlib.sha256(tag.encode()).hexdigest()[:32])
 
 

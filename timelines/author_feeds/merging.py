@@ -1,7 +1,7 @@
-"""Merges author feeds: the posts of many authors next to a bound (Redis in Action, section 10.3, listing 10.14).
+"""Merges author feeds into the newest or oldest posts of many authors (Redis in Action, section 10.3, listing 10.14).
 
-It reads a few ids of each feed in rounds. A feed is read again only while its next id may belong to the result, so
-that a viewer who follows a thousand inactive accounts costs one small read of each.
+Each round reads a few ids of each feed. A feed is read again only if its next id may belong to the result. If a viewer
+follows a thousand inactive accounts, each of their feeds is therefore read only once.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.repository import AuthorFeedRepository
 
-MIN_BATCH = 3  # ids of each feed in the first round
-MAX_FEEDS_PER_READ = 1_000  # in one round trip: bounds the load of one viewer on a node
+MIN_BATCH = 3  # minimum number of ids of each feed in one round
+MAX_FEEDS_PER_READ = 1_000  # limits the load that one viewer causes on a node
 
 
 async def merge_nearest(
     feeds: AuthorFeedRepository, author_ids: Sequence[AccountId], bound: int, limit: int, *, upward: bool = False
 ) -> list[PostId]:
-    """Return up to `limit` post ids of the authors beyond `bound`, the nearest first."""
+    """Return the `limit` post ids of the authors that are nearest to `bound`, the nearest first."""
     if not author_ids or limit < 1:
         return []
     merged_ids: list[PostId] = []
@@ -40,7 +40,7 @@ async def merge_nearest(
 
 
 def _authors_within_reach(bounds: dict[AccountId, int], last_id: int, *, upward: bool) -> dict[AccountId, int]:
-    """Return the authors with posts that may come before `last_id`."""
+    """Return the authors whose next unread post may be nearer to the bound than `last_id`."""
     return {id: bound for id, bound in bounds.items() if (bound < last_id if upward else bound > last_id)}
 
 

@@ -1,4 +1,4 @@
-"""Author feeds and the public timeline: sorted sets with the post id as score and as member."""
+"""Stores author feeds and the public timeline in sorted sets. The post id is the score and the member."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from timelines import keys
 
 
 class ZsetTimelines:
-    """Timelines that are stored as capped sorted sets of post ids. Bounds are exclusive."""
+    """The base class of timelines that are capped sorted sets of post ids. Bounds are exclusive."""
 
     def __init__(self, store: Store, component: str, cap: int) -> None:
         self._component = store.component(component)
@@ -27,7 +27,7 @@ class ZsetTimelines:
 
 
 def range_command(key: Key, bound: int, limit: int, *, upward: bool) -> Command:
-    """Read the `limit` ids directly below `bound` (newest first) or directly above it (oldest first)."""
+    """Return the command that reads `limit` ids next to `bound`: below it newest first, or above it oldest first."""
     if upward:
         return ("ZRANGEBYSCORE", key, f"({bound}", "+inf", "LIMIT", 0, limit)
     return ("ZREVRANGEBYSCORE", key, f"({bound}", "-inf", "LIMIT", 0, limit)
@@ -38,10 +38,10 @@ def parse_ids(reply: Reply) -> list[PostId]:
 
 
 class AuthorFeedRepository(ZsetTimelines):
-    """`timelines:{<account id>}:profile`: the source that home and list timelines are rebuilt from.
+    """The repository of `timelines:{<account id>}:profile`, from which home and list timelines are rebuilt.
 
     If PROFILE_PARTITIONS is above 1, a feed has several parts, which are read together and merged (Redis in Action,
-    section 10.3, listing 10.14). Each part is capped, so that the newest `cap` posts are always present.
+    section 10.3, listing 10.14). The cap applies to each part, so that the newest `cap` posts are always present.
     """
 
     def __init__(self, store: Store, cap: int, partitions: int = 1) -> None:
@@ -55,7 +55,7 @@ class AuthorFeedRepository(ZsetTimelines):
         await self._remove(self.keys.of_post(account_id, post_id), post_id)
 
     def read(self, account_id: AccountId, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]:
-        """Return the `limit` ids next to `bound`, the nearest first."""
+        """Return the `limit` ids of a feed that are nearest to `bound`, the nearest first."""
         commands = [range_command(key, bound, limit, upward=upward) for key in self.keys.feed_keys(account_id)]
 
         def parse(replies: Sequence[Reply]) -> list[PostId]:
@@ -64,7 +64,7 @@ class AuthorFeedRepository(ZsetTimelines):
         return Read(commands, parse, self._component)
 
     def read_many(self, feeds: Sequence[tuple[AccountId, int, int]], *, upward: bool) -> Read[list[list[PostId]]]:
-        """As `read`, for several (account, bound, limit)."""
+        """Read several feeds like `read`. Each element of `feeds` is (account, bound, limit)."""
         feed_keys = [self.keys.feed_keys(account_id) for account_id, _, _ in feeds]
         commands = [
             range_command(key, bound, limit, upward=upward)
@@ -85,14 +85,14 @@ class AuthorFeedRepository(ZsetTimelines):
 
 
 def merge_parts(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
-    """Return the `limit` nearest ids of the parts of a feed, in order."""
+    """Merge the parts of a feed, and return the `limit` nearest ids in order."""
     if len(parts) == 1:
         return parts[0]
     return sorted((id for part in parts for id in part), reverse=not upward)[:limit]
 
 
 class PublicTimelineRepository(ZsetTimelines):
-    """`public:{public}:posts`: a cache of the newest public posts of all accounts."""
+    """The repository of `public:{public}:posts`, a cache of the newest public posts of all accounts."""
 
     def __init__(self, store: Store, cap: int) -> None:
         super().__init__(store, "public", cap)
@@ -101,7 +101,7 @@ class PublicTimelineRepository(ZsetTimelines):
         await self._add(keys.public_timeline(), post_id)
 
     async def add_many(self, post_ids: Iterable[PostId]) -> None:
-        """Add posts of an import or a rebuild; trims to the cap."""
+        """Add posts of an import or a rebuild, and trim the timeline to its cap."""
         key = keys.public_timeline()
         commands: list[Command] = [("ZADD", key, post_id, post_id) for post_id in post_ids]
         commands.append(("ZREMRANGEBYRANK", key, 0, -self._cap - 1))
@@ -114,7 +114,10 @@ class PublicTimelineRepository(ZsetTimelines):
         return self._read(keys.public_timeline(), bound, limit, upward=upward)
 
     async def replace(self, old_ids: Iterable[PostId], post_ids: Iterable[PostId]) -> None:
-        """Rebuild. `old_ids`: the content before the sources were read; posts added since then stay."""
+        """Replace the timeline in a rebuild. Read `old_ids` from it before reading the sources.
+
+        Posts that were added to the timeline after that stay.
+        """
         key, new_ids = keys.public_timeline(), set(post_ids)
         removals: list[Command] = [("ZREM", key, post_id) for post_id in old_ids if post_id not in new_ids]
         await self._component[key].pipeline(removals)

@@ -1,6 +1,6 @@
-"""Delivery of a post id to home and list timelines: pushes of a pass, late ids, trimming (rules: repository.py).
+"""Delivers a post id to cached homes and list timelines, and trims them. repository.py has the rules.
 
-The owners of a pass stay bytes (decimal digits) from the reply of Redis to the next command: parsing and encoding
+The owners of a pass remain bytes (decimal digits) from the reply of Redis to the next command. Parsing and encoding
 them took most of the worker's time (docs/benchmarks.md, B1).
 """
 
@@ -24,27 +24,27 @@ from socialsite.store import (
 )
 from timelines.cached_timelines.spec import LATE_MS, MAX_DISORDER_IDS, TimelineCacheSpec
 
-PUSHES_PER_ROUND_TRIP = 1_000  # 0.5 ms of the server
-SCRIPTS_PER_ROUND_TRIP = 200  # at most about 10 ms of the server
+PUSHES_PER_ROUND_TRIP = 1_000  # takes 0.5 ms on the server
+SCRIPTS_PER_ROUND_TRIP = 200  # takes at most about 10 ms on the server
 INVALIDATE_ATTEMPTS, INVALIDATE_WAIT_S = 40, 0.5
-REPLY_TYPES = frozenset((int,))  # of a push that is no error
+REPLY_TYPES = frozenset((int,))  # the types of replies to a successful push
 
 TRIM = load_script("cached_trim.lua", __package__)
 INSERT = load_script("cached_insert.lua", __package__)
 
 
 class TimelinePusher:
-    """Delivers to timelines of one kind that are cached; it creates none."""
+    """Delivers ids to the cached timelines of one kind. It creates no timeline."""
 
     def __init__(self, store: Store, clock: TimeSource, spec: TimelineCacheSpec) -> None:
         self._store = store
         self._clock = clock
         self._spec = spec
-        # By the byte of the owner's last digit.
+        # The key is the byte of the last digit of the owner.
         self._max_lengths = {ord(str(digit)): spec.max_length(digit) for digit in range(10)}
 
     async def push(self, owners: Sequence[bytes], post_id: PostId) -> None:
-        """Deliver an id to the timelines of owners, given in decimal digits. Readers see a repetition once."""
+        """Deliver an id to the timelines of `owners` (decimal digits). Readers show a repeated id only once."""
         if not owners:
             return
         if self._is_late(post_id):
@@ -57,18 +57,18 @@ class TimelinePusher:
             await asyncio.gather(*(self._push_to(node, part, post_id) for node, part in parts))
 
     async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
-        """Insert an id that is late, or may have been delivered before, at its position, and only once."""
+        """Insert an id at its position unless it is present. Use this for late and repeated deliveries."""
         for node, part in self._store.group_by_node("timelines", owners, self._spec.key_of):
             commands = [INSERT.command([self._spec.key_of(owner)], [post_id]) for owner in part]
             lengths = await self._store.write_each(commands)
             await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._spec.max_length(o)])
 
     async def invalidate(self, owners: Sequence[int]) -> None:
-        """Delete timelines, with the durability of the change of their sources: no replica may restore an old one."""
+        """Delete timelines as durably as their sources were changed, so that no failover restores an old timeline."""
         await self._store.write_each([("DEL", self._spec.key_of(owner)) for owner in owners])
 
     def _parts(self, owners: Sequence[bytes]) -> Iterator[tuple[Node, Sequence[bytes]]]:
-        """Group owners by node, at most PUSHES_PER_ROUND_TRIP together."""
+        """Group owners by node, in parts of at most PUSHES_PER_ROUND_TRIP."""
         for node, group in self._store.group_by_node("timelines", owners, self._spec.key_of):
             for start in range(0, len(group), PUSHES_PER_ROUND_TRIP):
                 yield node, group[start : start + PUSHES_PER_ROUND_TRIP]
@@ -79,7 +79,7 @@ class TimelinePusher:
         try:
             lengths = await node.send_encoded(payload, len(owners), required_replicas=self._store.require_replicas)
         except NotDurable:
-            raise  # the id is stored; a repetition inserts it, and readers see it once
+            raise  # the id is stored, and the job is repeated; readers show an id once
         except StoreUnavailable:
             await self._invalidate_with_retries(node, owners)
             raise
@@ -93,9 +93,9 @@ class TimelinePusher:
             await self.invalidate([int(owner) for owner, length in zip(owners, lengths, strict=True) if length])
         else:
             await self._trim(node, self._too_long(owners, lengths))
-        # Slots that migrate to another node: encoded commands cannot follow redirections, so use the script.
+        # If a slot migrates to another node, encoded commands cannot follow the redirection. Use the script instead.
         await self.insert(moved, post_id)
-        await self.invalidate(wrong_type)  # a key of the wrong type must not fail the whole batch again and again
+        await self.invalidate(wrong_type)  # otherwise a key of the wrong type would fail each repetition of the batch
 
     def _too_long(self, owners: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
         """Return the owners of timelines that are too long."""
@@ -114,7 +114,7 @@ class TimelinePusher:
             await node.pipeline(commands[start : start + SCRIPTS_PER_ROUND_TRIP])
 
     async def _invalidate_with_retries(self, node: Node, owners: Sequence[bytes]) -> None:
-        """Delete timelines after a push with an unknown result: it may be applied late, in the wrong order."""
+        """Delete timelines after a push with an unknown result. The server may apply the push late, out of order."""
         for _ in range(INVALIDATE_ATTEMPTS):
             try:
                 await node.pipeline([("DEL", self._spec.key_of(int(owner))) for owner in owners])
@@ -125,31 +125,32 @@ class TimelinePusher:
 
 
 def trim_command(key: Key, cap: int) -> Command:
-    """Return the command that cuts a timeline back to its cap; it has no effect if the timeline is absent."""
+    """Return the command that trims a timeline to its cap. It has no effect if the timeline is absent."""
     return TRIM.command([key], [cap, MAX_DISORDER_IDS])
 
 
 def require_length(reply: Reply) -> int:
-    """Return the reply of a push. Raises it if it is an error."""
+    """Return the length in the reply to a push. If the reply is an error, raise it."""
     if isinstance(reply, StoreError):
         raise reply
     return int(reply)
 
 
 def _owners_with_error(error: type[StoreError], owners: Sequence[bytes], lengths: Sequence[Reply]) -> list[int]:
-    """Return the owners with a reply that is an error of this class."""
+    """Return the owners whose reply is an error of this class."""
     return [int(owner) for owner, length in zip(owners, lengths, strict=True) if isinstance(length, error)]
 
 
 def shortest_first(owners: Sequence[bytes]) -> Sequence[bytes]:
-    """Sort owners by their number of digits: commands of one length differ only in the digits."""
+    """Sort owners by their number of digits. Commands of the same length differ only in the digits."""
     return owners if len(set(map(len, owners))) == 1 else sorted(owners, key=len)
 
 
 def encode_pushes(pattern: bytes, owners: Sequence[bytes], post_id: PostId) -> bytes:
-    """Return the LPUSHX commands of one id to the keys of all owners, which are sorted by their number of digits.
+    """Return the encoded LPUSHX commands that push one id to the timelines of all owners.
 
-    The bytes between two owners of one length are equal, so that one join encodes all of them: 0.01 us per owner.
+    `owners` must be sorted by their number of digits. Between two owners of the same length the bytes are always equal,
+    so that one join encodes all owners of this length. It takes 0.01 us per owner.
     """
     number = b"%d" % post_id
     before, after = pattern.split(b"%d")

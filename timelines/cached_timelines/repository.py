@@ -1,13 +1,14 @@
-"""Home and list timelines: short LISTs of post ids, caches of the author feeds that they are made of.
+"""Home and list timelines. Each is a short Redis LIST of post ids, a cache that is rebuilt from author feeds.
 
-This module, delivery.py and their scripts follow these rules, so that a timeline is exact:
+This module, delivery.py and their scripts follow these rules, so that no entry is missing or shown twice:
 
-- The last element is the floor, "-f": the list has every post of the timeline with id > f. Ids below the floor are
-  missing, and readers take older entries from the author feeds.
-- A push is LPUSHX: it has no effect on an absent timeline, and never creates one.
-- An id that is older than LATE_MS at delivery is inserted in order instead. A push with a late or missing reply deletes
-  the timelines it went to. Thus ids are sorted, except within MAX_DISORDER_MS of id time.
-- A build has a token. Invalidating the timeline deletes the token and so aborts the build.
+- The last element is the floor "-f". The list contains every post of the timeline with an id above f. Readers take
+  entries up to the floor from the author feeds.
+- A push is LPUSHX, which has no effect on an absent timeline and never creates one.
+- An id that is older than LATE_MS at delivery is not pushed, but inserted at its position. If the reply to a push is
+  late or missing, the timelines of this push are deleted. Therefore two ids are out of order only if their times differ
+  by less than MAX_DISORDER_MS.
+- A build stores a token in the list. Invalidating the timeline deletes the token, and so aborts the build.
 """
 
 import secrets
@@ -36,7 +37,8 @@ FINISH = load_script("cached_finish.lua", __package__)
 class CachedHead(msgspec.Struct, frozen=True):
     """The head of a cached timeline: distinct ids above the floor, newest first.
 
-    `is_whole`: these are all ids. Otherwise ids down to `settled_id` are in their final order (MAX_DISORDER_MS).
+    If `is_whole` is set, the head contains all ids of the cached timeline. Otherwise it is complete only down to
+    `settled_id`, since lower ids may be out of order in the list (MAX_DISORDER_MS).
     """
 
     ids: tuple[PostId, ...]
@@ -49,8 +51,8 @@ class CachedHead(msgspec.Struct, frozen=True):
 async def invalidate_around(timelines: "CachedTimelines", *owners: int) -> AsyncIterator[None]:
     """Invalidate timelines before and after a change of their sources, even if the change fails.
 
-    Invalidating before the change aborts a running rebuild. Repeating a change that a crash interrupted also
-    repairs a stale timeline.
+    Invalidating before the change aborts a running rebuild. If a crash interrupts a change, repeating the change also
+    repairs an outdated timeline.
     """
     for owner in owners:
         await timelines.invalidate(owner)
@@ -62,7 +64,7 @@ async def invalidate_around(timelines: "CachedTimelines", *owners: int) -> Async
 
 
 class CachedTimelines:
-    """All timelines of one kind. Owners are account ids for homes, list ids for lists."""
+    """All cached timelines of one kind. The owner is an account id for a home, and a list id for a list timeline."""
 
     def __init__(self, store: Store, clock: TimeSource, spec: TimelineCacheSpec) -> None:
         self._timelines = store.component("timelines")
@@ -76,7 +78,7 @@ class CachedTimelines:
 
     @property
     def node_count(self) -> int:
-        """Return over how many nodes the timelines are spread."""
+        """The number of nodes that store the timelines."""
         return self._store.node_count("timelines")
 
     @property
@@ -90,12 +92,12 @@ class CachedTimelines:
         key = self._spec.key_of(owner)
         head, last, left_ms = await self._timelines[key].pipeline(_read_commands(key, limit))
         if last is None or not head or last.startswith(b"b") or head[-1].startswith(b"b"):
-            return None  # absent or being built when one of the two commands ran
+            return None  # the timeline was absent or being built when one of the two commands ran
         await self._renew(key, left_ms)
         return parse_cached_head(head, last)
 
     async def read_whole(self, owner: int) -> CachedHead | None:
-        """Return the whole timeline, which is bounded by its cap and slack."""
+        """Return all ids of the cached timeline. The cap and the slack bound their number."""
         return await self.read(owner, 2 * self._spec.cap + 2 * self._spec.slack)
 
     async def is_cached(self, owner: int) -> bool:
@@ -104,44 +106,44 @@ class CachedTimelines:
         return bool(await self._timelines[key].execute("EXISTS", key))
 
     async def _renew(self, key: Key, left_ms: int) -> None:
-        """Extend the time to live of a timeline that is read, at most once a day."""
+        """Extend the time to live of a timeline that a viewer reads, at most once a day."""
         if 0 <= left_ms < self._spec.ttl_ms - DAY_MS:
             await self._timelines[key].execute("PEXPIRE", key, self._spec.ttl_ms)
 
     # Pushing
 
     async def push(self, owners: Sequence[int], post_id: PostId) -> None:
-        """Deliver an id to many timelines. Readers see a repetition once."""
+        """Deliver an id to many timelines. If an id is delivered twice, readers show it once."""
         await self._pusher.push([b"%d" % owner for owner in owners], post_id)
 
     async def push_encoded(self, owners: Sequence[bytes], post_id: PostId) -> None:
-        """Deliver as `push` does; the owners are given in decimal digits, as a pass reads them."""
+        """Deliver an id like `push`. The owners are decimal digits in bytes, as a pass reads them from Redis."""
         await self._pusher.push(owners, post_id)
 
     async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
-        """Insert an id that is late, or may have been delivered before, at its position, and only once."""
+        """Insert an id at its position unless it is present. Use this for late and repeated deliveries."""
         await self._pusher.insert(owners, post_id)
 
     # Invalidating and building
 
     async def invalidate(self, owner: int) -> None:
-        """Delete the timeline, so that the next read rebuilds it. A build under way is aborted."""
+        """Delete the timeline, so that the next read rebuilds it. A running build is aborted."""
         await self.invalidate_many([owner])
 
     async def invalidate_many(self, owners: Sequence[int]) -> None:
-        """Delete timelines, with the durability of the change of their sources: no replica may restore an old one."""
+        """Delete timelines as durably as their sources were changed, so that no failover restores an old timeline."""
         await self._pusher.invalidate(owners)
 
     async def begin_build(self, owner: int) -> str | None:
-        """Store a token for a build, and return it. None if the timeline exists or is being built."""
+        """Store a token for a build, and return it. Returns None if the timeline exists or is being built."""
         key, token = self._spec.key_of(owner), secrets.token_hex(8)
         begun = await self._timelines[key].run(BEGIN, [key], [token, BUILD_TTL_MS])
         return token if begun else None
 
     async def finish_build(self, owner: int, token: str, ids: Sequence[PostId], floor: int) -> bool:
-        """Store `ids`, which are all ids of the sources above `floor`, and ids pushed meanwhile.
+        """Store `ids` and the ids that were pushed since `begin_build`.
 
-        Returns False if the timeline was invalidated since `begin_build`.
+        `ids` must contain all posts above `floor`. Returns False if the timeline was invalidated since `begin_build`.
         """
         key = self._spec.key_of(owner)
         args = [token, self._spec.cap, self._spec.ttl_ms, floor, *ids]
@@ -158,7 +160,7 @@ def _read_commands(key: Key, limit: int) -> tuple[Command, ...]:
 
 
 def parse_cached_head(head: Sequence[bytes], last: bytes) -> CachedHead:
-    """Parse the elements of a LIST, of which `last` is the floor."""
+    """Parse the first elements of a LIST. `last` is its last element, the floor."""
     floor = -int(last)
     whole = bool(head) and head[-1].startswith(b"-")
     numbers = sorted(map(int, head[:-1] if whole else head), reverse=True)

@@ -1,4 +1,4 @@
-"""Sizes and keys of the two kinds of cached timelines, homes and lists, and how far ids may be out of order."""
+"""The sizes and keys of cached timelines, and the limits for ids that are out of order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ LATE_MS = 2_000
 """An id older than this at delivery is inserted at its position instead of being pushed to the front."""
 MAX_DISORDER_MS = 5_000
 MAX_DISORDER_IDS = MAX_DISORDER_MS << SEQUENCE_BITS
-"""How far ids of a cached timeline may be out of order: the time, and the same as a difference of ids."""
+"""Ids of a cached timeline may be out of order by this time, or by this difference of ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineCacheSpec:
-    """One kind of cached timelines."""
+    """The sizes and keys of one kind of cached timelines (homes or lists)."""
 
     key_of: Callable[[int], Key]
     key_pattern: bytes
-    """The same key with %d for the owner's id, for the encoded pushes of a pass."""
+    """The encoded key with %d instead of the owner's id. The pushes of a pass are built from it."""
     cap: int
     ttl_ms: int
     read_ahead: int
-    """Ids that are read beyond a page. More ids out of order than these need a second read."""
+    """The number of ids that are read in addition to a page. If more ids are out of order, a second read is needed."""
 
     @property
     def slack(self) -> int:
-        """The least number of entries above the cap at which a timeline is trimmed."""
+        """The smallest number of entries above the cap at which a timeline is trimmed."""
         return max(1, self.cap // 10)
 
     def max_length(self, owner: int) -> int:
-        """Return the length above which a timeline is trimmed: cap, floor and a slack that differs between owners.
+        """Return the length above which a timeline is trimmed. The slack in it differs between owners.
 
         The slack depends on the last digit of the id, which a pass reads without parsing the id.
         """

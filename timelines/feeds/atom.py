@@ -1,4 +1,4 @@
-"""Atom documents of timelines (RFC 4287; ids as in RFC 4151).
+"""Renders timelines as Atom documents (RFC 4287). Ids are tag URIs (RFC 4151).
 
 A feed shows the posts that a visitor sees, so it is the same for all clients. Its URLs are absolute.
 """
@@ -19,13 +19,13 @@ from timelines.pages.presenters import hashtag_url, post_html, post_url, profile
 from timelines.text.linkify import find_hashtags
 
 TITLE_PATTERN = regex.compile(r"\X{0,80}")
-"""The part of the first line that is the title of an entry, in whole graphemes. Atom requires a title."""
+"""The title of an entry is this part of its first line, in whole graphemes. Atom requires a title."""
 HASHTAG_FEED_DATE = "2026-01-01"
 """The date in the ids of hashtag feeds. An id must never change, and a hashtag has no date of its own."""
 
 
 def render_account_feed(site_url: str, account: Account, entries: Sequence[HydratedPost]) -> bytes:
-    """`site_url` has no slash at the end: https://example.org"""
+    """Return the Atom feed of an account. `site_url` has no slash at the end, as in https://example.org"""
     name = account.display_name or account.handle
     feed = SiteFeed(
         title=f"{name} (@{account.handle})",
@@ -58,7 +58,7 @@ def tag_uri(site_url: str, date: str, specific: str) -> str:
 
 
 class SiteFeed(Atom1Feed):
-    """Django's Atom feed with whole posts as content. `begun` is its date if it has no entries."""
+    """Django's Atom feed with whole posts as content. `begun` is the date of a feed without entries."""
 
     def latest_post_date(self) -> datetime:
         begun: datetime = self.feed["begun"]
@@ -80,7 +80,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     feed.add_item(
         title=_entry_title(post.text),
         link=site_url + post_url(post.id, author),
-        # Links of this site begin with a slash. A quotation mark in a text is escaped, so no text can match.
+        # Make links within the site absolute. Quotation marks in posts are escaped, so only real links match.
         description=post_html(post.text).replace('href="/', f'href="{site_url}/'),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),

@@ -1,4 +1,4 @@
-"""Atom feeds, as visitors see them. Feed readers poll often, so most responses are 304."""
+"""The Atom feeds of accounts and hashtags, as visitors see them. Most responses are 304, since readers poll often."""
 
 import hashlib
 
@@ -35,7 +35,10 @@ def _site_url(request: SiteRequest) -> str:
 
 
 def _feed_response(request: SiteRequest, feed: bytes) -> HttpResponseBase:
-    """Return the feed, or 304 if the client has it. No Last-Modified: a deletion would not change it."""
+    """Return the feed, or 304 if the client has it already.
+
+    There is no Last-Modified header, because the deletion of a post would not change it.
+    """
     etag = quote_etag(hashlib.sha256(feed).hexdigest()[:32])
     response = HttpResponse(feed, content_type=SiteFeed.content_type, headers={"ETag": etag})
     return get_conditional_response(request, etag, None, response) or response

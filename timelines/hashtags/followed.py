@@ -1,4 +1,4 @@
-"""Hashtags that an account follows: the ZSET `timelines:{<account>}:tags` of normalized hashtags."""
+"""Stores the normalized hashtags that an account follows in the sorted set `timelines:{<account>}:tags`."""
 
 from socialsite.ids import AccountId
 from socialsite.store import Store, load_script
@@ -6,7 +6,7 @@ from timelines import keys
 
 FOLLOW = load_script("tag_follow.lua", __package__)
 FOLLOWED_HASHTAGS_CAP = 50
-"""The page of followed hashtags reads one timeline for each."""
+"""The maximum number of hashtags that an account follows. Their page reads one timeline for each hashtag."""
 
 
 class FollowedHashtags:
@@ -14,7 +14,7 @@ class FollowedHashtags:
         self._timelines = store.component("timelines")
 
     async def add(self, account_id: AccountId, tag: str, now_ms: int) -> bool | None:
-        """Return whether the hashtag is new, or None if the cap is reached."""
+        """Add a hashtag. Returns False if it is already followed, and None if the cap is reached."""
         key = keys.followed_hashtags(account_id)
         args = (tag, now_ms, FOLLOWED_HASHTAGS_CAP)
         (result,) = await self._timelines.write(key, FOLLOW.command([key], args))
@@ -30,7 +30,7 @@ class FollowedHashtags:
         return await self._timelines[key].execute("ZSCORE", key, tag) is not None
 
     async def all(self, account_id: AccountId) -> list[str]:
-        """Return all followed hashtags, the last followed first."""
+        """Return all followed hashtags. The hashtag that was followed last is first."""
         key = keys.followed_hashtags(account_id)
         tags = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
         return [tag.decode() for tag in tags]

@@ -1,4 +1,4 @@
-"""Following hashtags. Their common timeline is merged from the timelines of the hashtags when it is read."""
+"""Follows and unfollows hashtags. The timeline of all followed hashtags is merged when it is read."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from timelines.hashtags.followed import FollowedHashtags
 
 @dataclass(slots=True)
 class FollowedHashtagService:
-    """The hashtags of all arguments are normalized."""
+    """Follows and unfollows hashtags. Callers pass normalized hashtags."""
 
     repository: FollowedHashtags
     limits: ActionLimits
 
     async def follow(self, *, account_id: AccountId, tag: str, now_ms: int, caller: Caller | None = None) -> bool:
-        """Follow a hashtag. Returns False if it was followed. Raises FollowedHashtagsCapReached, RateLimited."""
+        """Follow a hashtag. Returns False if it is already followed. Raises FollowedHashtagsCapReached, RateLimited."""
         async with self.limits.refundable(caller, "follow"):
             is_new = await self.repository.add(account_id, tag, now_ms)
             if is_new is None:
@@ -32,5 +32,5 @@ class FollowedHashtagService:
         return await self.repository.has(account_id, tag)
 
     async def followed(self, account_id: AccountId) -> list[str]:
-        """Return the followed hashtags, the last followed first."""
+        """Return the followed hashtags. The hashtag that was followed last is first."""
         return await self.repository.all(account_id)

@@ -1,4 +1,4 @@
-"""Trending hashtags as a panel of pages, and as JSON."""
+"""Renders trending hashtags as a panel and as JSON."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,13 +15,13 @@ from timelines.pages.responses import TemplateContext
 
 
 async def trends_panel(request: SiteRequest) -> Placeholder | str:
-    """Return the panel, or "" if there are no trends."""
+    """Return the panel of trends, or "" if there are no trends."""
     trends = await request.services[TrendService].top()
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
 
 def cached_trends_panel(request: SiteRequest) -> Placeholder | str:
-    """Return the panel of the cached trends or newest hashtags. Reads nothing from the store."""
+    """Return the panel of the cached trends, or else of the cached newest hashtags. Reads nothing from the store."""
     trends = request.services[TrendService].cached or request.services[TrendService].cached_newest
     return Placeholder(_render_panel(trends, get_language() or "")) if trends else ""
 
@@ -32,10 +32,10 @@ def trends_json(trends: Sequence[Trend]) -> Json:
 
 @lru_cache(maxsize=64)
 def _render_panel(trends: tuple[Trend, ...], language: str) -> SafeString:
-    """`language` is the active language; it is part of the key of the cache."""
+    """Render the panel. `language` is the active language, a part of the cache key."""
     return render_to_string("timelines/_trends.html", {"trends": trend_contexts(trends)})
 
 
 def trend_contexts(trends: Sequence[Trend]) -> list[TemplateContext]:
-    """Return the trends for templates."""
+    """Return the trends as template contexts."""
     return [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]

@@ -1,4 +1,4 @@
-"""Trending hashtags: the worker counts uses, pages show the top, and each process caches it for CACHE_MS."""
+"""Trending hashtags. The worker counts uses, and pages show the top hashtags, which a process caches for CACHE_MS."""
 
 import logging
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NEWEST_TTL_S = 60
 
 
 class Trend(NamedTuple):
-    """A hashtag and how many accounts used it within a day."""
+    """A hashtag and the number of accounts that used it within a day."""
 
     tag: str
     accounts: int
@@ -32,7 +32,7 @@ class Trend(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class TrendService:
-    """Count and read trends. If no hashtag reaches the threshold, the side panel shows the newest hashtags."""
+    """Counts and reads trends. If no hashtag reaches MIN_ACCOUNTS, the side panel shows the newest hashtags."""
 
     trends: Trends
     accounts: AccountService
@@ -40,7 +40,7 @@ class TrendService:
     public: PublicTimelineRepository
     posts: PostRepository
     cached_newest: tuple[Trend, ...] = ()
-    """The newest hashtags, read by the last call of `top` that found no trends; `accounts` is 0."""
+    """The newest hashtags, if the last call of `top` found no trends. `accounts` is 0."""
     _cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
     async def count_post(self, post: Post) -> None:
@@ -61,10 +61,13 @@ class TrendService:
         return self._cache[1]
 
     async def top(self) -> tuple[Trend, ...]:
-        """Return the trends, at most CACHE_MS old; the cached or no trends if the store of statistics is away."""
+        """Return the trends, at most CACHE_MS old.
+
+        If the store of the trends is unavailable, returns the cached trends or no trends.
+        """
         now_ms = self.clock.now_ms()
         if now_ms >= self._cache[0]:
-            self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads, others use the old value
+            self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads while the others use the old value
             try:
                 trends = await self.trends.top(now_ms, MAX_TRENDS)
                 self._cache = self._cache[0], tuple(Trend(*each) for each in trends)

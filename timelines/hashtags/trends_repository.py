@@ -1,6 +1,6 @@
-"""Uses of hashtags by hour, and which account used which hashtag, so that each account counts once a day.
+"""Counts the uses of hashtags by hour. An account counts only once a day for each hashtag.
 
-Both have one tag, so that one script records and counts a use.
+The keys of the counts and of the uses have the same tag, so that one script can write both.
 """
 
 from collections.abc import Sequence
@@ -16,14 +16,17 @@ HOURS: Final = 24
 HOUR = Rollup(3_600, HOURS + 2)
 TRENDS_METRIC = RankedMetric("trends", (HOUR,))
 HALF_LIFE_HOURS: Final = 4.0
-"""A use four hours ago counts half as much as a use now."""
+"""A use that is four hours old counts half as much as a use now."""
 MIN_ACCOUNTS: Final = 2
-HASHTAGS_PER_HOUR_CAP: Final = 200  # of an hour; up to twice as many between two trims
+HASHTAGS_PER_HOUR_CAP: Final = 200  # hashtags that a trim keeps; it runs above twice this number
 USES_CAP: Final = 100_000
 
 
 def uses_key() -> Key:
-    """ZSET "<account>:<hashtag>" -> Unix ms of the first use of a day. The newest USES_CAP, for a day."""
+    """Return the key of the sorted set of uses, which keeps the newest USES_CAP uses of the last day.
+
+    The member is "<account>:<hashtag>". The score is the time of the first use within a day in Unix ms.
+    """
     return Key("series", tag=TRENDS_METRIC.name, name="uses")
 
 
@@ -32,7 +35,7 @@ class Trends:
         self._series = store.component("series")
 
     async def count_uses(self, account_id: AccountId, tags: Sequence[str], at_ms: int) -> int:
-        """Count hashtags that the account did not use within a day. Return how many. May be repeated."""
+        """Count the hashtags that the account did not use within a day, and return their number. May be repeated."""
         if not tags:
             return 0
         hour = HOUR.interval_start(at_ms)
@@ -42,7 +45,7 @@ class Trends:
         return int(await self._series[script_keys[0]].run(NOTE, script_keys, args))
 
     async def top(self, now_ms: int, limit: int) -> list[tuple[str, int]]:
-        """Return the top hashtags with the number of accounts that used them within a day."""
+        """Return the most used hashtags, each with the number of accounts that used it within a day."""
         hours = HOUR.intervals(now_ms - (HOURS - 1) * HOUR.seconds * 1_000, now_ms)
         ages = [(now_ms // 1_000 - hour) / HOUR.seconds for hour in hours]
         weights = [0.5 ** (age / HALF_LIFE_HOURS) for age in ages]

@@ -1,4 +1,4 @@
-"""Hashtag pages. A hashtag has one URL, with its normalized form; other spellings are redirected with 301."""
+"""The views of hashtags. The URL has the normalized hashtag; other spellings are redirected with 301."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -26,7 +26,7 @@ HashtagView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]
 
 
 def with_canonical_hashtag(view: HashtagView) -> HashtagView:
-    """Call the view with the normalized hashtag. Raises HashtagNotFound if the text is no hashtag."""
+    """Call the view with the normalized hashtag, or redirect. Raises HashtagNotFound if the text is no hashtag."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, tag: str) -> HttpResponseBase:
@@ -64,7 +64,7 @@ async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
             "page_title": f"#{tag}",
             "page_description": _("Posts with the hashtag #%(tag)s, newest first") % {"tag": tag},
             "canonical_url": canonical_url(request, query),
-            "robots": "" if page.entries else "noindex",  # anything can be a hashtag
+            "robots": "" if page.entries else "noindex",  # every word has a hashtag page, even without posts
         },
         data=lambda: timeline_json(request, page),
     )
@@ -121,7 +121,7 @@ async def _is_followed(request: SiteRequest, tag: str) -> bool:
 
 
 def _require_hashtag(tag: str) -> str:
-    """Return the normalized hashtag; an action accepts any spelling. Raises HashtagNotFound."""
+    """Return the normalized hashtag of an action, which accepts any spelling. Raises HashtagNotFound."""
     normal = normalize_tag(tag)
     if normal is None:
         raise HashtagNotFound

@@ -1,6 +1,6 @@
-"""The side panel with trends and lists, and the tabs of timelines, which all pages have.
+"""Renders the side panel with trends and lists, and the tabs of timelines, for all pages.
 
-Their data comes from caches of the process, so that a page needs no read for them.
+The data comes from caches of the process, so that no page reads from the store for them.
 """
 
 from functools import lru_cache
@@ -21,8 +21,8 @@ ListLinks = tuple[tuple[str, str], ...]
 
 
 def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
-    """Return trends_aside, lists_aside and tabs_html of base.html, "" where there is nothing to show."""
-    trends, viewer = cached_trends_panel(request), getattr(request, "account", None)  # absent on early error pages
+    """Return `trends_aside`, `lists_aside` and `tabs_html` of base.html. A part without content is ""."""
+    trends, viewer = cached_trends_panel(request), getattr(request, "account", None)  # not set on early error pages
     if viewer is None:
         return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
     menu = request.services[ListService].cached_menu(AccountId(viewer.id))
@@ -37,6 +37,6 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
 
 @lru_cache(maxsize=2_048)
 def _render(template: str, links: ListLinks, path: str, language: str) -> SafeString:
-    """`language` is the active language; it is part of the key of the cache."""
+    """Render a part of the side panel. `language` is the active language, a part of the cache key."""
     lists = [{"url": url, "title": title} for url, title in links]
     return render_to_string(template, {"lists": lists, "path": path})

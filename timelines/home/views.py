@@ -1,4 +1,4 @@
-"""Home, the welcome page, and the public timeline."""
+"""The views of the home timeline, the welcome page and the public timeline."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -23,7 +23,7 @@ from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
 
-WELCOME_POSTS = 10  # public posts on the welcome page
+WELCOME_POSTS = 10  # number of public posts on the welcome page
 
 
 async def home(request: SiteRequest) -> HttpResponseBase:
@@ -37,7 +37,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     read = request.services[ReadingService].home(me, before=query.before, after=query.after, limit=query.limit)
     page = await _with_menu(request, me, read)
     marker = await pending_marker
-    await request.services[TrendService].top()  # cached in the process: the panel beside every page shows them
+    await request.services[TrendService].top()  # fills the cache of the process, from which the side panel reads
     suggested = await suggest_on_home(request, query, page)
     return respond(
         request,
@@ -54,7 +54,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
 async def _with_menu(
     request: SiteRequest, viewer_id: AccountId, read: Coroutine[Any, Any, TimelinePage]
 ) -> TimelinePage:
-    """Read the viewer's lists for the tabs at the same time, unless the process knows them."""
+    """Return the result of `read`. At the same time read the viewer's lists for the tabs, unless they are cached."""
     lists, now_ms = request.services[ListService], request.services.clock.now_ms()
     if wants_json(request) or lists.has_menu(viewer_id, now_ms):
         return await read

@@ -1,4 +1,4 @@
-"""`?date=` on timelines."""
+"""Parses the query parameter `?date=` of timelines."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ View = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
 
 
 def redirect_date_queries(view: View[P]) -> View[P]:
-    """Redirect `?date=YYYY-MM-DD` on a timeline (303) to the entries of that day (UTC) and before."""
+    """Redirect `?date=YYYY-MM-DD` to the page that starts with the newest entry up to this day (303, UTC)."""
 
     async def by_day(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         text = request.GET.get("date")

@@ -1,6 +1,7 @@
-"""The buttons below a post: the only part of an entry that differs between viewers and over time.
+"""Renders the buttons below a post, the only part of an entry that differs between viewers and over time.
 
-They are rendered once per language and split into fragments; an entry joins the fragments with its id and counts.
+The buttons are rendered once per language and split into fragments. An entry joins the fragments with its id and
+counts.
 """
 
 from functools import lru_cache
@@ -14,14 +15,14 @@ from timelines.pages.page import HydratedPost
 from timelines.visibility.rights import may_boost
 
 PLACEHOLDER_CHAR = "\x00"
-"""Marks the variable parts in the template. No translation contains it."""
+"""The character that marks variable parts in the template. No translation contains it."""
 PLACEHOLDER_CONTEXT = dict.fromkeys(("url", "id", "replies", "boosts", "likes"), PLACEHOLDER_CHAR)
 COUNT_CACHE_SIZE = 20_000
 Fragments = tuple[str, ...]
 
 
 class ActionFragments(NamedTuple):
-    """The buttons in one language, each split at its placeholders."""
+    """The buttons in one language. Each button is split at its placeholders."""
 
     reply: Fragments
     boost: tuple[Fragments, Fragments]
@@ -50,7 +51,7 @@ def render_action_fragments(language: str) -> ActionFragments:
 
 @lru_cache(maxsize=COUNT_CACHE_SIZE)
 def format_count(count: int, language: str) -> str:
-    """Format a count in the viewer's language; "" for 0."""
+    """Format a count in the language. The result for 0 is ""."""
     if not count:
         return ""
     with override(language or None):
@@ -58,7 +59,10 @@ def format_count(count: int, language: str) -> str:
 
 
 def actions_html(entry: HydratedPost, url: str, language: str) -> str:
-    """Return the buttons of an entry that is no boost: reply, boost, like and bookmark. `url` is the post's page."""
+    """Return the buttons of an entry that is no boost: reply, boost, like and bookmark.
+
+    `url` is the URL of the post.
+    """
     post, counts, viewer = entry.post, entry.counts, entry.viewer
     have, post_id = render_action_fragments(language), post.id
     is_boosted = is_liked = is_bookmarked = False

@@ -1,4 +1,4 @@
-"""Pages of timelines: requests with cursors, and pages of entries. Cursors are post ids, exclusive."""
+"""The types of timeline pages: requests with cursors, and pages of entries. A cursor is an exclusive post id."""
 
 from typing import TypedDict
 
@@ -12,11 +12,11 @@ DEFAULT_LIMIT = 30
 MAX_LIMIT = 100
 ABOVE_ALL_IDS = MAX_ID + 1
 MIN_FETCH, MAX_FETCH = 10, 200
-"""Fewest and most ids of one read for a page."""
+"""The minimum and maximum number of ids that one read for a page returns."""
 
 
 class PagePart(TypedDict, total=False):
-    """The keyword arguments of PageRequest."""
+    """The keyword arguments of `PageRequest`."""
 
     before: int | None
     after: int | None
@@ -27,7 +27,7 @@ class PagePart(TypedDict, total=False):
 class PageRequest(msgspec.Struct, frozen=True, gc=False):
     """A part of a timeline: `limit` entries directly older than `before` or directly newer than `after`.
 
-    `may_lag`: ids and counts may be one second old (docs/reference/topologies.md, "Read replicas").
+    If `may_lag` is set, ids and counts may be one second old (docs/reference/topologies.md, "Read replicas").
     """
 
     before: int | None = None
@@ -54,14 +54,14 @@ class PageRequest(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def bound(self) -> int:
-        """Where reading begins (exclusive): below it, or above it if `upward`."""
+        """The exclusive id at which reading starts. Ids below it are read, or ids above it if `upward`."""
         if self.after is not None:
             return self.after
         return ABOVE_ALL_IDS if self.before is None else self.before
 
 
 class ViewerState(msgspec.Struct, frozen=True, gc=False):
-    """The viewer's own actions on a post."""
+    """The relation of the viewer to a post: whether it is the viewer's own, and the viewer's reactions."""
 
     own: bool
     liked: bool = False
@@ -72,9 +72,9 @@ class ViewerState(msgspec.Struct, frozen=True, gc=False):
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     """A post with everything that pages and JSON show.
 
-    For a boost, `post` and `author` are the boost and the booster, and `counts` and `viewer` belong to `original`.
-    `filter_phrase`: the phrase of a keyword filter; the text is shown after a click.
-    `replied_author`: the author of the post that this one replies to; None if that account is hidden.
+    For a boost, `post` and `author` are the boost and the booster, and `counts` and `viewer` belong to `original`. If a
+    keyword filter folds the post, `filter_phrase` is its phrase, and the text is shown after a click. `replied_author`
+    is the author of the parent of a reply, or None if this account is hidden.
     """
 
     post: Post
@@ -91,12 +91,12 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def shown(self) -> "HydratedPost":
-        """The entry with the text: the original of a boost."""
+        """The entry whose text is shown: the original of a boost, or this entry."""
         return self if self.original is None else self.original
 
 
 class TimelinePage(msgspec.Struct, frozen=True):
-    """Entries, newest first. A cursor is None at that end of the timeline."""
+    """A page of entries, newest first. A cursor is None if the timeline ends there."""
 
     entries: tuple[HydratedPost, ...]
     next_before: PostId | None
@@ -104,12 +104,12 @@ class TimelinePage(msgspec.Struct, frozen=True):
 
 
 def fetch_size(request: PageRequest, entries: int = 0, round_number: int = 0) -> int:
-    """Return how many ids to read next, with `entries` on the page already. It doubles with each round."""
+    """Return how many ids to read next if the page has `entries`. The number doubles with each round."""
     return min(MAX_FETCH, max(MIN_FETCH, request.limit + 1 - entries) << round_number)
 
 
 def build_page(request: PageRequest, entries: list[HydratedPost], *, bound: int, ended: bool) -> TimelinePage:
-    """Return the page with its cursors. `ended`: the timeline has no entries beyond `entries`."""
+    """Return the page with its cursors. Set `ended` if the timeline has no entries beyond `entries`."""
     page_entries = entries[: request.limit]
     onward: PostId | None = None
     if len(entries) > request.limit:

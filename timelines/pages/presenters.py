@@ -1,8 +1,8 @@
-"""JSON and HTML of posts and accounts (docs/reference/interface.md).
+"""Renders posts and accounts as JSON and HTML (docs/reference/interface.md).
 
-The HTML of an entry is rendered once per language and cached: it has no viewer state, token or relative time. Variable
-parts have placeholders (comments in timelines/_post.html) and are filled in at each use. Ids are strings in JSON:
-browsers read numbers as doubles, other clients as 32-bit integers.
+The HTML of an entry is rendered once per language and cached, since it contains no viewer state, token or relative
+time. Variable parts have placeholders (comments in timelines/_post.html) and are filled in at each use. Ids are strings
+in JSON, because browsers read numbers as doubles and some clients read them as 32-bit integers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 Json = dict[str, Any]
 
 FRAGMENT_CACHE_SIZE = 8_192
-"""Rendered entries in memory, a few kB each."""
+"""The number of results that each cache keeps. A rendered entry takes a few kB."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
@@ -44,7 +44,7 @@ def post_url(post_id: int, author: Author) -> str:
 
 
 def hashtag_url(tag: str) -> str:
-    """`tag` is normalized."""
+    """Return the URL of a normalized hashtag."""
     return f"/tags/{quote(tag, safe='')}/"
 
 
@@ -52,7 +52,7 @@ def hashtag_url(tag: str) -> str:
 
 
 def hashtag_json(tag: str) -> Json:
-    """`tag` is normalized."""
+    """Return a normalized hashtag as JSON."""
     return {"name": tag, "url": hashtag_url(tag)}
 
 
@@ -66,7 +66,7 @@ def author_json(author: Author | Account) -> Json:
 
 
 def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
-    """Return an account as its profile shows it."""
+    """Return an account as JSON, with the fields that its profile shows."""
     return {
         **author_json(account),
         "bio": account.bio,
@@ -95,7 +95,7 @@ def relation_json(relation: Relationship) -> Json:
 
 
 def post_json(entry: HydratedPost) -> Json:
-    """Return a post as JSON. A boost has its own id, author, URL and time; all else is from its original."""
+    """Return a post as JSON. A boost has its own id, author, URL and time. Other fields are those of its original."""
     displayed = entry.shown
     return {
         **(_viewer_independent_json(entry.post, entry.author) if displayed is entry else _boost_json(entry)),
@@ -114,7 +114,7 @@ def _boost_json(entry: HydratedPost) -> Json:
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _viewer_independent_json(post: Post, author: Author) -> Json:
-    """Return the part that is the same for all viewers. Callers must not change it, since it is cached."""
+    """Return the JSON that is the same for all viewers. Callers must not change it, since it is cached."""
     return {
         "id": str(post.id),
         "url": post_url(post.id, author),
@@ -141,13 +141,13 @@ def _viewer_json(viewer: ViewerState) -> Json:
 
 
 def posts_json(entries: Iterable[HydratedPost]) -> list[msgspec.Raw]:
-    """Return `post_json` of each entry, encoded."""
+    """Return the encoded `post_json` of each entry."""
     return [_encoded_json(entry) for entry in entries]
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
-    """Cached by the entry, which contains the viewer's state and the counts."""
+    """Return the encoded JSON of an entry. The cache key contains the viewer's state and the counts."""
     return msgspec.Raw(msgspec.json.encode(post_json(entry)))
 
 
@@ -156,12 +156,12 @@ def _encoded_json(entry: HydratedPost) -> msgspec.Raw:
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def post_html(text: str) -> str:
-    """Return the text with links. Cached by the text, since its HTML does not depend on the author."""
+    """Return the HTML of a text, with links. The cache key is the text alone, since the author changes nothing."""
     return linkify(text)
 
 
 def entry_html(entry: HydratedPost, language: str | None = None) -> str:
-    """Return the HTML of one entry. `language` None: the active language."""
+    """Return the HTML of one entry. If `language` is None, the active language is used."""
     language = language or get_language() or ""
     displayed = entry.original
     if displayed is None:
@@ -186,13 +186,13 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
 
 def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
     """Return the `<li>` items of a timeline, joined from rendered templates."""
-    language = get_language() or ""  # costs as much as joining an entry
+    language = get_language() or ""  # one call, since it takes as long as joining an entry
     return RenderedBytes(b"".join([_list_item_bytes(entry, language) for entry in entries]))
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _list_item_bytes(entry: HydratedPost, language: str) -> bytes:
-    """Return an encoded list item. Cached by the entry, which contains the viewer's state and the counts."""
+    """Return the encoded `<li>` item of an entry. The cache key contains the viewer's state and the counts."""
     return f"<li>{entry_html(entry, language)}</li>".encode()
 
 
@@ -207,7 +207,7 @@ def _entry_html_around_actions(
 ) -> tuple[str, str, str]:
     """Return (HTML before the buttons, URL of the post, HTML after the buttons).
 
-    Cached by everything that it shows: after a profile edit `author` is another value.
+    The cache key contains everything that the HTML shows. For example, a profile edit changes `author`.
     """
     url = post_url(post.id, author)
     html = render_to_string(
@@ -232,7 +232,7 @@ def _entry_html_around_actions(
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _filtered_html(phrase: str, language: str) -> str:
-    """Return the warning of a keyword filter around an entry."""
+    """Return the warning of a keyword filter, with a placeholder for the entry that it folds."""
     return render_to_string("timelines/_filtered.html", {"phrase": phrase})
 
 

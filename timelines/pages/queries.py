@@ -21,7 +21,7 @@ _INTEGER_PATTERN = re.compile(r"-?[0-9]+", re.ASCII)
 
 
 def parse_page_request(query: QueryDict) -> PageRequest:
-    """Return `?before`, `?after`, `?limit` of a timeline page.
+    """Return the parsed `?before`, `?after` and `?limit` of a timeline page.
 
     Raises MalformedRequest if a cursor is not an id, or if both cursors are given.
     """
@@ -32,13 +32,13 @@ def parse_page_request(query: QueryDict) -> PageRequest:
 
 
 def parse_limit(query: QueryDict) -> int:
-    """Return `?limit=`, clamped to 1..100. Raises MalformedRequest if it is not an integer."""
+    """Return `?limit=`, clamped to 1..100. Raises MalformedRequest if the limit is not an integer."""
     text = query.get("limit")
     if text is None:
         return DEFAULT_LIMIT
     if not _INTEGER_PATTERN.fullmatch(text):
         raise MalformedRequest(fields={"limit": _("This is not a number.")})
-    return int(min(max(float(text), 1), MAX_LIMIT))  # parsing a float takes no longer for many digits
+    return int(min(max(float(text), 1), MAX_LIMIT))  # a float takes no longer to parse if it has many digits
 
 
 def parse_cursor(query: QueryDict, decode: Callable[[str], Cursor]) -> Cursor | None:
@@ -55,7 +55,7 @@ def parse_follow_cursor(query: QueryDict) -> FollowCursor | None:
 
 
 def decode_id(text: str) -> int:
-    """Return the id in a cursor. Raises ValueError."""
+    """Return the id in a cursor. Raises ValueError if the text is not an id."""
     number = parse_id(text)
     if number is None:
         raise ValueError("not an id")
@@ -76,7 +76,7 @@ HandleView = Callable[[SiteRequest, str], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def with_canonical_handle(view: HandleView) -> HandleView:
-    """Redirect a page whose handle has upper-case letters (301) to lower case. Actions accept any case."""
+    """Redirect a page to the handle in lower case (301). Actions accept any case without a redirect."""
 
     @wraps(view)
     async def canonical(request: SiteRequest, handle: str) -> HttpResponseBase:

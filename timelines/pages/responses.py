@@ -1,4 +1,4 @@
-"""Shared by the views of timelines: the links of a page, its template context and its JSON."""
+"""Builds the links, the template context and the JSON of timeline pages."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -22,7 +22,7 @@ NO_MARKER = Marker()
 
 
 def url_with_query(request: SiteRequest, **query: object) -> str | None:
-    """Return the path of this page with another cursor and the same limit; None if the cursor is None."""
+    """Return the path of this page with another query and the same limit. Returns None if a value is None."""
     if None in query.values():
         return None
     limit = {"limit": request.GET["limit"]} if "limit" in request.GET else {}
@@ -36,7 +36,7 @@ def quote_path(path: str) -> str:
 
 
 def encode_query_pair(name: str, value: object) -> str:
-    """Return `name=value`, quoted. Numbers, the usual case, need no quoting."""
+    """Return `name=value` quoted for URLs. Most values are numbers, which need no quoting."""
     text = str(value)
     return f"{name}={text}" if text.isascii() and text.isdigit() else urlencode({name: text})
 
@@ -84,7 +84,7 @@ def timeline_context(
 
 
 def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -> RenderedBytes:
-    """Return the items, with a line between new and read entries if there are both."""
+    """Return the `<li>` items. If the page has new and read entries, there is a line between them."""
     new = sum(1 for entry in entries if entry.post.id > marker.last_read_id) if marker.last_read_id else 0
     if not 0 < new < len(entries):
         return entries_html(entries)
@@ -93,14 +93,14 @@ def _entries_with_marker_line(entries: Sequence[HydratedPost], marker: Marker) -
 
 
 def _marker_page_url(request: SiteRequest, query: PageRequest, page: TimelinePage, marker: Marker) -> str | None:
-    """Return the URL of the page that begins with the marker, if this first page ends before it."""
+    """Return the URL of the page that begins at the marker, if the marker is below this first page."""
     if not (query.is_first and marker.last_read_id and page.entries and marker.last_read_id < page.entries[-1].post.id):
         return None
     return url_with_query(request, before=marker.last_read_id + 1)
 
 
 def profile_context(account: Account) -> TemplateContext:
-    """Return the account for timelines/profile.html."""
+    """Return the context of an account for timelines/profile.html."""
     return {
         "id": account.id,
         "handle": account.handle,

@@ -1,7 +1,7 @@
 """The archive: a store on disk for the bodies of old posts.
 
-The key of an archived post has its author's id as a number, the smallest value that Redis has. The archive has the
-same MessagePack value as the key had, under the post's id.
+The key of an archived post contains only the id of its author, since Redis stores numbers in the least memory. The
+archive stores the former value of the key, a MessagePack array, by post id.
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -10,7 +10,7 @@ from typing import Protocol
 from socialsite.store import StoreUnavailable
 
 ArchivedBody = tuple[int, bytes]
-"""(post id, MessagePack of the post)"""
+"""A post id, and the post as MessagePack."""
 
 
 class ArchiveUnavailable(StoreUnavailable):
@@ -25,24 +25,24 @@ class Archive(Protocol):
     """A key-value store on disk. Every call may be repeated."""
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
-        """The bodies are on disk when this returns."""
+        """Store the bodies. They are on disk when the call returns."""
         ...
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
-        """Return the bodies of the posts that the archive has, in one read."""
+        """Return the bodies of those posts that the archive contains, in one read."""
         ...
 
     async def remove(self, post_ids: Collection[int]) -> None: ...
 
     def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
-        """Yield all bodies, ordered by id, in lists of bounded length."""
+        """Yield all bodies in the order of their ids, as lists of bounded length."""
         ...
 
     async def close(self) -> None: ...
 
 
 class NoArchive:
-    """For a site without an archive. Reading an archived post raises ArchiveUnavailable."""
+    """The archive of a site without ARCHIVE_URL. Reading an archived post raises ArchiveUnavailable."""
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         raise ArchiveUnavailable("this site has no archive: set ARCHIVE_URL")
@@ -58,4 +58,4 @@ class NoArchive:
         yield
 
     async def close(self) -> None:
-        """Do nothing: no connection is open."""
+        """Do nothing, since no connection is open."""

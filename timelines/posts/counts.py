@@ -1,4 +1,4 @@
-"""Numbers of replies, boosts and likes of a post. Scripts store them with every change of the three sets."""
+"""The counts of replies, boosts and likes of a post. Scripts update them with every change of the three sets."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -24,14 +24,17 @@ def count_script_keys(post_id: PostId, build_set_key: Callable[[int], Key]) -> l
 def add_member_command(
     build_set_key: Callable[[int], Key], post_id: PostId, member: int, score: int, *, if_post_exists: bool = False
 ) -> Command:
-    """Add a member to the replies, boosts or likes of a post. `if_post_exists`: only if the post exists."""
+    """Return the command that adds a member to the replies, boosts or likes of a post.
+
+    If `if_post_exists` is set, the script adds the member only if the post exists.
+    """
     touched = count_script_keys(post_id, build_set_key)
     return JOIN_SET.command([*touched, keys.post(post_id)] if if_post_exists else touched, [member, score])
 
 
 @lru_cache(maxsize=10_000)
 def parse_counts(reply: bytes | None) -> PostCounts:
-    """Parse a stored value; None: all counts are zero."""
+    """Parse a stored value. None means that all counts are zero."""
     return ZERO_COUNTS if reply is None else PostCounts(*map(int, reply.split()))
 
 

@@ -1,4 +1,4 @@
-"""A post: an immutable value."""
+"""The types `Post` and `PostCounts`, and the audiences of posts. A post never changes after it was written."""
 
 from functools import lru_cache
 from typing import Final
@@ -9,15 +9,15 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 
 SCHEMA_VERSION = 1
 PUBLIC: Final = 0
-"""Audience: everybody. Shown on the public timeline, hashtag timelines, in search and feeds."""
+"""Everybody may see the post. It appears on the public timeline, hashtag timelines, in search and feeds."""
 UNLISTED: Final = 1
-"""Audience: everybody, but not on the public timeline, hashtag timelines, in search or feeds."""
+"""Everybody may see the post, but it is not on the public timeline, hashtag timelines, in search or feeds."""
 FOLLOWERS: Final = 2
-"""Audience: the author and the author's followers."""
+"""Only the author and the author's followers may see the post."""
 AUDIENCE_BY_NAME: Final = {"public": PUBLIC, "unlisted": UNLISTED, "followers": FOLLOWERS}
-"""Audience by the name that clients send."""
+"""The audiences by the names that clients send."""
 NAME_BY_AUDIENCE: Final = {number: name for name, number in AUDIENCE_BY_NAME.items()}
-POST_CACHE_SIZE = 20_000  # decoded posts, by their bytes and by their ids; about 20 MB when full
+POST_CACHE_SIZE = 20_000  # posts in each of two caches (by bytes, by id); a full cache takes about 20 MB
 
 
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -36,21 +36,21 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     boosted_author_id: AccountId | None = None
     reply_to_author_id: AccountId | None = None
     root_id: PostId | None = None
-    """The first post of the thread. None if it is this post or, for old imports, unknown."""
+    """The first post of the thread. None if this post is the first, or if an old import did not store it."""
 
     @property
     def created_ms(self) -> int:
-        """Unix ms, from the id."""
+        """The time of creation in Unix ms, which is part of the id."""
         return ms_from_id(self.id)
 
     @property
     def is_discoverable(self) -> bool:
-        """Whether the post appears on the public timeline, hashtag timelines, in search and feeds."""
+        """Return whether the post appears on the public timeline, hashtag timelines, in search and feeds."""
         return self.audience == PUBLIC and self.boost_of is None
 
     @property
     def shown_id(self) -> PostId:
-        """The id of the original of a boost, else of the post. An entry shows its text and counts."""
+        """The id of the post whose text and counts an entry shows. For a boost this is its original."""
         return self.id if self.boost_of is None else self.boost_of
 
 

@@ -1,7 +1,7 @@
 """The links of threads in both directions: the replies of a post, and the parent of a post.
 
-A deleted reply leaves `replies`, so that the count is correct. If it has replies itself, its id is added to `gone`,
-so that a thread continues below it.
+The sorted set `replies` contains the existing replies of a post, and their number is the count that pages show. If a
+deleted reply has replies itself, its id is moved to the sorted set `gone`, so that threads continue below it.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from timelines.posts.stored_values import stored_parent
 
 
 class ReplyRange(NamedTuple):
-    """Replies to `parent` with ids above `after_id`, not read yet. At most `limit` of them are needed."""
+    """A range of replies to read: those to `parent` with ids above `after_id`, at most `limit` of them."""
 
     parent: PostId
     after_id: int
@@ -26,14 +26,14 @@ class ReplyRange(NamedTuple):
 
 
 class ReplyRepository:
-    """`posts:{<id>}:replies` and `posts:{<id>}:gone`."""
+    """The repository of the keys `posts:{<id>}:replies` and `posts:{<id>}:gone`."""
 
     def __init__(self, store: Store, posts: PostRepository) -> None:
         self._component = store.component("posts")
         self._posts = posts
 
     async def read_replies(self, ranges: Sequence[ReplyRange]) -> list[list[PostId]]:
-        """Return the replies of each range, oldest first, deleted ones included; one round trip per node."""
+        """Return the replies of each range, oldest first, including deleted replies. Takes one round trip per node."""
         commands: list[Command] = [
             ("ZRANGEBYSCORE", key, f"({row.after_id}", "+inf", "LIMIT", 0, row.limit)
             for row in ranges
@@ -47,7 +47,10 @@ class ReplyRepository:
         return results
 
     async def find_parents(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId | None]:
-        """Return the parent of each post, also of deleted posts. None: not a reply. Unknown parents are left out."""
+        """Return the parent of each post or deleted post, and None for posts that are not replies.
+
+        Posts whose parent is unknown are left out.
+        """
         values = await self._component.gather([PostRepository.get_post_command(post_id) for post_id in post_ids])
         parents: dict[PostId, PostId | None] = {}
         old: list[PostId] = []
@@ -64,7 +67,7 @@ class ReplyRepository:
         return parents
 
     async def add_reply(self, parent_id: PostId, post_id: PostId) -> None:
-        """Add a reply. If the parent was deleted meanwhile, keep the parent in its own parent's `gone` set."""
+        """Add a reply. If the parent was deleted meanwhile, add the parent to the `gone` set of the grandparent."""
         key = keys.post(parent_id)
         joined = add_member_command(keys.replies, parent_id, post_id, post_id)
         _, value = await self._component.write(key, joined, ("GET", key))
@@ -73,11 +76,11 @@ class ReplyRepository:
             await self.add_deleted_reply(grandparent, parent_id)
 
     async def add_deleted_reply(self, parent_id: PostId, post_id: PostId) -> None:
-        """Keep a deleted reply that has replies, so that threads continue below it."""
+        """Add a deleted reply that has replies to the `gone` set of its parent, so that threads continue below it."""
         key = keys.deleted_replies(parent_id)
         await self._component.write(key, ("ZADD", key, post_id, post_id))
 
     async def has_replies(self, post_id: PostId) -> bool:
-        """Whether the post has replies, or deleted replies that have replies."""
+        """Return whether the post has replies, or deleted replies that have replies."""
         both = keys.replies(post_id), keys.deleted_replies(post_id)
         return any(await self._component.gather([("EXISTS", key) for key in both]))

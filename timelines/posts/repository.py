@@ -1,4 +1,4 @@
-"""Posts, reserved ids, tombstones and idempotency keys (docs/reference/architecture.md)."""
+"""The repository of posts, reserved ids, tombstones and idempotency keys (docs/reference/architecture.md)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class WriteResult(Enum):
 class IdempotencyRecord:
     """The value of an idempotency key: the post id of the first request, and the digest of that request.
 
-    `audience`: the default audience of a reply that named none, when it was first sent.
+    `audience` is the default audience that a reply without an audience had in the first request.
     """
 
     post_id: PostId
@@ -60,7 +60,7 @@ class IdempotencyRecord:
 
 
 class PostRepository:
-    """`posts:{<id>}:post` and the idempotency keys of accounts. Archived posts are read from the archive."""
+    """The repository of `posts:{<id>}:post` and of idempotency keys. It reads archived posts from the archive."""
 
     def __init__(self, store: Store, archive: Archive | None = None) -> None:
         self._archive = archive or NoArchive()
@@ -68,12 +68,12 @@ class PostRepository:
         self._cache = PostCache()
 
     async def reserve_id(self, post_id: PostId) -> bool:
-        """Reserve an id for an hour. Returns False if it is in use."""
+        """Reserve an id for an hour. Returns False if the id is in use."""
         key = keys.post(post_id)
         return bool(await self._posts[key].execute("SET", key, PENDING, "NX", "EX", RESERVATION_TTL_S))
 
     async def write(self, post: Post, value: bytes | None = None) -> WriteResult:
-        """Store the post. `value`: its bytes, if another release encoded it."""
+        """Store the post. `value` is the encoded post, if another release encoded it."""
         key = keys.post(post.id)
         (answer,) = await self._posts.write(key, WRITE_POST_SCRIPT.command([key], [value or encode_post(post)]))
         return WriteResult(answer)
@@ -81,7 +81,7 @@ class PostRepository:
     async def delete(self, post_id: PostId, author_id: AccountId, *, include_reserved: bool = False) -> bool:
         """Replace the post by a tombstone. Returns False if there is no post.
 
-        `include_reserved`: also replace an id that was reserved and never written.
+        If `include_reserved` is set, also replace a reserved id whose post was never written.
         """
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
@@ -93,7 +93,7 @@ class PostRepository:
         return bool(answer)
 
     async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
-        """Return what the tombstone of one of the account's posts says: its author and parent. Waits for replicas."""
+        """Return the author and parent of a deleted post of the account, from its tombstone. Waits for replicas."""
         key = keys.post(post_id)
         (held,) = await self._posts.write(key, ("GET", key))
         if not held or held.split(b":")[:2] != [b"deleted", b"%d" % account_id]:
@@ -117,7 +117,7 @@ class PostRepository:
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
 
     async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
-        """Return posts with the fields of their tombstones. Ids without a tombstone are left out."""
+        """Return the deleted posts with the fields of their tombstones. Ids without a tombstone are left out."""
         ids = list(post_ids)
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in ids])
         replies_by_id = zip(ids, replies, strict=True)
@@ -126,7 +126,7 @@ class PostRepository:
         }
 
     async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
-        """Return the posts among the stored values; archived posts are read from the archive in one read."""
+        """Return the posts among the stored values. Archived posts are read from the archive in one read."""
         posts = {post_id: post for post_id, post in found.items() if type(post) is Post}
         if len(posts) == len(found):
             return posts
@@ -134,22 +134,22 @@ class PostRepository:
         return posts | await self.load_archived(old) if old else posts
 
     async def load_archived(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
-        """Read posts that are archived. Raises ArchiveUnavailable."""
+        """Read archived posts. Raises ArchiveUnavailable."""
         bodies = await self._archive.get(post_ids)
         posts = {PostId(post_id): decode_post(body) for post_id, body in bodies.items()}
         missing = [post_id for post_id in post_ids if post_id not in posts]
-        # Deleted, or moved back into the store, between the two reads: read the store again.
+        # A post may be deleted or moved back into the store between the two reads. Read the store again.
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in missing])
         again = (decode_stored(reply) for reply in replies)
         return posts | {post.id: post for post in again if isinstance(post, Post)}
 
     @staticmethod
     def get_post_command(post_id: PostId) -> Command:
-        """For a bigger gather; `decoded` reads the reply."""
+        """Return the command that reads a post, for a larger pipeline. `decode_stored` decodes the reply."""
         return get_post_command(post_id)
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
-        """Read the post or the state at each id. Pass the result to `load_existing`."""
+        """Read the post or the state at each id. `load_existing` returns the posts of the result."""
         return self._cache.read_many(post_ids)
 
     # Idempotency keys
@@ -157,14 +157,14 @@ class PostRepository:
     async def claim_idempotency_key(
         self, account_id: AccountId, key_digest: str, offered: IdempotencyRecord
     ) -> IdempotencyRecord:
-        """Return the record of the first request with this key; `offered` if this request is the first."""
+        """Return the record of the first request with this key. If this request is the first, store `offered`."""
         key = keys.idempotency_record(account_id, key_digest)
         claim = ("SET", key, str(offered), "NX", "GET", "EX", IDEMPOTENCY_TTL_S)
         (held,) = await self._posts.write(key, claim)
         return offered if held is None else parse_idempotency_record(held)
 
     async def withdraw_claim(self, account_id: AccountId, key_digest: str | None, claim: IdempotencyRecord) -> None:
-        """Give up a reserved id and the idempotency key that names it, before anything else was written."""
+        """Delete a reserved id, and let its idempotency key expire. Call this before anything else is written."""
         commands: list[Command] = [("DEL", keys.post(claim.post_id))]
         if key_digest is not None:
             key = keys.idempotency_record(account_id, key_digest)
@@ -172,21 +172,27 @@ class PostRepository:
         await self._posts.gather(commands)
 
     async def has_idempotency_key(self, account_id: AccountId, key_digest: str) -> bool:
-        """Whether an earlier request used this key."""
+        """Return whether an earlier request used this key."""
         key = keys.idempotency_record(account_id, key_digest)
         return bool(await self._posts[key].execute("EXISTS", key))
 
     async def replace_idempotency_record(
         self, account_id: AccountId, key_digest: str, current: IdempotencyRecord, offered: IdempotencyRecord
     ) -> IdempotencyRecord:
-        """Replace the record of an abandoned id. Of concurrent requests the first wins; all return its record."""
+        """Replace the record of an abandoned id, and return the stored record.
+
+        If several requests do this at the same time, the first one wins, and all of them return its record.
+        """
         key = keys.idempotency_record(account_id, key_digest)
         args = [str(current), str(offered), IDEMPOTENCY_TTL_S]
         (held,) = await self._posts.write(key, REPLACE_VALUE_SCRIPT.command([key], args))
         return parse_idempotency_record(held)
 
     async def abandon_id(self, post_id: PostId) -> WriteResult:
-        """Replace a reservation that was never written by a tombstone. EXISTS: the post was written after all."""
+        """Mark a reserved id as superseded if its post was never written.
+
+        Returns SUPERSEDED on success, EXISTS if the post was written meanwhile, and DELETED if it was deleted.
+        """
         key = keys.post(post_id)
         (answer,) = await self._posts.write(key, SUPERSEDE_POST_SCRIPT.command([key]))
         return {1: WriteResult.SUPERSEDED, 0: WriteResult.EXISTS, -1: WriteResult.DELETED}[int(answer)]

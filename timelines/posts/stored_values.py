@@ -1,7 +1,7 @@
-"""The value of a post's key (the post or another state), and a cache of posts that this process read.
+"""The states and values of the key of a post, and a cache of posts.
 
-For a cached post Redis returns only the first byte of the value, which says whether the post still exists. Reasons and
-conditions: docs/reference/decisions/process-caches.md.
+For a cached post Redis returns only the first byte of the value. This byte shows whether the post still exists. See
+docs/reference/decisions/process-caches.md for the reasons.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,20 +18,23 @@ from timelines.posts.post import FOLLOWERS, POST_CACHE_SIZE, PUBLIC, Post, decod
 UNKNOWN_ID = PostId(0)
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
 DELETED_PREFIX = b"deleted:"
-"""Followed by the author's id, so that only the author may repeat a deletion. A reply adds ":" and its parent, so
-that threads continue; a boost adds "::" and its original, so that the next boost appears. A post for followers has
-the five parts `deleted:<author>:<parent or nothing>::f`, so that the deletion is told to followers only."""
+"""The prefix of a tombstone. The id of the author follows, so that only the author may repeat a deletion.
+
+The tombstone of a reply ends with ":" and its parent, so that threads continue. The tombstone of a boost ends with "::"
+and its original, so that the next boost appears. The tombstone of a post for followers has the five parts
+`deleted:<author>:<parent or nothing>::f`, so that only followers receive the deletion.
+"""
 
 
 class PostState(Enum):
-    """The state of a post's key that has no post."""
+    """The state of a post id whose key contains no post."""
 
     ABSENT = "absent"
     PENDING = "pending"
     DELETED = "deleted"
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
-    """The post exists and its body is in the archive. Only code that reads the key itself sees this state."""
+    """The post exists, and its body is in the archive. Only code that reads the key itself gets this state."""
 
 
 STATE_BY_VALUE = {
@@ -39,19 +42,19 @@ STATE_BY_VALUE = {
     SUPERSEDED: PostState.SUPERSEDED,
 }  # fmt: skip
 POST_FIRST_BYTES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
-"""The first byte of a post: a short or long MessagePack array. No state may begin with one of these."""
+"""The possible first bytes of a post, which is a MessagePack array. No other state may begin with one of these."""
 STATE_BY_FIRST_BYTE = {
     b"": PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
     SUPERSEDED[:1]: PostState.SUPERSEDED,
 }  # fmt: skip
-"""State by first byte. All other first bytes are digits: an archived post."""
+"""The states by their first byte. Every other first byte is a digit, which marks an archived post."""
 
 StoredPost = Post | PostState
 
 
 @lru_cache(maxsize=POST_CACHE_SIZE)
 def decode_stored(reply: Reply) -> StoredPost:
-    """Decode the value of a post's key. Cached by its bytes."""
+    """Decode the value at the key of a post. Results are cached by the bytes of the value."""
     state = STATE_BY_VALUE.get(reply)
     if state is not None:
         return state
@@ -61,7 +64,7 @@ def decode_stored(reply: Reply) -> StoredPost:
 
 
 def stored_parent(reply: Reply) -> Post | PostId | None:
-    """Return the post if the value is one; the parent of a deleted reply; None if the parent is unknown."""
+    """Return the post, or for a deleted reply the id of its parent. Returns None if the parent is unknown."""
     stored = decode_stored(reply)
     if isinstance(stored, Post):
         return stored
@@ -69,9 +72,10 @@ def stored_parent(reply: Reply) -> Post | PostId | None:
 
 
 def parse_tombstone(post_id: PostId, tombstone: bytes) -> Post:
-    """Parse a tombstone: the author, parent and audience of the post, and the original of a boost.
+    """Return a post with the fields of its tombstone: author, parent, audience, and the original of a boost.
 
-    Tombstones of earlier releases name no audience (here: public) and, the oldest, no author (here: 0).
+    Tombstones of earlier releases contain no audience; then the post is public. The oldest contain no author; then the
+    author id is 0.
     """
     _, author, parent, original, audience, *_ = *tombstone.split(b":"), *[b""] * 4
     return Post(
@@ -85,15 +89,15 @@ def parse_tombstone(post_id: PostId, tombstone: bytes) -> Post:
 
 
 class PostCache:
-    """Posts by id. Entries never expire, since posts never change; a cache that is full is cleared."""
+    """A cache of posts by id. Entries never expire, since posts never change. A full cache is cleared."""
 
     def __init__(self) -> None:
         self._posts: dict[PostId, Post] = {}
 
     def read_many(self, post_ids: Sequence[PostId]) -> Read[dict[PostId, StoredPost]]:
-        """Read the post or the state at each id. For a cached post only its first byte is read."""
+        """Read the post or the state at each id. Only the first byte is read for a cached post."""
         cached_posts = list(map(self._posts.get, post_ids))
-        all_cached = None not in cached_posts  # on most pages
+        all_cached = None not in cached_posts  # true on most pages
         encoded = map(encode_first_byte, post_ids) if all_cached else map(_encode_command, post_ids, cached_posts)
         wire = b"".join(encoded)
 
@@ -104,7 +108,7 @@ class PostCache:
             ]
 
         def parse(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
-            if POST_FIRST_BYTES.issuperset(replies):  # all are cached and exist
+            if POST_FIRST_BYTES.issuperset(replies):  # all posts are cached and exist
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
             return self._decode(zip(post_ids, cached_posts, replies, strict=True))
 

@@ -1,7 +1,8 @@
-"""The page of an account: the account, its posts, and what the viewer and the account have in common.
+"""Reads the page of an account: the account, its posts, and the followers that the viewer knows.
 
-It takes two round trips if the process knows the id of the handle: everything that the id leads to; then the posts,
-and the known followers. A third reads the accounts of these followers.
+If the process has cached the account id of the handle, this takes three round trips. The first reads all data whose
+keys contain the account id. The second reads the posts and the ids of the known followers. The third reads the accounts
+of these followers.
 """
 
 from collections.abc import Awaitable
@@ -24,15 +25,16 @@ from timelines.pages.page import PageRequest, TimelinePage
 from timelines.reading.service import ReadingService
 
 MAX_KNOWN_FOLLOWERS = 3
-"""Followers whom the viewer knows and whom the page names."""
+"""The maximum number of known followers that the page names."""
 EMPTY_PAGE = TimelinePage((), None, None)
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilePage:
-    """`relationship` is the viewer's; None for visitors and for the account itself.
+    """The data of the page of an account.
 
-    `known_followers`: the newest followers that the viewer follows.
+    `relationship` is the relationship of the viewer to the account. It is None for visitors and for the account itself.
+    `known_followers` are the newest followers that the viewer follows.
     """
 
     account: Account
@@ -57,7 +59,7 @@ class ProfileFacts(NamedTuple):
 
 
 class ProfileRequest(NamedTuple):
-    """A viewer and a part of a timeline. `marker_owner_id`: the account whose marker the page shows."""
+    """A viewer and a part of a timeline. `marker_owner_id` is the account whose marker is read, or None."""
 
     page_request: PageRequest
     viewer_id: AccountId | None
@@ -67,7 +69,7 @@ class ProfileRequest(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class ProfileService:
-    """Reads only."""
+    """Reads the pages of accounts. It writes nothing."""
 
     store: Store
     accounts: AccountService
@@ -83,7 +85,7 @@ class ProfileService:
     ) -> ProfilePage:
         """Return the account with a page of its posts. Raises AccountNotFound if it is absent or suspended.
 
-        `with_marker`: whether to read the viewer's marker; programs store theirs themselves.
+        If `with_marker` is set, the viewer's marker is read. JSON clients do not need it.
         """
         marker_owner_id = viewer_id if with_marker else None
         request = ProfileRequest(page_request, viewer_id, marker_owner_id, f"profile:{handle}")
@@ -113,7 +115,7 @@ class ProfileService:
         )
 
     async def _load_by_handle(self, handle: str, request: ProfileRequest) -> tuple[Account, ProfileFacts]:
-        """Read by the id that the handle had last; read again if the handle belongs to another account now."""
+        """Read by the cached id of the handle. If another account has the handle now, find its id and read again."""
         cached_id = self.accounts.cached_id(handle)
         if cached_id is not None:
             facts = await self._load_facts(cached_id, request)
@@ -152,7 +154,7 @@ class ProfileService:
     async def _load_known_followers(
         self, viewer_id: AccountId, account_ids: tuple[AccountId, ...]
     ) -> tuple[Author, ...]:
-        """Return the known followers without suspended accounts and accounts in a block with the viewer."""
+        """Return the known followers. Suspended accounts and accounts that a block hides are left out."""
         if not account_ids:
             return ()
         authors, blocked_ids = await self.store.read(

@@ -1,4 +1,4 @@
-"""Pages of an account: profile, followers, following."""
+"""The pages of an account: its profile, its followers and the accounts that it follows."""
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -75,7 +75,7 @@ async def following(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def _accounts_response(
     request: SiteRequest, handle: str, read: AccountPageReader, kind: str, title: str
 ) -> HttpResponseBase:
-    """Raises AccountNotFound if one of account and viewer blocks the other."""
+    """Return a page of accounts. Raises AccountNotFound if the viewer or the account blocks the other."""
     account, me = await request.services[AccountService].get_by_handle(handle), get_viewer_id(request)
     if me is not None:
         await request.services[BlocksAndMutesService].require_no_block(me, AccountId(account.id))

@@ -1,6 +1,6 @@
 """Adds a post to its author's feed and home, the public and hashtag timelines and the replies of its parent.
 
-Publishing does this before it answers, and the worker repeats it: each step may be repeated.
+Publishing does this before the response, and the worker repeats it. Each step may be repeated.
 """
 
 import asyncio
@@ -30,9 +30,10 @@ class AuthorTimelines:
     replies: ReplyRepository
 
     async def add(self, post: Post, *, is_repeat: bool = False) -> None:
-        """Add the post. Call `still_exists` afterwards: a deletion meanwhile may have found nothing to remove.
+        """Add the post to the timelines.
 
-        `is_repeat`: the post may have been added before, so the author's home is searched for it first.
+        Call `still_exists` afterwards, since a concurrent deletion may have run before the post was added. Set
+        `is_repeat` if the post may have been added before. Then the author's home is searched for the post first.
         """
         add_to_home = self.homes.insert if is_repeat else self.homes.push
         additions: list[Awaitable[object]] = [
@@ -45,14 +46,14 @@ class AuthorTimelines:
         await asyncio.gather(*additions, self._add_to_parent(post))
 
     async def still_exists(self, post: Post) -> bool:
-        """Return False if the post was deleted meanwhile; then it is removed from all timelines."""
+        """Return whether the post still exists. If it was deleted meanwhile, remove it from all timelines."""
         if await self.posts.find_state(post.id) is PostState.DELETED:
             await self.remove(post)
             return False
         return True
 
     async def remove(self, post: Post) -> None:
-        """Remove a post whose tombstone is stored. Homes keep its id; it is left out when they are read."""
+        """Remove a post whose tombstone is stored. Homes keep its id, and readers skip it."""
         await asyncio.gather(
             self.author_feeds.remove(post.author_id, post.id),
             self.public_timeline.remove(post.id),

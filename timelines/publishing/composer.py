@@ -1,4 +1,4 @@
-"""Template context of the form for a new post, empty or with a rejected post."""
+"""The template context of the form for a new post. The form is empty or contains a rejected post."""
 
 import secrets
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
 def composer_context(
     *, in_reply_to: int | None = None, next_url: str | None = None, audience: int = PUBLIC
 ) -> dict[str, Any]:
-    """Return an empty form. Its idempotency key makes sending it twice publish once."""
+    """Return an empty form. If the form is sent twice, its idempotency key prevents a second post."""
     return {
         "text": "",
         "error": "",
@@ -31,14 +31,15 @@ def composer_context(
 
 @cache
 def _publish_url(prefix: str) -> str:
-    """`prefix`: the URL prefix of the site. Cached, since `reverse` takes as long as reading a home."""
+    """Return the URL to publish. It is cached by URL prefix, since `reverse` takes as long as reading a home."""
     return reverse("timelines:publish")
 
 
 def refused_composer_context(fields: Mapping[str, str], error: str, *, keep_key: bool = True) -> dict[str, Any]:
-    """Return the form as it was sent, with the reason why it was rejected.
+    """Return the form with the fields that were sent and the reason of the rejection.
 
-    It keeps its idempotency key unless `keep_key` is false, so that a post whose response was lost is not repeated.
+    The form keeps its idempotency key, so that a post whose response was lost is not published twice. If `keep_key` is
+    false, the form gets a new key.
     """
     return {
         **composer_context(in_reply_to=parse_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),

@@ -1,4 +1,4 @@
-"""Keeps the text of a rejected post for the error page (limits, a full store, an expired token)."""
+"""Keeps the text of a rejected post on the error page, such as after a rate limit."""
 
 from collections.abc import Mapping
 
@@ -8,15 +8,16 @@ from timelines.publishing.composer import refused_composer_context
 
 COMPOSE_TEMPLATE = "timelines/compose.html"
 KEY_USED_STATUSES = (404, 409)
-"""The key belongs to another text or a deleted post: sending the form again with it cannot succeed."""
+"""The idempotency key belongs to another text or a deleted post. The form gets a new key."""
 RETRYABLE_STATUSES = (403, *KEY_USED_STATUSES, 422, 429, 503)
-"""The text may be sent again, changed or later. 403: the token had expired, and the page has a new one."""
+"""The text may be sent again, perhaps changed or later. After 403 (an expired token) the page has a new token."""
 
 
 def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str | None, dict[str, object]]:
-    """The hook `on_error_page` of the publishing view. Returns the compose page with the text of a signed-in viewer.
+    """Return the template and context of the error page of `publish`, so that the text is not lost.
 
-    If the viewer is unknown, returns only the text. Returns nothing if the same post cannot be sent again.
+    A signed-in viewer gets the compose page with the text. If the viewer is unknown, or the token has expired, the
+    context contains only the text. If the post cannot be sent again, the context is empty.
     """
     if status not in RETRYABLE_STATUSES or request.method != "POST":
         return None, {}

@@ -11,7 +11,7 @@ from timelines.posts.post import AUDIENCE_BY_NAME
 
 
 def parse_audience(fields: Mapping[str, str]) -> int | None:
-    """Return the audience that was chosen, or None. Raises PostInvalid."""
+    """Return the chosen audience, or None if the field is empty. Raises PostInvalid if the name is unknown."""
     name = fields.get("audience", "")
     if not name:
         return None
@@ -25,7 +25,7 @@ MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 
 @dataclass(frozen=True, slots=True)
 class PostForm:
-    """A post as it was sent. PublishingService checks `text`."""
+    """The fields of a new post as the client sent them. PublishingService checks `text`."""
 
     text: str
     in_reply_to: PostId | None
@@ -34,7 +34,7 @@ class PostForm:
 
     @classmethod
     def parse(cls, fields: Mapping[str, str]) -> "PostForm":
-        """Raises PostInvalid."""
+        """Return the parsed form. Raises PostInvalid."""
         parent, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
         post_id = parse_id(parent)
         if parent and post_id is None:

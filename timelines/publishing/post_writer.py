@@ -1,6 +1,7 @@
-"""Writes posts and boosts. The intent is stored first: reserve an id, add a job to the outbox, write the post.
+"""Writes posts and boosts in three steps: reserve an id, add a job to the outbox, write the post.
 
-Publishing and boosting have different idempotency keys; all other steps are the same. Each step may be repeated.
+The job is stored before the post, so that a worker can finish the work after a crash. Publishing and boosting have
+different idempotency keys. All other steps are the same, and each step may be repeated.
 """
 
 import asyncio
@@ -23,9 +24,10 @@ RESERVATION_TIMEOUT_MS = 60_000  # a post with an older id would appear too far 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The reserved id of a request's post. `existing`: the post, if it is already stored; then its job exists, too.
+    """The reserved id of the post of a request.
 
-    `audience`: the default audience that the first request had, if it is known.
+    `existing` is the post, if it is already stored; then its job exists, too. `audience` is the default audience of the
+    first request, if it is known. `is_new` is set if this request made the reservation.
     """
 
     post_id: PostId
@@ -56,7 +58,7 @@ class PostWriter:
     meter: Meter
 
     def next_id(self) -> PostId:
-        """Return an id that is not reserved yet."""
+        """Return a new id without a reservation."""
         return self.id_generator.next_id()
 
     async def reserve_id(self) -> PostId:
@@ -66,10 +68,10 @@ class PostWriter:
         return post_id
 
     async def resolve_reservation(self, post_id: PostId, author_id: AccountId, now_ms: int) -> Reservation | None:
-        """Return the reservation of an earlier request; None if its id was abandoned, now or before.
+        """Return the reservation of an earlier request, or None if its id is abandoned now or was abandoned before.
 
-        Also None if the post of another author has the id: both requests chose it, and one of them crashed.
-        Raises PostNotFound if the post was deleted.
+        Also returns None if the id belongs to a post of another author. This happens if two requests chose the same id
+        and one of them crashed. Raises PostNotFound if the post was deleted.
         """
         state = await self.posts.find_state(post_id)
         if state is PostState.DELETED:
@@ -84,7 +86,7 @@ class PostWriter:
         return None if result is WriteResult.SUPERSEDED else Reservation(post_id, await self.posts.find(post_id))
 
     async def write(self, post: Post, *, exists: bool) -> WriteResult:
-        """Write the post. `exists`: it is already stored; writing it again makes replicas confirm it."""
+        """Write the post. If `exists` is set, the post is already stored, and replicas confirm it again."""
         if not exists:
             await self._store_job(post)
         return await self._write(post)
@@ -92,7 +94,8 @@ class PostWriter:
     async def write_with_timelines(self, post: Post, *, exists: bool) -> WriteResult:
         """Write the post, and add it to the author's own timelines in the same round trip.
 
-        Readers skip an id without a post. Raises PostNotFound if the post is deleted.
+        The timelines may contain the id before the post is stored, since readers skip an id without a post. Raises
+        PostNotFound if the post is deleted.
         """
         if not exists:
             await self._store_job(post)

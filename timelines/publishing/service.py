@@ -1,7 +1,11 @@
-"""Publishing and deleting posts. The intent is stored first, so that an acknowledged post survives any crash.
+"""Publishes and deletes posts. The intent is stored first, so that a crash loses no acknowledged post.
 
-Round trips: reserve an id, claim the idempotency key and count the limits; add the job to the outbox; write the post
-and add it to the author's own timelines; announce it, and check that it still exists and is durable. Then answer.
+Publishing takes four round trips before the response:
+
+1. Reserve an id, claim the idempotency key and count the rate limits.
+2. Add the job to the outbox.
+3. Write the post and add it to the author's own timelines.
+4. Announce the post, and check that it still exists and is durable.
 """
 
 import asyncio
@@ -33,7 +37,7 @@ UNASSIGNED_ID = PostId(0)
 
 
 class BoostRemover(Protocol):
-    """BoostService."""
+    """The part of `BoostService` that deletes boosts."""
 
     async def remove(self, boost: Post) -> None: ...
 
@@ -42,7 +46,7 @@ class BoostRemover(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A post that is not written yet, and its reserved id. `record` lacks the id."""
+    """A post that is not written yet, and its reserved id. The post id in `record` is UNASSIGNED_ID."""
 
     draft: Post
     key_digest: str | None
@@ -76,19 +80,20 @@ class PublishingService:
         is_private: bool = False,
         caller: Caller | None = None,
     ) -> Post:
-        """Publish once, however often it is called with the same key.
+        """Publish a post. Repeated calls with the same idempotency key publish only one post.
 
-        Without an `audience`, the post has its `default_audience`; a repetition has the audience of the first call.
+        If `audience` is None, the post has its `default_audience`. A repeated call uses the audience of the first call.
 
-        Raises PostInvalid, IdempotencyConflict, PostNotFound (the key's post was deleted), RateLimited, StoreFull, and
-        PostUnconfirmed if required replicas did not confirm the post in time: repeat it with the same key.
+        Raises PostInvalid, IdempotencyConflict, RateLimited and StoreFull. Raises PostNotFound if the post of the
+        idempotency key was deleted. Raises PostUnconfirmed if the required replicas did not confirm the post in time;
+        then repeat the call with the same key.
         """
         if audience is None and is_private:
             audience = FOLLOWERS
         text = self._validate_text(text)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
-            # One round trip. If the request is refused, its reservations are given up.
+            # This takes one round trip. If the request is refused, its reservations are withdrawn.
             *checks, reserved = await asyncio.gather(
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 self.check_memory(),
@@ -119,10 +124,10 @@ class PublishingService:
         raise IdempotencyConflict
 
     async def _withdraw(self, request: Request) -> None:
-        """Give up the reservation of a request that is refused, unless an earlier request made it."""
+        """Withdraw the reservation of a refused request, unless an earlier request made the reservation."""
         if request.reservation.is_new:
             claim = replace(request.record, post_id=request.reservation.post_id)
-            with suppress(StoreError):  # the reservation expires
+            with suppress(StoreError):  # if this fails, the reservation expires
                 await self.posts.withdraw_claim(request.draft.author_id, request.key_digest, claim)
 
     async def _reserve(
@@ -136,13 +141,13 @@ class PublishingService:
     ) -> Request:
         draft = await self._make_draft(author_id, text, in_reply_to, audience, key_digest)
         digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
-        # Only the default of a reply depends on other data than the request.
+        # Only the default audience of a reply depends on data outside the request.
         is_derived = audience is None and in_reply_to is not None
         record = IdempotencyRecord(UNASSIGNED_ID, digest, draft.audience if is_derived else None)
         return Request(draft, key_digest, record, await self._reserve_id(author_id, key_digest, record, now_ms))
 
     async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
-        """Delete a post of the account; it is hidden from all viewers when this returns. May be repeated.
+        """Delete a post of the account. When this returns, no viewer sees the post. The call may be repeated.
 
         Raises PostNotFound if the post never existed or belongs to another account.
         """
@@ -168,7 +173,7 @@ class PublishingService:
         audience: int | None,
         key_digest: str | None,
     ) -> Post:
-        """Return the post without its id. A reply to a boost becomes a reply to its original."""
+        """Return the post without its id. A reply to a boost becomes a reply to the original."""
         entry = await self._find_parent(author_id, in_reply_to, key_digest)
         parent = None if entry is None else entry.post
         if parent is None:
@@ -191,7 +196,11 @@ class PublishingService:
     async def _find_parent(
         self, author_id: AccountId, in_reply_to: PostId | None, key_digest: str | None
     ) -> HydratedPost | None:
-        """Return the parent. None if it was deleted after the first request with this idempotency key."""
+        """Return the parent, or None if there is none.
+
+        Also returns None if the parent was deleted after the first request with this idempotency key. Raises
+        PostInvalid if the author cannot see the parent.
+        """
         if in_reply_to is None:
             return None
         entry = await self.find_visible(author_id, in_reply_to)
@@ -215,7 +224,7 @@ class PublishingService:
         is_reserved, agreement = await asyncio.gather(
             self.posts.reserve_id(offered.post_id), self.posts.claim_idempotency_key(author_id, key_digest, offered)
         )
-        if not is_reserved:  # another request chose the same id in the same millisecond
+        if not is_reserved:  # another request has chosen the same id in the same millisecond
             taken, offered = offered, replace(offered, post_id=await self.post_writer.reserve_id())
             if agreement == taken:
                 agreement = await self.posts.replace_idempotency_record(author_id, key_digest, taken, offered)
@@ -233,9 +242,10 @@ class PublishingService:
 
 
 def default_audience(is_private: bool, parent: HydratedPost | None = None) -> int:
-    """Return the audience of a post that names none. It is never wider than the audience of the parent.
+    """Return the audience of a post whose request names no audience.
 
-    `is_private`: the author's account is private. Followers only see the posts of private accounts.
+    The audience is never wider than the audience of the parent. `is_private` is set if the account of the author is
+    private. Only followers see the posts of private accounts.
     """
     if is_private or (parent is not None and parent.author.private):
         return FOLLOWERS
@@ -243,18 +253,18 @@ def default_audience(is_private: bool, parent: HydratedPost | None = None) -> in
 
 
 def idempotency_key_digest(key: str) -> str:
-    """Return the digest of an idempotency key for its Redis key, which contains no user text."""
+    """Return the digest of an idempotency key. The name of the Redis key contains it, and so no user text."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def hash_request(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
-    """Return the digest by which a repeated request is recognized."""
+    """Return the digest of a request. A repeated request has the same digest."""
     said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
     return hashlib.sha256(said.encode()).hexdigest()[:32]
 
 
 def text_refusal(refused: TextRefused, max_graphemes: int) -> str:
-    """Return the translated sentence for a text that violates a rule."""
+    """Return the translated error message for a rejected text."""
     match refused.code:
         case "empty":
             return _("Write something first.")

@@ -1,4 +1,4 @@
-"""A post's own page, publishing and deleting."""
+"""The views that publish and delete a post."""
 
 from http import HTTPStatus
 

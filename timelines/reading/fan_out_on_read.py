@@ -1,9 +1,9 @@
 """Fan-out on read: posts of authors with very many followers are merged into homes when homes are read.
 
-An author enters the set at more than PULL_THRESHOLD followers, and stays in it. Each process reads the set again
-after a third of the grace time, and posts are still pushed during the grace time, so that every process that reads
-a home knows which authors are not pushed. A home may contain such posts as well; readers remove duplicates, so
-pages are the same on either way.
+An author with more than PULL_THRESHOLD followers is added to the set `FanOutOnReadAuthors` and stays in it. Each
+process reads the set again after a third of the grace time. During the grace time the posts of a new author of the set
+are still pushed, so that every process that reads homes has read the set before pushes end. A home may therefore
+contain posts that are also merged in. Readers remove duplicates, so pages are the same either way.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,11 +16,11 @@ from timelines.graph.repository import Follows
 from timelines.posts.post import Post
 
 FAN_OUT_ON_READ_CAP = 1_000
-"""Authors in the set. Posts of all others are pushed, so that the cost of reading a home is bounded."""
+"""The maximum number of authors in the set. The limit bounds the cost of reading a home."""
 
 
 class FanOutOnReadAuthors:
-    """`timelines:{pulled}:authors`: account id -> Unix ms at which the author entered the set."""
+    """The sorted set `timelines:{pulled}:authors`. The score of an account id is the time of its entry in Unix ms."""
 
     def __init__(self, store: Store) -> None:
         self._timelines = store.component("timelines")
@@ -31,12 +31,12 @@ class FanOutOnReadAuthors:
         return {AccountId(int(id)): int(since_ms) for id, since_ms in zip(reply[::2], reply[1::2], strict=True)}
 
     async def add(self, account_id: AccountId, now_ms: int) -> None:
-        """Add an author from `now_ms` on, unless present. Waits for replicas, as the pushes did that now end."""
+        """Add an author with entry time `now_ms`, unless the author is in the set. Waits for replicas."""
         key = keys.fan_out_on_read_authors()
         await self._timelines.write(key, ("ZADD", key, "NX", now_ms, account_id))
 
     async def remove(self, account_ids: Sequence[AccountId]) -> None:
-        """Remove accounts without followers."""
+        """Remove accounts from the set. The caller checks that they have no followers."""
         key = keys.fan_out_on_read_authors()
         await self._timelines[key].execute("ZREM", key, *account_ids)
 
@@ -45,8 +45,8 @@ class FanOutOnReadAuthors:
 class FanOutOnRead:
     """Decides whether a post is pushed to homes or merged in when they are read.
 
-    `threshold` 0: no author enters the set; posts of authors in it are pushed and merged in.
-    `grace_ms`: longer than a third of it and a request together.
+    An author is added to the set above `threshold` followers. If `threshold` is 0, no author is added, and posts of
+    authors in the set are both pushed and merged in. Two thirds of `grace_ms` must be longer than any request.
     """
 
     pulled: FanOutOnReadAuthors
@@ -58,7 +58,7 @@ class FanOutOnRead:
     _read_at_ms: int | None = field(init=False, default=None)
 
     async def authors(self) -> dict[AccountId, int]:
-        """Return author -> Unix ms of entry, at most a third of the grace time old."""
+        """Return the authors of the set with their entry times. The result is at most a third of the grace time old."""
         now_ms = self.clock.now_ms()
         if self._read_at_ms is None or now_ms - self._read_at_ms >= self.grace_ms // 3:
             self._since_by_author = await self.pulled.read_all()
@@ -66,12 +66,12 @@ class FanOutOnRead:
         return self._since_by_author
 
     async def followed_authors(self, viewer_id: AccountId) -> Collection[AccountId]:
-        """Return the followed authors in the set. Their feeds are merged into the viewer's home."""
+        """Return the authors of the set that the viewer follows. Their feeds are merged into the viewer's home."""
         authors = await self.authors()
         return await self.follows.followed_among(viewer_id, authors) if authors else ()
 
     async def skips_fan_out(self, post: Post) -> bool:
-        """Whether the post is not pushed to homes. Adds an author with too many followers to the set."""
+        """Return whether the post is not pushed to homes. Adds an author with too many followers to the set."""
         since = await self.authors()
         if post.author_id in since:
             return self.threshold > 0 and self.is_after_grace(post.id, since[post.author_id])
@@ -82,5 +82,5 @@ class FanOutOnRead:
         return False
 
     def is_after_grace(self, post_id: int, since_ms: int) -> bool:
-        """Return whether the post is too new to be pushed: written after the grace period of its author."""
+        """Return whether the post was written after the grace time of its author. Such a post is not pushed."""
         return ms_from_id(post_id) >= since_ms + self.grace_ms

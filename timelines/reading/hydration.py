@@ -1,7 +1,7 @@
 """Hydration: reads posts by their ids, with authors, counts and the rights of each viewer.
 
-Posts, authors and rights are read at each request; most pages need one round trip. The process keeps only facts
-that never change: who wrote a post, and what a boost shows (`PostFactsCache`).
+Every request reads posts, authors and rights again. Most pages need one round trip. The process caches only facts
+that never change, such as the author of a post and the original of a boost (`PostFactsCache`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -23,7 +23,7 @@ from timelines.visibility.rights import FOLLOWED_CONTEXTS, AllowedAuthors, ViewC
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000
-"""Posts in the facts cache: about 20 MB when it is full."""
+"""The facts cache is cleared above this number of posts. A full cache takes about 20 MB."""
 
 
 class ListMembers(Protocol):
@@ -33,14 +33,14 @@ class ListMembers(Protocol):
 
 
 class PostFactsCache:
-    """The author of each post and the original of each boost, as far as this process has read them."""
+    """A cache of the authors of posts and the originals of boosts that this process has read."""
 
     def __init__(self) -> None:
         self.author_of: dict[PostId, AccountId] = {}
         self.original_of: dict[PostId, tuple[PostId, AccountId]] = {}
-        """Id of a boost -> the original and its author."""
+        """The original and its author by the id of the boost."""
         self.replied_author_of: dict[PostId, AccountId] = {}
-        """Id of a reply -> the author of its parent."""
+        """The author of the parent by the id of the reply."""
 
     def add(self, posts: Iterable[Post]) -> None:
         if len(self.author_of) > FACTS_CAP:
@@ -61,12 +61,12 @@ class PostFactsCache:
         return [self.original_of[post_id][0] for post_id in post_ids if post_id in self.original_of]
 
     def replied_authors_of(self, post_ids: Iterable[PostId]) -> set[AccountId]:
-        """Return the known authors of the parents of replies."""
+        """Return the authors of the parents of the replies among `post_ids`, if the cache has them."""
         known = self.replied_author_of
         return {known[post_id] for post_id in post_ids if post_id in known}
 
     def authors_of(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
-        """Return the known authors, and whether the author of every post is known."""
+        """Return the cached authors, and whether the author of every post is cached."""
         authors: set[AccountId | None] = set(map(self.author_of.get, post_ids))
         if None not in authors:
             return cast("set[AccountId]", authors), True
@@ -86,10 +86,10 @@ class Sources:
 
 
 class HydrationState:
-    """Everything that was read about some posts, for any number of viewers. It lives for one request or message.
+    """All data that one request or live message reads about its posts, for one or more viewers.
 
-    A page has one viewer; a live message has one viewer for each timeline that it may appear on. Posts, counts and
-    authors are read once for all viewers, and the relations of a viewer once however many timelines are open.
+    A page has one viewer. A live message has one viewer for each timeline that it may appear on. Posts, counts and
+    authors are read once for all viewers. The relations of a viewer are read once for all timelines of the viewer.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class HydrationState:
     ) -> None:
         self.loaded = LoadedPosts()
         self.rights = [ViewerRights(self.loaded, viewer, now_ms) for viewer in viewers]
-        """One for each viewer, in their order. They do not refer to this state: without a cycle it is freed at once."""
+        """The rights of each viewer, in order. They have no reference to this object, so that it is freed at once."""
         self._sources = sources
         self._now_ms = now_ms
         self._counts_may_lag = counts_may_lag
@@ -116,7 +116,10 @@ class HydrationState:
             self._group_rights()
 
     def _group_rights(self) -> None:
-        """Group the rights by viewer, and by how they are read: homes from the author's side."""
+        """Group the rights by viewer and by the way they are read.
+
+        Rights of homes are read from the followers of the authors, all others by the rule of their timeline.
+        """
         for rights in self.rights:
             viewer_id = rights.viewer_id
             if viewer_id is not None:
@@ -129,7 +132,7 @@ class HydrationState:
     async def load(self, post_ids: Sequence[PostId], author_ids: Iterable[AccountId] = ()) -> None:
         """Read the posts, the originals of boosts, their authors and the rights of all viewers.
 
-        `author_ids`: authors of the posts, if the caller knows them; they save a round trip.
+        If the caller passes the authors of the posts in `author_ids`, this saves a round trip.
         """
         facts = self._sources.facts
         wanted_ids = list(dict.fromkeys([*post_ids, *facts.originals_of(post_ids)]))
@@ -164,7 +167,8 @@ class HydrationState:
     ) -> None:
         """Read posts, authors and rights in one round trip per node.
 
-        For authors of parents (`replied_author_ids`, and those in the facts cache) only names are read.
+        Authors of parents come from `replied_author_ids`, or else from the facts cache. Only their account data is
+        read, and no rights.
         """
         sources, viewer_ids = self._sources, self._rights_by_viewer
         parent_author_ids = replied_author_ids or sources.facts.replied_authors_of(post_ids)
@@ -175,7 +179,7 @@ class HydrationState:
             *[rights.read_allowed(author_ids) for rights in self._rights_by_rule],
             *[read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids],
         ]
-        if self._homes:  # one read for each author instead of one for each home
+        if self._homes:  # one read for each author needs fewer commands than one for each home
             home_ids = list(self._homes)
             reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
@@ -204,7 +208,7 @@ class HydrationState:
                     rights.allow({author_id})
 
     async def _read_rest(self, post_ids: Sequence[PostId]) -> None:
-        """Read authors and originals that only the posts themselves named."""
+        """Read the authors and originals that were unknown before the posts were read."""
         self._sources.facts.add(self.loaded.posts.values())
         posts = self.loaded.posts.values()
         original_ids = {post.boost_of for post in posts if post.boost_of is not None}.difference(post_ids)
@@ -217,13 +221,17 @@ class HydrationState:
             self._sources.facts.add(self.loaded.posts.values())
 
     async def _read_earlier_boosters(self, boosts: Sequence[Post]) -> None:
-        """Read who boosted the same posts before, and whether each viewer sees these accounts."""
+        """Read which accounts boosted the same posts earlier, and whether each viewer may see these accounts."""
         read = read_earlier_boosters([(post.shown_id, post.id) for post in boosts])
         (self.loaded.earlier_boosters,) = await self._sources.store.read(read)
         await self.load_accounts(id for booster_ids in self.loaded.earlier_boosters.values() for id in booster_ids)
 
     async def _read_exceptions(self) -> None:
-        """Read what few pages need: follows of restricted authors, targets of replies, members of exclusive lists."""
+        """Read rights that only few pages need.
+
+        These are the follows of restricted authors, the accounts to which a list shows replies, and the members of
+        exclusive lists.
+        """
         homes: list[ViewerRights] = []
         others: list[ViewerRights] = []
         limited: list[tuple[ViewerRights, AllowedAuthors]] = []
@@ -241,7 +249,7 @@ class HydrationState:
             await self._remove_members_of_exclusive_lists(homes)
 
     async def _read_replyable(self, limited: Sequence[tuple[ViewerRights, AllowedAuthors]]) -> None:
-        """Read, for lists that show replies to certain accounts only, which of the replies are to these."""
+        """Read, for lists that restrict replies, the accounts to which replies are shown."""
         posts = self.loaded.posts.values()
         replied_ids = {post.reply_to_author_id for post in posts if post.reply_to_author_id is not None}
         if not replied_ids:
@@ -257,9 +265,9 @@ class HydrationState:
         return author_ids | (private_ids & self._loaded_author_ids)
 
     async def _read_follows(self, viewers: Sequence[ViewerRights], author_ids: Collection[AccountId]) -> None:
-        """Read which viewers follow which of the authors. Homes know that already."""
+        """Read which viewers follow which authors. The rights of homes already contain these follows."""
         follows, viewer_ids = self._sources.follows, {rights.viewer_id for rights in viewers if rights.viewer_id}
-        if len(viewer_ids) == 1:  # one read for the viewer instead of one for each author
+        if len(viewer_ids) == 1:  # one read for the viewer needs fewer commands than one for each author
             (viewer_id,) = viewer_ids
             followed_ids = await follows.followed_among(viewer_id, author_ids)
             for rights in viewers:
@@ -272,7 +280,7 @@ class HydrationState:
                     rights.followed_ids.add(author_id)
 
     async def _remove_members_of_exclusive_lists(self, homes: Iterable[ViewerRights]) -> None:
-        """Posts by members of an exclusive list appear on the list and not in its owner's home."""
+        """Hide members of exclusive lists from homes: their posts appear only on the list."""
         owners = [(rights, id) for rights in homes if rights.relations for id in rights.relations.exclusive_list_ids]
         members = self._sources.members
         reads = [members.members_among(id, rights.allowed_ids - {rights.viewer_id}) for rights, id in owners]

@@ -1,8 +1,8 @@
 """Reading a timeline in four steps: skeleton (ids), hydrate, filter, present.
 
-Home, author, list, public and hashtag timelines are `ReadPipeline.read_page` with different skeletons. Threads,
-bookmarks, search and notifications find their ids themselves and take the last three steps (`read_posts`). A live
-message takes them for many viewers at once (`read_post_for_viewers`).
+`ReadPipeline.read_page` reads home, author, list, public and hashtag timelines, each with its own skeleton. Threads,
+bookmarks, search and notifications find their ids themselves and use only the last three steps (`read_posts`). A live
+message uses these three steps for many viewers at once (`read_post_for_viewers`).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,16 +21,17 @@ from timelines.visibility.boosters import LaterBoosts, RemovedBoost, read_later_
 from timelines.visibility.rights import ViewContext
 
 MAX_ROUNDS = 40
-"""Reads for one page if nearly all posts are hidden. Then the page ends early, with a cursor."""
+"""The maximum number of reads for one page. If too many posts are hidden, the page ends early with a cursor."""
 VIEWERS_PER_BATCH = 500
-"""Viewers in one round trip: a few ms of the server."""
+"""The maximum number of viewers in one round trip. A full batch takes a few ms on the server."""
 OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
 
 
 class VisiblePost(msgspec.Struct, frozen=True, gc=False):
-    """A post that the viewer may see. A boost has its original with its author.
+    """A post that the viewer may see. `original` is the original of a boost and its author.
 
-    `filter_phrase`: the phrase of a keyword filter; the text is shown after a click.
+    If a keyword filter folds the post, `filter_phrase` is the phrase of the filter. The page then shows the text after
+    a click.
     """
 
     post: Post
@@ -47,10 +48,10 @@ class ReadPipeline:
     clock: TimeSource
 
     async def read_page(self, skeleton: Skeleton, request: PageRequest, viewer: ViewerContext) -> TimelinePage:
-        """Return a full page, unless the timeline ends."""
+        """Return one page. The page is full unless the timeline ends or MAX_ROUNDS is reached."""
         entries: list[HydratedPost] = []
         bound, is_end = request.bound, False
-        for round_number in range(MAX_ROUNDS):  # one entry more than the limit tells whether there is a next page
+        for round_number in range(MAX_ROUNDS):  # one entry above the limit shows that there is a next page
             size = fetch_size(request, len(entries), round_number)
             post_ids = await skeleton.next_ids(bound, size, upward=request.upward)
             state = await self.hydrate(post_ids, [viewer], may_lag=request.may_lag)
@@ -70,7 +71,10 @@ class ReadPipeline:
     async def read_post_for_viewers(
         self, post_id: PostId, author_id: AccountId | None, viewers: Sequence[ViewerContext]
     ) -> list[HydratedPost | None]:
-        """Return the post as each viewer may see it; None if not. `author_id` saves a round trip if it is known."""
+        """Return the post for each viewer; None for viewers who may not see the post.
+
+        If the caller passes `author_id`, this saves a round trip.
+        """
         entries: list[HydratedPost | None] = []
         author_ids = () if author_id is None else (author_id,)
         for start in range(0, len(viewers), VIEWERS_PER_BATCH):
@@ -82,7 +86,7 @@ class ReadPipeline:
         return entries
 
     async def find_visible(self, viewer_id: AccountId | None, post_id: PostId) -> HydratedPost | None:
-        """Return the post if the viewer may see it on its own page, and so may reply to it."""
+        """Return the post if the viewer may see the page of the post. Such a viewer may also reply to the post."""
         entries = await self.read_posts([post_id], ViewerContext(viewer_id, ViewContext.POST))
         return entries[0] if entries else None
 
@@ -94,18 +98,18 @@ class ReadPipeline:
         *,
         may_lag: bool = False,
     ) -> HydrationState:
-        """Read the posts, their authors and counts, and what the viewers may see of them."""
+        """Read the posts, their authors and counts, and the rights of the viewers."""
         state = HydrationState(self.sources, viewers, self.clock.now_ms(), counts_may_lag=may_lag)
         if post_ids:
             await state.load(post_ids, author_ids)
         return state
 
-    # What live messages ask besides
+    # Only live messages use these.
 
     async def find_deleted(
         self, post_ids: Collection[PostId], viewers: Sequence[ViewerContext]
     ) -> list[dict[PostId, Post]]:
-        """Return, for each viewer, the deleted posts that the viewer or a visitor could see before.
+        """Return, for each viewer, the deleted posts that the viewer or a visitor could see before their deletion.
 
         The posts have only the fields of their tombstones.
         """
@@ -118,11 +122,11 @@ class ReadPipeline:
         return visible
 
     async def load_later_boosts(self, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:
-        """Return, for each removed boost, the boosts that it may have hidden. The first visible one replaces it."""
+        """Return, for each removed boost, the later boosts that it may have hidden. The first visible one is shown."""
         return await self.sources.store.read(*(read_later_boosts(original, boost) for boost, original in removed))
 
     async def timelines_showing_author(self, author_id: AccountId, viewers: Mapping[str, ViewerContext]) -> set[str]:
-        """Return the names of the timelines that allow the author, by follows and lists alone."""
+        """Return the names of the timelines that may show the author. Only follows and lists are checked."""
         names: set[str] = set()
         named_viewers = list(viewers.items())
         for start in range(0, len(named_viewers), VIEWERS_PER_BATCH):
@@ -147,7 +151,7 @@ def filter_posts(loaded: LoadedPosts, rights: ViewerRights, post_ids: Iterable[P
     boosts = [post for post in posts if post.boost_of is not None]
     if boosts or not rights.is_plain:
         return [visible for post in posts if (visible := filter_post(rights, post)) is not None]
-    # Most pages: the author alone decides, which saves 1 us for each post.
+    # On most pages only the author decides. This path saves 1 us for each post.
     if not rights.sees_every_allowed_post:
         author_of = rights.visible_author
         return [VisiblePost(post, author) for post in posts if (author := author_of(post)) is not None]
@@ -178,7 +182,7 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
 
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
-    """Return the posts with their counts and the viewer's own actions, as pages and JSON show them."""
+    """Return the posts with their counts and the viewer's reactions, ready for pages and JSON."""
     if not rights.is_plain:
         return [present_post(loaded, rights, visible) for visible in visible_posts]
     counts, viewer_id = loaded.counts, rights.viewer_id
@@ -204,7 +208,7 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
 
 
 def _replied_author(loaded: LoadedPosts, post: Post) -> Author | None:
-    """Return the author of the parent of a reply, if that account is visible."""
+    """Return the author of the parent of a reply, if this account is visible."""
     author = loaded.authors.get(post.reply_to_author_id) if post.reply_to_author_id is not None else None
     return author if author is not None and author.is_visible else None
 

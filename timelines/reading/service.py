@@ -1,4 +1,4 @@
-"""Pages of every timeline: chooses the skeleton and the viewer's rights, and reads a page (pipeline.py)."""
+"""Reads a page of any timeline: chooses the skeleton and the rights of the viewer, then runs the read pipeline."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ from timelines.visibility.rights import AllowedAuthors, ViewContext
 
 
 class ListRule(Protocol):
-    """The rule of one list (timelines/lists/rules.py): which posts its timeline shows."""
+    """The rule that decides which posts the timeline of one list shows (timelines/lists/rules.py)."""
 
     @property
     def expression(self) -> object | None:
-        """Not None for a list that is computed from other lists."""
+        """The expression of a virtual list, which is computed from other lists. None for an ordinary list."""
         ...
 
     @property
@@ -45,10 +45,10 @@ class ListRules(Protocol):
 
 @dataclass(kw_only=True, slots=True)
 class ReadingService:
-    """Pages of every timeline, for any viewer who may see them. `viewer_id` is None for visitors.
+    """Reads pages of every timeline. `viewer_id` is None for visitors.
 
-    `part` selects a part of the timeline. Pages for visitors may lag, but posts, authors and rights are always read
-    from the servers that take writes.
+    The keyword arguments `part` select a part of the timeline (`PagePart`). Ids and counts of pages for visitors may
+    come from replicas and be out of date. Posts, authors and rights are always read from servers that accept writes.
     """
 
     pipeline: ReadPipeline
@@ -62,7 +62,7 @@ class ReadingService:
     fan_out_on_read: FanOutOnRead
 
     async def home(self, viewer_id: AccountId, **part: Unpack[PagePart]) -> TimelinePage:
-        """Return posts of the viewer and of the accounts that the viewer follows. Pages reach their first posts."""
+        """Return posts of the viewer and of the accounts that the viewer follows, back to the oldest post."""
         viewer = ViewerContext(viewer_id, ViewContext.HOME, self.home_rights(viewer_id))
         return await self.pipeline.read_page(self.home_skeleton(viewer_id), PageRequest(**part), viewer)
 
@@ -80,7 +80,10 @@ class ReadingService:
         viewer_id: AccountId | None,
         first_ids: list[PostId] | None = None,
     ) -> TimelinePage:
-        """As `profile`. `first_ids`: the result of `read_profile_ids`, if that was read before."""
+        """Return posts of one account, like `profile`.
+
+        `first_ids` is the result of `read_profile_ids`, if the caller has already read it.
+        """
         skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), first_ids, may_lag=request.may_lag)
         viewer = ViewerContext(viewer_id, ViewContext.PROFILE)
         return await self.pipeline.read_page(skeleton, request, viewer)
@@ -90,7 +93,7 @@ class ReadingService:
         return self.author_feeds.read(account_id, request.bound, fetch_size(request), upward=request.upward)
 
     async def feed(self, account_id: AccountId) -> TimelinePage:
-        """Return an account's newest public posts as visitors see them; none of a private account."""
+        """Return the newest public posts of an account as visitors see them. A private account has none."""
         skeleton = StoredSkeleton(partial(self.author_feeds.read, account_id), may_lag=True)
         viewer = ViewerContext(None, ViewContext.PUBLIC)
         return await self.pipeline.read_page(skeleton, PageRequest(may_lag=True), viewer)
@@ -103,21 +106,21 @@ class ReadingService:
         return await self.pipeline.read_page(skeleton, request, viewer)
 
     async def tag(self, tag: str, *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
-        """Return posts with a hashtag, which is normalized (`normalize_tag`)."""
+        """Return posts with a hashtag. The caller normalizes `tag` (`normalize_tag`)."""
         request = PageRequest(**part)
         skeleton = StoredSkeleton(partial(self.hashtag_timelines.read, tag), may_lag=request.may_lag)
         viewer = ViewerContext(viewer_id, ViewContext.HASHTAG)
         return await self.pipeline.read_page(skeleton, request, viewer)
 
     async def tags(self, tags: Sequence[str], *, viewer_id: AccountId | None, **part: Unpack[PagePart]) -> TimelinePage:
-        """Return posts with any of some normalized hashtags, each post once."""
+        """Return posts that have at least one of the normalized hashtags, each post once."""
         skeleton, viewer = HashtagsSkeleton(self.hashtag_timelines, tags), ViewerContext(viewer_id, ViewContext.HASHTAG)
         return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     async def list_timeline(
         self, list_id: ListId, *, viewer_id: AccountId | None, **part: Unpack[PagePart]
     ) -> TimelinePage:
-        """Return posts of the list's members. The caller checks that the list is the viewer's."""
+        """Return posts of the members of the list. The caller checks that the viewer owns the list."""
         rule = await self.list_rules.find(list_id)
         viewer = ViewerContext(viewer_id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
         is_virtual = rule.expression is not None  # no posts are pushed to virtual lists
@@ -125,17 +128,17 @@ class ReadingService:
         return await self.pipeline.read_page(skeleton, PageRequest(**part), viewer)
 
     async def post(self, post_id: PostId, *, viewer_id: AccountId | None) -> HydratedPost:
-        """Raises PostNotFound if the post is absent, deleted or hidden."""
+        """Return one post. Raises PostNotFound if the post is absent, deleted or hidden from the viewer."""
         entry = await self.pipeline.find_visible(viewer_id, post_id)
         if entry is None:
             raise PostNotFound
         return entry
 
     def post_count(self, account_id: AccountId) -> Read[int]:
-        """Return the number of posts in the account's feed."""
+        """Return the number of posts in the author timeline of the account."""
         return self.author_feeds.count(account_id)
 
-    # Also used by rebuilds and live channels
+    # Rebuilds of cached timelines and live channels use these, too.
 
     def home_skeleton(self, viewer_id: AccountId) -> CachedSkeleton:
         async def read_author_ids() -> list[AccountId]:
@@ -151,7 +154,7 @@ class ReadingService:
         return CachedSkeleton(self.list_timelines, self.author_feeds, list_id, read_author_ids)
 
     def home_rights(self, viewer_id: AccountId) -> AllowedAuthors:
-        """Home shows the accounts that the viewer follows, and the viewer."""
+        """Return the rule of a home. It allows the viewer and the accounts that the viewer follows."""
 
         def read_allowed(author_ids: Collection[AccountId]) -> Read[set[AccountId]]:
             others = [account_id for account_id in author_ids if account_id != viewer_id]

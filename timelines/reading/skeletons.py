@@ -1,6 +1,7 @@
-"""Skeletons: the ids of a timeline beyond a bound, before posts are read or hidden.
+"""Skeletons: a skeleton returns the post ids of a timeline beyond a bound, before any post is read or hidden.
 
-A skeleton serves one request. It returns fewer ids than the limit only at the end of the timeline.
+A skeleton serves one request. It returns fewer ids than the limit only at the end of the timeline. The bound is
+exclusive. `upward` selects newer ids, otherwise older ids are returned.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -20,15 +21,15 @@ class Skeleton(Protocol):
 
 
 class ReadIds(Protocol):
-    """A read of the `limit` ids next to a bound (exclusive)."""
+    """A function that reads the `limit` ids nearest to a bound. The bound is exclusive."""
 
     def __call__(self, bound: int, limit: int, *, upward: bool) -> Read[list[PostId]]: ...
 
 
 class StoredSkeleton:
-    """A timeline that is stored as one sorted set: author feeds, the public timeline, hashtags.
+    """A timeline that is stored as one sorted set: an author timeline, the public timeline or a hashtag timeline.
 
-    `first_ids`: the ids of the first call, if they were read before.
+    `first_ids` is the result of the first call, if the caller has already read these ids.
     """
 
     def __init__(self, read_ids: ReadIds, first_ids: list[PostId] | None = None, *, may_lag: bool = False) -> None:
@@ -44,7 +45,7 @@ class StoredSkeleton:
 
 
 class HashtagsSkeleton:
-    """The posts with any of some hashtags, merged when they are read."""
+    """The posts that have at least one of several hashtags, merged when they are read."""
 
     def __init__(self, timelines: HashtagTimelines, hashtags: Sequence[str]) -> None:
         self._timelines = timelines
@@ -56,7 +57,7 @@ class HashtagsSkeleton:
 
 
 class MergedSkeleton:
-    """The posts of some authors, merged from their feeds when they are read."""
+    """The posts of several authors, merged from their author timelines when they are read."""
 
     def __init__(
         self, author_feeds: AuthorFeedRepository, read_author_ids: Callable[[], Awaitable[Sequence[AccountId]]]
@@ -72,9 +73,9 @@ class MergedSkeleton:
 
 
 class CachedSkeleton:
-    """A home or list timeline: the cached head, then the feeds of the authors, without end.
+    """A home or list timeline: first the cached head, then all older posts from the feeds of its authors.
 
-    `read_unpushed_ids`: authors of posts that are not pushed to the cache (fan_out_on_read.py).
+    `read_unpushed_ids` returns the authors whose posts are not pushed to the cache (fan_out_on_read.py).
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class CachedSkeleton:
         return sorted({*ids, *unpushed_ids})[:limit] if unpushed_ids else ids
 
     async def _read_cached_below(self, bound: int, limit: int) -> tuple[list[PostId], int]:
-        """Return ids of the cached head, and the bound below which the author feeds continue."""
+        """Return ids of the cached head, and the bound below which older ids come from the author feeds."""
         head = await self._read_or_build(limit if bound == ABOVE_ALL_IDS else None)
         if head is None:
             return [], bound
@@ -129,7 +130,10 @@ class CachedSkeleton:
         return ids[:limit], min(bound, head.floor + 1)
 
     async def _read_or_build(self, limit: int | None) -> CachedHead | None:
-        """Return the cached head; build it first if it is absent. None while another process builds it."""
+        """Return the cached head. Build the head first if it is absent.
+
+        Returns None if another process is building the head, or if it cannot be built.
+        """
         if not self._has_read:
             self._has_read = True
             self._head = await self._read_head(limit)
@@ -143,25 +147,25 @@ class CachedSkeleton:
         return await self._timelines.read(self._owner, limit + self._timelines.read_ahead)
 
     async def _rebuild_unless_refused(self) -> bool:
-        """Rebuild the cached timeline. If the store refuses writes, the page is read from author feeds only."""
+        """Rebuild the cached timeline. If the store refuses writes, return False; then author feeds are read."""
         try:
             return await self.rebuild()
         except WritesRefused:
             return False
 
     async def rebuild(self) -> bool:
-        """Build an absent timeline from its sources. Returns False if it exists or the build was aborted."""
+        """Build an absent timeline from author feeds. Returns False if the timeline exists or the build was aborted."""
         token = await self._timelines.begin_build(self._owner)
         if token is None:
             return False
-        self._author_ids = None  # read after the token is stored, or a follow made before it could be missed
+        self._author_ids = None  # read the follows again after the token is stored: an older result may lack a follow
         cap = self._timelines.cap
         ids = await self._merge_feeds(ABOVE_ALL_IDS, cap + 1, upward=False)
         floor = ids[cap] if len(ids) > cap else 0
         return await self._timelines.finish_build(self._owner, token, ids[:cap], floor)
 
     async def _read_unpushed(self, bound: int, limit: int, *, upward: bool) -> list[PostId]:
-        """Return the posts that are not pushed, which the cache may lack."""
+        """Return posts of authors whose posts are not pushed. The cache may lack these posts."""
         if self._unpushed_ids is None:
             self._unpushed_ids = () if self._read_unpushed_ids is None else tuple(await self._read_unpushed_ids())
         return await merge_nearest(self._author_feeds, self._unpushed_ids, bound, limit, upward=upward)

@@ -1,4 +1,4 @@
-"""Counts views of posts and profiles, and followed links, for everybody but the owner; the owner sees the counts."""
+"""Counts views of posts and profiles, and clicks on links. Only the owner sees the counts, and is not counted."""
 
 from http import HTTPStatus
 
@@ -18,7 +18,7 @@ from timelines.text.linkify import has_links
 
 
 async def count_view(request: SiteRequest, entity: Entity, owner_id: AccountId) -> Placeholder | None:
-    """Count a view by another account. For the owner, return the counts, with those not yet flushed."""
+    """Count a view, unless the viewer is the owner. For the owner, return the counts, including buffered counts."""
     statistics = request.services.statistics
     if get_viewer_id(request) != owner_id:
         if request.method == "GET":
@@ -32,7 +32,7 @@ async def count_view(request: SiteRequest, entity: Entity, owner_id: AccountId) 
 
 
 def _view_counts_text(visits: ViewCounts) -> str:
-    """Return a text with the counts above zero; empty if all are zero."""
+    """Return a text with the counts above zero. It is empty if all counts are zero."""
     texts = [
         (visits.views, ngettext("%(shown)s view", "%(shown)s views", visits.views)),
         (visits.clicks, ngettext("%(shown)s link click", "%(shown)s link clicks", visits.clicks)),
@@ -41,9 +41,10 @@ def _view_counts_text(visits: ViewCounts) -> str:
 
 
 async def count_click(request: SiteRequest) -> HttpResponse:
-    """Count a followed link of the post `post` (204), as reported by the page's script.
+    """Count a click on a link in a post. The script of the page sends the post id in the field `post`.
 
-    The post is read first, so that only existing posts get counters. The rate limit of addresses applies.
+    The post is read first, so that only existing posts have counters. The rate limit per address applies. The response
+    has status 204.
     """
     post_id = parse_id(get_form_data(request).get("post", ""))
     if post_id is None:

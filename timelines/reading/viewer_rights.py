@@ -1,8 +1,9 @@
-"""The rules of one viewer: which of the loaded posts this viewer may see on one timeline.
+"""The rules of one viewer: they decide which of the loaded posts this viewer may see on one timeline.
 
-A boost is shown once. It is hidden if its original, or one of the 50 boosts of the original directly before it, is
-at most 24 hours older and by an account that the viewer follows and sees. The rule reads sources only, so that
-paging and lost caches change nothing; if the earlier boost is deleted, the next one appears.
+Homes and lists show a post and its boosts only once within a day. A boost is hidden if the timeline already shows its
+original, or one of the 50 boosts of the original directly before it, and that entry is at most 24 hours older. The rule
+reads sources and no caches, so that paging and lost caches change nothing. If the earlier boost is deleted, the next
+boost appears.
 """
 
 from collections.abc import Iterable
@@ -30,7 +31,8 @@ from timelines.visibility.rights import (
 class ViewerContext(NamedTuple):
     """A viewer and the timeline that the viewer reads. `viewer_id` is None for visitors.
 
-    `allowed`: which authors the timeline may show. `replyable`: which accounts its posts may reply to; None: all.
+    `allowed` reads which authors the timeline may show. `replyable` reads the accounts to which replies are shown. If
+    it is None, all replies are shown.
     """
 
     viewer_id: AccountId | None
@@ -40,7 +42,7 @@ class ViewerContext(NamedTuple):
 
 
 class LoadedPosts:
-    """Posts with their counts and authors, the same for all viewers."""
+    """The loaded posts with their counts and authors. All viewers share this data."""
 
     __slots__ = "authors", "counts", "earlier_boosters", "posts"
 
@@ -49,7 +51,7 @@ class LoadedPosts:
         self.counts: dict[PostId, PostCounts] = {}
         self.authors: dict[AccountId, Author] = {}
         self.earlier_boosters: dict[PostId, list[AccountId]] = {}
-        """Id of a boost -> accounts that boosted the same post before, where a timeline shows boosts once."""
+        """The accounts that boosted the same post earlier, by boost id. Filled only if a timeline shows boosts once."""
 
     def add(
         self, posts: dict[PostId, Post], counts: dict[PostId, PostCounts], authors: dict[AccountId, Author]
@@ -58,12 +60,12 @@ class LoadedPosts:
             self.posts |= posts
             self.counts |= counts
             self.authors |= authors
-        else:  # most pages read once, and need no merge
+        else:  # most pages call this once, so there is nothing to merge
             self.posts, self.counts, self.authors = posts, counts, authors
 
 
 class ViewerRights:
-    """What one viewer may see of the loaded posts on one timeline."""
+    """Decides which of the loaded posts one viewer may see on one timeline."""
 
     def __init__(self, loaded: LoadedPosts, viewer: ViewerContext, now_ms: int) -> None:
         self.viewer_id, self.context, self.read_allowed, self.read_replyable = viewer
@@ -78,7 +80,7 @@ class ViewerRights:
     # Loading
 
     def allow(self, author_ids: set[AccountId]) -> None:
-        """Add authors that the timeline may show. At home they are followed accounts, or the viewer."""
+        """Add authors that the timeline may show. On a home these are followed accounts and the viewer."""
         self.allowed_ids |= author_ids
         if self.context is ViewContext.HOME:
             self.followed_ids |= author_ids
@@ -87,14 +89,14 @@ class ViewerRights:
         self.relations = relations if self.relations is None else self.relations.merged_with(relations)
 
     def reset_cache(self) -> None:
-        """Forget the results of `visible_author`, after more was loaded."""
+        """Clear the cached results of `visible_author`. Call this after more data was loaded."""
         self._visible_authors.clear()
 
     # Rules
 
     @property
     def is_plain(self) -> bool:
-        """Whether only the authors decide about posts: no filters, no actions to show, all replies allowed."""
+        """Return whether only the author decides: there are no filters, no reactions and no rule for replies."""
         relations = self.relations
         return self.read_replyable is None and (
             relations is None or not (relations.liked or relations.boosted or relations.bookmarked or relations.filters)
@@ -102,14 +104,14 @@ class ViewerRights:
 
     @property
     def sees_every_allowed_post(self) -> bool:
-        """Whether the viewer sees all posts of visible authors that the timeline allows, boosts excepted."""
+        """Return whether the viewer sees all posts of allowed and visible authors. Boosts are not included."""
         return sees_every_followed_post(self.relations, self.context)
 
     def visible_author(self, post: Post, *, is_original: bool = False) -> Author | None:
-        """Return the author if the viewer may see the post. `is_original`: a boost brought it here."""
+        """Return the author if the viewer may see the post. `is_original` is set if the post is shown by a boost."""
         if is_original or post.audience != PUBLIC or post.boost_of is not None:
             return self._find_visible_author(post, is_original=is_original)
-        authors = self._visible_authors  # the same for all ordinary posts of an author
+        authors = self._visible_authors  # the result is the same for all public posts of an author
         if post.author_id not in authors:
             authors[post.author_id] = self._find_visible_author(post)
         return authors[post.author_id]
@@ -123,7 +125,10 @@ class ViewerRights:
         return author if may_see(post, author, viewer=self.relations, follows=follows, context=self.context) else None
 
     def could_see(self, tombstone: Post) -> bool:
-        """Return whether the viewer or a visitor could see a post before its deletion. `tombstone` has its author."""
+        """Return whether the viewer or a visitor could see the post before its deletion.
+
+        `tombstone` has the fields of the post that its tombstone keeps.
+        """
         author, follows = self._loaded.authors.get(tombstone.author_id), tombstone.author_id in self.followed_ids
         if author is None or not requires_follow(tombstone, author):
             return tombstone.audience != FOLLOWERS
@@ -138,13 +143,17 @@ class ViewerRights:
         return (original, author) if may_show_boost(boost, author, self.relations, self.context) else None
 
     def allows_reply(self, post: Post) -> bool:
-        """Whether the timeline shows the post although it is a reply. Replies to oneself or the viewer are shown."""
+        """Return whether the rule for replies allows the post.
+
+        It always allows posts that are no replies, replies of an author to the author's own posts, and replies to the
+        viewer.
+        """
         if self.read_replyable is None or post.in_reply_to is None:
             return True
         return post.reply_to_author_id in (post.author_id, self.viewer_id, *self.replyable_ids)
 
     def matching_filter(self, post: Post) -> KeywordFilter | None:
-        """Return the viewer's filter that matches the text of another account's post."""
+        """Return the viewer's filter that matches the text of the post. The viewer's own posts match no filter."""
         relations = self.relations
         if relations is None or not relations.filters:
             return None
@@ -153,7 +162,7 @@ class ViewerRights:
         return find_filter(relations.filters, post.text, self._now_ms)
 
     def is_first_appearance(self, boost: Post) -> bool:
-        """Whether the timeline shows the boosted post here for the first time within a day."""
+        """Return whether the timeline did not show the boosted post within the day before this boost."""
         if self.context not in FOLLOWED_CONTEXTS:
             return True
         earlier_boosters = self._loaded.earlier_boosters.get(boost.id)
@@ -162,7 +171,7 @@ class ViewerRights:
         return not self._showed_original(boost) and not self._showed_boost(boost, earlier_boosters)
 
     def _showed_original(self, boost: Post) -> bool:
-        """Whether the original is on the viewer's timeline itself, at most a day before the boost."""
+        """Return whether the viewer's timeline shows the original itself, at most a day before the boost."""
         original = self._loaded.posts.get(boost.shown_id)
         return (
             original is not None
@@ -172,7 +181,7 @@ class ViewerRights:
         )
 
     def _showed_boost(self, boost: Post, booster_ids: Iterable[AccountId]) -> bool:
-        """Whether one of the boosters put the original on the viewer's timeline before."""
+        """Return whether the viewer's timeline shows an earlier boost by one of `booster_ids`."""
         return any(
             self.visible_author(Post(boost.id, booster_id, "", boost_of=boost.boost_of)) is not None
             for booster_id in booster_ids

@@ -1,4 +1,4 @@
-"""Accounts and hashtags by prefix, for the composer and for the search page."""
+"""Finds accounts and hashtags by prefix, for the composer and for the search page."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,11 @@ from timelines.visibility.rights import ViewContext, ViewerRelations, may_see
 from timelines.visibility.viewer_state import read_viewer_relations
 
 CANDIDATES_PER_PARTITION = 20
-"""Matches read from each partition; the results are chosen from these."""
+"""The number of matches that are read from each partition. The results are chosen from them."""
 FIRST_DEPTH, SECOND_DEPTH = 3, 30
-"""Newest posts of a hashtag among which one must be public: first few, then more if results are missing."""
+"""The number of newest posts of a hashtag that are searched for a public post.
+
+The second number is used only if the first search finds too few hashtags."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -41,7 +43,8 @@ class AutocompleteService:
     ) -> list[Author]:
         """Return visible accounts whose handle or name starts with `prefix`.
 
-        Exact matches come first, then followed accounts, then by handle. Raises RateLimited.
+        The exact handle comes first, then followed accounts, then other accounts, short handles first. Raises
+        RateLimited.
         """
         async with self.limits.refundable(caller, "complete"):
             return await self._complete_accounts(prefix, viewer_id, limit)
@@ -59,16 +62,17 @@ class AutocompleteService:
         return ranked[:limit]
 
     async def complete_hashtags(self, prefix: str, *, limit: int, caller: Caller | None = None) -> list[str]:
-        """Return hashtags that start with `prefix`, which is normalized: exact match, spelling variants, most used.
+        """Return hashtags that start with the normalized `prefix`.
 
-        Only hashtags of public posts are returned, also to readers who may see others. Raises RateLimited.
+        The exact match comes first, then variants with other accents, then the most used hashtags. The result has only
+        hashtags of public posts, even if the viewer may see other posts. Raises RateLimited.
         """
         async with self.limits.refundable(caller, "complete"):
             return await self._complete_hashtags(prefix, limit) if prefix else []
 
     async def _complete_hashtags(self, prefix: str, limit: int) -> list[str]:
         bare = fold_accents(prefix)
-        if not bare:  # only combining marks
+        if not bare:  # `prefix` has only combining marks
             return []
         tags = await self.names.find_tags(prefix, CANDIDATES_PER_PARTITION)
         sizes = await self.hashtag_timelines.sizes(tags)
@@ -82,7 +86,7 @@ class AutocompleteService:
         return [tag for tag in ranked if tag in public_tags][:limit]
 
     async def _find_public_hashtags(self, tags: Sequence[str], depth: int) -> set[str]:
-        """Return the hashtags with a public post among their newest `depth` posts. Takes three round trips."""
+        """Return the hashtags that have a public post among their newest `depth` posts. Takes three round trips."""
         if not tags:
             return set()
         ids = await self.hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)

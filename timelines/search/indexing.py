@@ -1,7 +1,7 @@
 """Writes the search index: posts by their terms, accounts and hashtags by their names.
 
-The index is a cache. If its servers are unavailable, nothing waits for them: posts that could not be added are stored
-as pending, and posts that could not be removed stay hidden by the rules of visibility.
+The index is a cache. If its servers are unavailable, other work continues. Posts that could not be added are stored as
+pending. Posts that could not be removed from the index are hidden, because readers check that a post exists.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,16 +26,16 @@ from timelines.text.linkify import find_hashtags
 from timelines.text.tokenizer import name_prefixes
 
 POSTS_PER_BATCH = 1_000
-"""One round trip: about 60 ms of the servers of the index, in scripts of 1 ms."""
+"""Posts that are added in one round trip. They take about 60 ms on the servers, in scripts of 1 ms."""
 PENDING_INTERVAL_S = 5.0
 PENDING_CAP = 100_000
-"""The newest posts are kept, about 10 MB. `rebuild_timelines --search` adds the others."""
+"""The maximum number of pending posts (10 MB). Older posts are dropped; `rebuild_timelines --search` adds them."""
 
 log = structlog.get_logger("timelines.search")
 
 
 class PendingSearchPosts:
-    """Posts that are not in the index yet, because its servers were unavailable (`jobs:{search}:owed`).
+    """The posts that are not in the index yet, because its servers were unavailable (`jobs:{search}:owed`).
 
     They are not in the outbox, so that an outage of search does not block the workers.
     """
@@ -59,7 +59,7 @@ class PendingSearchPosts:
 
 @dataclass(kw_only=True, slots=True)
 class SearchIndexer:
-    """Every call may be repeated."""
+    """Adds posts and names to the search index, and removes them. Every call may be repeated."""
 
     index: PostIndex
     names: NameIndex
@@ -70,7 +70,7 @@ class SearchIndexer:
     async def add_posts(self, posts: Iterable[Post]) -> int:
         """Add the public posts and return the number of new postings. Raises StoreUnavailable.
 
-        Whether an account is private or suspended is checked when posts are read, since it may change.
+        Posts of private or suspended accounts are added, too. Readers check the account, since its state may change.
         """
         added = 0
         for some in batches((post for post in posts if post.is_discoverable), POSTS_PER_BATCH):
@@ -106,11 +106,11 @@ class SearchIndexer:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The periodic task of the workers."""
+        """The periodic task in which workers add the pending posts."""
         return (PeriodicTask("search", PENDING_INTERVAL_S, self.add_pending),)
 
     async def remove_post(self, post: Post) -> None:
-        """Remove a post whose tombstone is stored. If the index is unavailable, the post stays there, invisible."""
+        """Remove a post whose tombstone is stored. If the index is unavailable, the post stays there, but is hidden."""
         if not post.is_discoverable:
             return
         try:
@@ -119,12 +119,12 @@ class SearchIndexer:
             log.warning("post_not_unindexed", post=post.id, reason=type(error).__name__)
 
     async def update_names(self, account_ids: Sequence[AccountId]) -> int:
-        """Store the current names of the accounts; hidden accounts have none. Raises StoreUnavailable."""
+        """Store the current names of the accounts. Names of hidden accounts are deleted. Raises StoreUnavailable."""
         authors = await self.accounts.find_authors(account_ids)
         return await self.names.set_names({id: searchable_names(authors.get(id)) for id in account_ids})
 
     async def update_names_if_available(self, account_ids: Sequence[AccountId]) -> None:
-        """As `update_names`, but only logs if the index is unavailable. For sign-up, settings and moderation."""
+        """Call `update_names`, but only log if the index is unavailable. Sign-up, settings and moderation use this."""
         try:
             await self.update_names(account_ids)
         except StoreUnavailable as error:
@@ -132,7 +132,7 @@ class SearchIndexer:
 
 
 def searchable_names(author: Author | None) -> list[str]:
-    """Return "@handle" and the prefixes of the display name; [] for hidden accounts."""
+    """Return "@handle" and the prefixes of the display name. Hidden accounts have no names."""
     if author is None or not author.is_visible:
         return []
     return [f"@{author.handle}", *name_prefixes(author.display_name)]

@@ -1,6 +1,7 @@
-"""The index of names: accounts and hashtags by prefix, in sorted sets that are read by text (ZRANGEBYLEX).
+"""The index of names finds accounts and hashtags by prefix. It consists of sorted sets, read by ZRANGEBYLEX.
 
-The partition of an account depends on its id, that of a hashtag on its text. All partitions are read together.
+The partition of an account depends on its id. The partition of a hashtag depends on its text. A search reads all
+partitions together.
 """
 
 from collections import defaultdict
@@ -14,22 +15,28 @@ from timelines.search.repository import SEARCH_PARTITIONS
 from timelines.text.accents import fold_accents
 
 HASHTAGS_PER_PARTITION_CAP = 50_000
-"""Hashtags of one partition. More are not added before the next rebuild."""
+"""The maximum number of hashtags in one partition. No more hashtags are added before the next rebuild."""
 PREFIX_DELIMITER, PREFIX_RANGE_END = b"\0", b"\xff"
-"""Between a prefix and its account; and a byte above all bytes of UTF-8."""
+"""The byte between a prefix and its account id, and a byte above all bytes of UTF-8."""
 
 SET_NAMES_SCRIPT = load_script("search_set_names.lua", __package__)
 ADD_HASHTAGS_SCRIPT = load_script("search_add_tags.lua", __package__)
 
 
 class NameIndex:
-    """`search:{s<p>}:names`, `:named` and `:tags`. Names come as name_prefixes has them, tags normalized."""
+    """The repository of the keys `search:{s<p>}:names`, `:named` and `:tags`.
+
+    Callers pass names as `name_prefixes` returns them, and normalized hashtags.
+    """
 
     def __init__(self, store: Store) -> None:
         self._component = store.component("search")
 
     async def set_names(self, names: Mapping[AccountId, Sequence[str]]) -> int:
-        """Replace the prefixes of each account (none: not searchable). Returns how many accounts changed."""
+        """Replace the prefixes of each account, and return the number of changes.
+
+        An account without prefixes is removed from the index.
+        """
         commands = []
         for account_id, starts in names.items():
             number = account_id % SEARCH_PARTITIONS
@@ -38,7 +45,7 @@ class NameIndex:
         return sum(await self._component.gather(commands))
 
     async def find_accounts(self, prefixes: Sequence[str], limit: int) -> list[AccountId]:
-        """Return accounts with one of the prefixes, each once; at most `limit` per partition and prefix."""
+        """Return the accounts with one of the prefixes, each once. Reads at most `limit` per partition and prefix."""
         replies = await self._component.gather(
             prefix_range_command(keys.search_name_prefixes(number), prefix, limit)
             for prefix in prefixes
@@ -61,7 +68,10 @@ class NameIndex:
         )
 
     async def find_tags(self, prefix: str, limit: int) -> list[str]:
-        """Return hashtags with the prefix, ignoring accents; at most `limit` per partition. They may be unused."""
+        """Return hashtags with the prefix, at most `limit` per partition. Accents are ignored.
+
+        Some hashtags may no longer have any posts.
+        """
         replies: list[Reply] = await self._component.gather(
             prefix_range_command(keys.search_hashtags(number), fold_accents(prefix), limit)
             for number in range(SEARCH_PARTITIONS)
@@ -70,12 +80,15 @@ class NameIndex:
 
 
 def hashtag_member(tag: str) -> str:
-    """Return the member of a hashtag: if it has accents, the form without accents comes first."""
+    """Return the member of the sorted set for a hashtag.
+
+    The member is the hashtag. If the hashtag has accents, the form without accents and a zero byte come first.
+    """
     bare = fold_accents(tag)
     return tag if bare == tag else f"{bare}\0{tag}"
 
 
 def prefix_range_command(key: Key, prefix: str, most: int) -> Command:
-    """Read the first members with the prefix, in byte order."""
+    """Return the command that reads the first `most` members with the prefix, in byte order."""
     start = prefix.encode()
     return ("ZRANGEBYLEX", key, b"[" + start, b"(" + start + PREFIX_RANGE_END, "LIMIT", 0, most)

@@ -7,7 +7,7 @@ MIN_IDS = 4
 
 
 class PartitionMerge:
-    """Returns ids in descending order, each once, and skips none even if a partition returns few."""
+    """Returns the matching ids of all partitions in descending order, each once and without gaps."""
 
     def __init__(self, index: PostIndex, sought: SearchTerms, highest: int) -> None:
         self._index = index
@@ -23,11 +23,14 @@ class PartitionMerge:
 
     @property
     def lowest_decided_id(self) -> int:
-        """All ids from this one on are decided: the exclusive cursor of the next read. 0: all ids are."""
+        """All partitions were searched down to this id, which is the exclusive cursor of the next read.
+
+        0 means that all posts were searched.
+        """
         return max(self._highest_by_partition.values(), default=-1) + 1
 
     async def next_ids(self, wanted: int) -> list[PostId]:
-        """Return about `wanted` next ids, possibly none yet. One round trip per node."""
+        """Return about `wanted` more ids, in one round trip per node. The result may be empty before the end."""
         most = max(MIN_IDS, -(-2 * wanted // SEARCH_PARTITIONS))
         reads = [
             (number, high)
@@ -45,7 +48,7 @@ class PartitionMerge:
         return self._take_decided()
 
     def _take_decided(self) -> list[PostId]:
-        """Take the ids that no unread id can precede. Partitions without ids left are read next."""
+        """Return the ids that are newer than all unread ids. The next call reads partitions without remaining ids."""
         edge, ids = self.lowest_decided_id, list[PostId]()
         for number, found in tuple(self._ids_by_partition.items()):
             ids += [post_id for post_id in found if post_id >= edge]

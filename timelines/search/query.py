@@ -1,7 +1,7 @@
-"""Search queries: words, "phrases", #hashtags, @mentions, from:handle, since: and until: a day.
+"""Parses search queries. A query has words, "phrases", #hashtags, @mentions, from:handle, since:day and until:day.
 
-A post must match all parts. A word of several tokens (don't, 日本語) is a phrase. Days are UTC; `until` includes its
-day.
+A post must match all parts. A word of several tokens (don't, 日本語) is a phrase. Days are UTC, and `until` includes
+its day.
 """
 
 import re
@@ -16,9 +16,11 @@ from timelines.text.accents import fold_accents
 from timelines.text.linkify import find_hashtags, find_mentions
 from timelines.text.tokenizer import analyze, join_sequence, join_tokens, required_terms, tokenize
 
-QUERY_LENGTH_CAP = 300  # characters of a query
+QUERY_LENGTH_CAP = 300  # maximum number of characters of a query
 INDEX_TERMS_CAP = 12
-"""Terms that are looked up in the index: the longest of a long query. The text must match all."""
+"""The maximum number of terms that are looked up in the index. The longest terms of a query are used.
+
+The text of a post must still match all terms."""
 DAY_MS = 86_400_000
 
 _QUOTES = str.maketrans("“”„‟＂", '"' * 5)
@@ -30,7 +32,10 @@ Phrase = tuple[str, ...]
 
 
 class QueryInvalid(ValueError):
-    """`code`: "too_long", "nothing" (no word to look for), "day", "handle" or "authors" (more than one)."""
+    """The query violates a rule. `code` identifies the rule.
+
+    It is "too_long", "nothing" (no words), "day", "handle" or "authors" (more than one author).
+    """
 
     def __init__(self, code: str) -> None:
         super().__init__(f"query refused: {code}")
@@ -57,14 +62,14 @@ class SearchQuery:
 
     @property
     def terms(self) -> list[str]:
-        """The terms to look up in the index. Every post that `matches` has all of them."""
+        """The terms to look up in the index. Every post that matches the query has all these terms."""
         words = chain.from_iterable(required_terms(phrase) for phrase in self.phrases)
         terms = dict.fromkeys([*(f"#{fold_accents(tag)}" for tag in self.hashtags), *self.mentions, *words])
         return sorted(terms, key=lambda term: (term[0] != "#", -len(term)))[:INDEX_TERMS_CAP]
 
     @property
     def account_prefix(self) -> str:
-        """The prefix of account names to look for; "" if the query is about posts only."""
+        """The prefix of account names to search. It is "" if only posts are searched."""
         if self._is_about_posts or self.hashtags:
             return ""
         if self.mentions:
@@ -73,7 +78,7 @@ class SearchQuery:
 
     @property
     def hashtag_prefix(self) -> str:
-        """The prefix of hashtags to look for; "" if the query is about posts only."""
+        """The prefix of hashtags to search. It is "" if only posts are searched."""
         if self._is_about_posts or self.mentions or len(self.hashtags) + len(self.phrases) > 1:
             return ""
         return self.hashtags[0] if self.hashtags else "".join(self.phrases[0])
@@ -83,7 +88,7 @@ class SearchQuery:
         return self.author is not None or self.lowest_id > 0 or self.highest_id < MAX_ID
 
     def matches(self, text: str) -> bool:
-        """Whether a text matches. The caller checks the author and the days."""
+        """Return whether a text matches the query. The caller checks the author and the days."""
         tokens = analyze(text)
         return (
             all(join_sequence(phrase) in tokens.sequence for phrase in self.phrases)
@@ -93,7 +98,7 @@ class SearchQuery:
 
 
 def parse_query(raw: str) -> SearchQuery:
-    """Raises QueryRefused."""
+    """Parse the text of a query. Raises QueryInvalid."""
     if len(raw) > QUERY_LENGTH_CAP:
         raise QueryInvalid("too_long")
     said = _QueryBuilder()
@@ -107,7 +112,7 @@ def parse_query(raw: str) -> SearchQuery:
 
 
 class _QueryBuilder:
-    """Collects the parts of a query."""
+    """Collects the parts of a query, and builds the SearchQuery."""
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
@@ -170,5 +175,5 @@ def _parse_day_ms(raw: str) -> int:
 
 
 def _lowest_id_at(at_ms: int) -> int:
-    """Return the lowest id of a time in Unix ms, within the range of ids."""
+    """Return the lowest possible id at a time in Unix ms. Times outside the range of ids are clamped."""
     return 0 if at_ms < EPOCH_MS else int(id_at(min(at_ms, ms_from_id(MAX_ID) + 1)))

@@ -1,8 +1,9 @@
 """The search index of posts: an inverted index (Redis in Action, chapter 7), partitioned by post.
 
-The postings of a term are sorted 7-byte ids (search_add.lua) down to a floor, found by binary search. Postings of rare
-terms share hashes. This needs a quarter of the memory of sorted sets. Each partition has its posts under all of their
-terms, so that it can answer a query alone. The index is a cache: results are checked against the posts.
+The postings of a term are the ids of its posts. They are stored as a string of sorted 7-byte ids above a floor
+(search_add.lua), which is read by binary search. Postings of rare terms are fields of shared hashes. This takes a
+quarter of the memory of sorted sets. A partition contains all terms of its posts, so that one partition can search its
+posts alone. The index is a cache, so results are checked against the posts.
 """
 
 from collections import defaultdict
@@ -19,15 +20,17 @@ from timelines.posts.post import Post
 from timelines.text.tokenizer import index_terms
 
 SEARCH_PARTITIONS = 8
-"""To change it, empty the index and run `rebuild_timelines --search`."""
+"""To change this number, delete the index and run `rebuild_timelines --search`."""
 TERM_CAP = 20_000
-"""Newest posts of a term in one partition: 140 kB. They are trimmed at a quarter more."""
+"""The maximum number of posts of a term in one partition (140 kB). Trimming starts at a quarter more."""
 STEPS_PER_ROUND_CAP = 1_000
-"""Steps of one partition in one read: about 2 ms (docs/reference/search.md)."""
+"""The maximum number of steps of one partition in one read. They take about 2 ms (docs/reference/search.md)."""
 RARE_TERM_CAP = 8
-"""Most posts of a rare term: 56 bytes, within the limit of a listpack value (64)."""
+"""The maximum number of posts of a rare term. They take 56 bytes; a listpack value may have 64."""
 RARE_TERM_HASHES = 1024
-"""Hashes of rare terms in one partition. Compact up to 128 terms each: about a million terms in all."""
+"""The number of hashes for rare terms in one partition.
+
+A hash is stored compactly up to 128 terms, so that all partitions together have space for about a million terms."""
 TERMS_PER_SCRIPT = 400
 ID_BYTES = 7
 
@@ -38,7 +41,7 @@ FIND_POSTINGS_SCRIPT = load_script("search_find.lua", __package__)
 
 @dataclass(frozen=True, slots=True)
 class SearchTerms:
-    """A lookup: posts that have all terms and, if given, the author."""
+    """The terms to look up. A post must have all terms, the author if there is one, and at least `lowest_id`."""
 
     terms: tuple[str, ...]
     author_id: AccountId | None
@@ -52,14 +55,17 @@ class SearchTerms:
 
 @dataclass(frozen=True, slots=True)
 class PartitionResult:
-    """The result of a partition: ids, newest first, complete from `lowest_decided_id` on (0: complete)."""
+    """The ids that one partition found, newest first.
+
+    The partition was searched down to `lowest_decided_id`. 0 means that no older posts remain.
+    """
 
     lowest_decided_id: int
     ids: list[PostId]
 
 
 class PostIndex:
-    """`search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
+    """The repository of the keys `search:{s<p>}:term:<digest>` and `search:{s<p>}:rare:<n>`."""
 
     def __init__(
         self, store: Store, cap: int = TERM_CAP, few: int = RARE_TERM_CAP, steps: int = STEPS_PER_ROUND_CAP
@@ -75,7 +81,7 @@ class PostIndex:
         return sum(replies)
 
     async def remove(self, post: Post) -> None:
-        """Remove a post from all of its terms."""
+        """Remove a post from the postings of all its terms."""
         number, id = partition_of_post(post.id), pack_ids([post.id])
         parts = split_terms(post_digests(post), TERMS_PER_SCRIPT)
         await self._component.gather(
@@ -85,7 +91,10 @@ class PostIndex:
     async def find(
         self, search_terms: SearchTerms, asked: Sequence[tuple[int, int]], limit: int
     ) -> list[PartitionResult]:
-        """Return at most `limit` ids of each (partition, highest id), in one round trip per node."""
+        """Search the given partitions, each from its highest id down, in one round trip per node.
+
+        Each result has at most `limit` ids.
+        """
         terms = search_terms.digests
         replies = await self._component.gather(
             FIND_POSTINGS_SCRIPT.command(
@@ -116,12 +125,12 @@ def post_digests(post: Post) -> list[bytes]:
 
 
 def author_term(account_id: AccountId) -> str:
-    """Return the term of an author's posts. Terms of texts have no colon."""
+    """Return the term for the posts of an author. Terms of texts contain no colon."""
     return f"from:{account_id}"
 
 
 def term_keys(partition: int, terms: Iterable[bytes]) -> list[Key]:
-    """Return two keys for each term: one for many posts, one for few."""
+    """Return two keys for each term: the key of its postings, and the hash for rare terms."""
     return [key for term in terms for key in _keys_of_term(partition, term)]
 
 
@@ -132,7 +141,7 @@ def _keys_of_term(partition: int, term: bytes) -> tuple[Key, Key]:
 
 @lru_cache(maxsize=20_000)
 def term_digest(term: str) -> bytes:
-    """Return 48 bits for a key, which contains no user text. A collision only makes results less narrow."""
+    """Return a 48-bit digest, so that keys contain no user text. A collision only adds candidates to a result."""
     return blake2b(term.encode(), digest_size=6).digest()
 
 

@@ -1,7 +1,7 @@
-"""Search: the index returns candidates, the texts must match, and the read pipeline applies the rights.
+"""Search: the index returns candidates, the read pipeline applies the rights, and the texts must match the query.
 
-A page is full unless the posts end. If the words rarely occur together, a page may be short or empty and have a cursor,
-because the work of one request is bounded.
+A page is full unless the posts end. The work of one request is bounded. If the words of a query rarely occur together,
+a page may therefore be short or empty and still have a cursor.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from timelines.text.token_scanner import normalize_tag
 from timelines.visibility.rights import ViewContext
 
 SEARCH_DEADLINE_S = 0.5
-"""After this time a request starts no further read."""
+"""A request starts no more reads after this time."""
 MAX_ROUNDS = 20
 MAX_ACCOUNTS, MAX_HASHTAGS = 5, 8
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """A page of posts; on the first page also accounts and hashtags that start with the query."""
+    """A page of posts. The first page also has accounts and hashtags that start with the query."""
 
     posts: TimelinePage
     accounts: list[Account]
@@ -54,7 +54,7 @@ class SearchService:
         is_first: bool = True,
         caller: Caller | None = None,
     ) -> SearchResults:
-        """Search posts; on the first page accounts and hashtags, too. Raises RateLimited."""
+        """Search posts, and for the first page also accounts and hashtags. Raises RateLimited."""
         async with self.limits.refundable(caller, "search"):
             posts, accounts, hashtags = await asyncio.gather(
                 self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit),

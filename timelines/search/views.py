@@ -1,4 +1,4 @@
-"""The search page, and the autocompletion of handles and hashtags."""
+"""The views of the search page and of the autocompletion of handles and hashtags."""
 
 from http import HTTPStatus
 
@@ -37,7 +37,7 @@ QUERY_ERROR_MESSAGES = {
 
 
 async def search(request: SiteRequest) -> HttpResponseBase:
-    """Show matching accounts, hashtags and posts; without a query, the form only."""
+    """Show matching accounts, hashtags and posts. If there is no query, show only the form."""
     text, cut = request.GET.get("q", ""), parse_page_request(request.GET)
     if cut.after is not None:
         raise MalformedRequest(fields={"after": _("Search supports only the cursor before.")})
@@ -62,7 +62,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
 
 
 async def autocomplete(request: SiteRequest) -> HttpResponseBase:
-    """Return {accounts} for `?q=@al` and {tags} for `?q=#re`."""
+    """Return accounts for a query such as `?q=@al`, and hashtags for a query such as `?q=#re`."""
     text = request.GET.get("q", "")
     sign, prefix = text[:1], text[1 : QUERY_LENGTH_CAP + 1]
     completing = request.services[AutocompleteService]
@@ -115,7 +115,7 @@ def _results_response(
 
 
 def _invalid_query_response(request: SiteRequest, text: str, refused: QueryInvalid) -> HttpResponseBase:
-    """Return 400 with the reason next to the field, which keeps the query."""
+    """Return the search form with the query and the reason why it is invalid (status 400)."""
     reason = QUERY_ERROR_MESSAGES[refused.code]
     if wants_json(request):
         raise MalformedRequest(fields={"q": reason}) from refused

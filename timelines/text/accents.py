@@ -1,4 +1,4 @@
-"""Remove the marks that people omit when they type, so that search ignores them. The rules depend on the script.
+"""Removes the marks that people omit when they type, so that search ignores them. The rules depend on the script.
 
 Latin, Greek: all accents are removed (é, ñ, å, ế, ώ). Letters without a decomposition are replaced by those of a plain
     keyboard (ø, ł, đ, æ, þ, ı). This includes accented letters that are separate letters in some languages.
@@ -22,13 +22,13 @@ _VOWEL_POINTS = re.compile(
     r"\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065e\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
     r"\u0897-\u089f\u08ca-\u08e1\u08e3-\u08ff]+"
 )
-"""Points, vowel signs and tatweel. They are removed first, because they may stand between a letter and its accent."""
+"""Points, vowel signs and tatweel. They are removed first, because they may be between a letter and its accent."""
 _ACCENTS = regex.compile(
     rf"(?<=[\p{{Latin}}\p{{Greek}}])[{_COMBINING_MARKS}]++"
     r"|(?<=[аиоуыэюяіє]|і\u0308)[\u0300\u0301]++|(?<=е)[\u0300\u0301\u0308]++"
     r"|(?<=\u0627)[\u0653-\u0655]++"
 )
-"""Accents of a letter, in NFD text after _BASE_LETTERS was applied. NFD defines the order of marks."""
+"""The accents of a letter in NFD text, after _BASE_LETTERS was applied. NFD defines the order of marks."""
 _BASE_LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
     | {"ɓ": "b", "ɗ": "d", "ƙ": "k", "ƴ": "y", "\u0671": "\u0627"}
@@ -37,15 +37,15 @@ _FOLDABLE = re.compile(
     rf"[\u00df-\u024f\u0250-\u02af{_COMBINING_MARKS}\u0370-\u03ff\u0450\u0451\u045d\u0591-\u05c7\u0610-\u08ff"
     r"\u1e00-\u1fff]"
 )
-"""A text without any of these characters needs no change: Chinese, Hindi, most Russian texts."""
+"""Texts without these characters need no change, such as Chinese, Hindi and most Russian texts."""
 _NONSPACING_MARK = regex.compile(r"\p{Mn}")
-"""A combining mark. Such texts are decomposed, because the result depends on all marks of a letter."""
+"""A combining mark. Texts with marks are decomposed, because the result depends on all marks of a letter."""
 _nfd = partial(normalize, "NFD")
 _nfc = partial(normalize, "NFC")
 
 
 def remove_marks(text: str) -> str:
-    """As `fold_accents`, but for any text and slower."""
+    """Remove optional marks from any text. `fold_accents` does the same faster for most texts."""
     base_letters: str = _ACCENTS.sub("", _nfd(_VOWEL_POINTS.sub("", text)).translate(_BASE_LETTERS))
     return _nfc(base_letters)
 
@@ -55,13 +55,13 @@ _SINGLE_CHARACTERS = {
     for code in range(0xDF, 0x2000)
     if _FOLDABLE.match(character := chr(code)) and (letters := remove_marks(character)) != character
 }
-"""Replacements of single characters. They suffice for nearly all texts."""
+"""The replacements of single characters, which suffice for nearly all texts."""
 
 
 def fold_accents(text: str) -> str:
-    """Remove optional marks from a case-folded NFKC text. The result is in NFKC; folding it again changes nothing.
+    """Remove optional marks from a case-folded NFKC text. The result is in NFKC, and a second call changes nothing.
 
-    The result is not longer in UTF-8 bytes, and at most twice as long in characters (æ, œ, þ).
+    The result has at most as many UTF-8 bytes as the text, and at most twice as many characters (æ, œ, þ).
     """
     if text.isascii() or _FOLDABLE.search(text) is None:
         return text

@@ -1,4 +1,4 @@
-"""Recognize host names: a known top-level domain (IANA's list, from linkify-it-py) or an IPv4 address."""
+"""Recognizes host names with a top-level domain of IANA's list (from linkify-it-py), and IPv4 addresses."""
 
 import re
 from ipaddress import AddressValueError, IPv4Address
@@ -9,7 +9,7 @@ _ASCII_TLDS = [tld.lower() for tld in TLDS]
 _IDN_TLDS = [tld.removeprefix("xn--").encode().decode("punycode") for tld in _ASCII_TLDS if tld.startswith("xn--")]
 _TLDS = frozenset(_ASCII_TLDS + _IDN_TLDS)
 _FILE_ENDINGS = frozenset(["cc", "md", "mov", "pl", "ps", "py", "rs", "sh", "so", "zip"])
-"""Top-level domains that are also file extensions. Such a host is linked only with a scheme, `www.` or a path."""
+"""Top-level domains that are also file extensions. Such hosts are linked only with a scheme, `www.` or a path."""
 
 _EDGE = r"[A-Za-z0-9\x80-\U0010ffff]"
 _LABEL = re.compile(rf"{_EDGE}(?:[A-Za-z0-9_\x80-\U0010ffff-]{{0,61}}{_EDGE})?")
@@ -17,9 +17,9 @@ _ASCII_HEAD = re.compile(r"([A-Za-z]{2,})[^\x00-\x7f]")
 
 
 def host_length(host: str) -> int:
-    """Return the length of the host at the beginning of a run of host characters, or 0.
+    """Return the length of the host name at the beginning of `host`, or 0 if there is none.
 
-    It is shorter than the run if a text in a script without spaces follows directly after an ASCII domain.
+    The host name is shorter than `host` if text in a script without spaces directly follows an ASCII domain.
     """
     trimmed = host.rstrip(".")
     *labels, last = trimmed.split(".")
@@ -34,7 +34,7 @@ def host_length(host: str) -> int:
 
 
 def is_bare_host(host: str, *, has_path: bool) -> bool:
-    """Return whether ASCII labels without a scheme are probably meant as a host."""
+    """Return whether ASCII labels without a scheme are probably a host name."""
     if host_length(host) != len(host):
         return False
     *labels, last = host.split(".")

@@ -1,7 +1,6 @@
-"""Convert the text of posts to HTML. No other module does this. All text is escaped.
+"""Converts the text of posts to HTML. No other module does this. All text is escaped.
 
-token_scanner.py recognizes links, mentions and hashtags, in time linear in the text
-(tests/unit/text/test_linkify_speed.py).
+token_scanner.py recognizes links, mentions and hashtags in linear time (tests/unit/text/test_linkify_speed.py).
 """
 
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ INDEXED_HASHTAGS_CAP = 20
 REL = "nofollow ugc noopener"
 DISPLAY_URL_LENGTH = 40
 MIN_DISPLAY_PATH_LENGTH = 16
-"""A long path is shortened to this length at least. The host is never shortened, because its end names its owner."""
+"""A path is never shortened below this length. A host is never shortened, because its end identifies the owner."""
 
 
 def linkify(text: str) -> str:
@@ -29,22 +28,22 @@ def find_mentions(text: str) -> list[str]:
 
 
 def find_hashtags(text: str) -> list[str]:
-    """Return the first normalized hashtags (as in `/tags/<tag>/`), without duplicates; at most the cap.
+    """Return the first INDEXED_HASHTAGS_CAP normalized hashtags of a text, without duplicates.
 
-    Each hashtag takes about 350 bytes in the store.
+    The cap limits the memory of a post, since each hashtag takes about 350 bytes in the store.
     """
     return find_all_hashtags(text)[:INDEXED_HASHTAGS_CAP]
 
 
 def find_all_hashtags(text: str) -> list[str]:
-    """Return the hashtags of a post that an earlier release indexed without a cap."""
+    """Return all hashtags of a text. An earlier release indexed posts under all of them."""
     if "#" not in text and "＃" not in text:
         return []
     return list(dict.fromkeys(_targets(text, "hashtag")))
 
 
 def display_url(url: str) -> str:
-    """Return the text of a link: without the scheme, the host readable, and a long path shortened in its middle."""
+    """Return the text that a link shows: no scheme, a readable host, and a long path without its middle."""
     address = readable_url(url.partition("://")[2] or url)
     host, slash, path = address.partition("/")
     max_length = max(DISPLAY_URL_LENGTH - len(host) - 1, MIN_DISPLAY_PATH_LENGTH)

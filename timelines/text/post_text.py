@@ -1,9 +1,9 @@
-"""Normalize and validate texts before they are stored.
+"""Normalizes and validates texts before they are stored.
 
 Sizes are checked first, because normalizing and segmenting a long text takes time. Length is counted in grapheme
 clusters, as Intl.Segmenter does in the browser. Bidirectional marks and isolates are allowed, because right-to-left
-text needs them; pages isolate them (`<bdi>`, `unicode-bidi`). Embeddings and overrides, and tag characters outside of
-flags, are removed.
+text needs them, and pages isolate texts (`<bdi>`, `unicode-bidi`). Embeddings, overrides, and tag characters outside of
+flags are removed.
 """
 
 import regex
@@ -18,14 +18,14 @@ from socialsite.characters import (
 )
 
 TEXT_BYTES_CAP = 16_384
-"""Maximum size of a text in UTF-8 bytes before normalization."""
+"""The maximum size of a text in UTF-8 bytes before normalization."""
 
 _CONTROL = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NONCHARACTER = regex.compile(r"\p{Noncharacter_Code_Point}")
 
 
 class TextRefused(ValueError):
-    """The text violates a rule. `code` identifies the rule; forms translate it to a sentence."""
+    """The text violates a rule. `code` identifies the rule, and forms show a translated sentence for it."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ def grapheme_count(text: str) -> int:
 
 
 def check_post_text(raw: str, max_graphemes: int) -> str:
-    """Return the normalized text of a post. Raises TextRefused, also for more than `max_graphemes`."""
+    """Return the normalized text of a post. Raises TextRefused, for example above `max_graphemes`."""
     text = normalize_text(raw)
     count = grapheme_count(text)
     if count > max_graphemes:
@@ -64,7 +64,10 @@ def check_post_text(raw: str, max_graphemes: int) -> str:
 
 
 def _check_encoding(raw: str) -> None:
-    """Raises TextRefused. A code point has at least one byte, so long strings are refused without encoding them."""
+    """Raise TextRefused if the text is too large or cannot be stored in UTF-8.
+
+    A code point has at least one byte, so long strings are refused without encoding them.
+    """
     if len(raw) > TEXT_BYTES_CAP:
         raise TextRefused("too_large", f"The text is larger than {TEXT_BYTES_CAP} bytes.")
     try:

@@ -1,4 +1,4 @@
-"""Find links, mentions and hashtags in a text. The grammar is mostly that of twitter-text.
+"""Finds links, mentions and hashtags in a text. The grammar is mostly the grammar of twitter-text.
 
 A link has the scheme http or https, a known top-level domain or an IPv4 address, and no user name (which could imitate
 another host). A domain without a scheme is a link if it is ASCII and does not look like a file name, a method call or a
@@ -21,13 +21,13 @@ TAG_LENGTH_CAP = 100
 HANDLE_LENGTH_CAP = 20
 URL_LENGTH_CAP = 4096
 LINKS_CAP = 500
-"""Maximum number of links, mentions and hashtags in one text, more than a post can contain. The rest stays text."""
+"""The maximum number of links, mentions and hashtags in one text. A post cannot contain as many."""
 
 Kind = Literal["text", "url", "mention", "hashtag"]
 
 
 class Piece(NamedTuple):
-    """A part of a text. `raw`: its characters, `target`: the URL, handle or tag."""
+    """A part of a text. `raw` has its characters. `target` is the URL, handle or hashtag."""
 
     kind: Kind
     raw: str
@@ -67,7 +67,7 @@ _PATH_TRAILERS = "?!.,:;'*@…’”»"
 
 
 def scan(text: str) -> Iterator[Piece]:
-    """Yield the pieces of a text in order. Their `raw` texts joined are the text."""
+    """Yield the pieces of a text in order. All `raw` parts together are the text."""
     end_of_last_piece = position = count = 0
     while count < LINKS_CAP and (match := _CANDIDATE.search(text, position)) is not None:
         position, piece = _parse_candidate(text, match)
@@ -83,7 +83,7 @@ def scan(text: str) -> Iterator[Piece]:
 
 
 def normalize_tag(raw: str) -> str | None:
-    """Return the tag in NFKC and case-folded, as in `/tags/<tag>/`, or None if `raw` is not a valid tag."""
+    """Return the hashtag in NFKC and case-folded, as in `/tags/<tag>/`. Returns None if `raw` is not a hashtag."""
     if len(raw) > TAG_LENGTH_CAP:
         return None
     # In Japanese text the full-width tilde is a wave dash; NFKC would convert it to "~".
@@ -92,7 +92,7 @@ def normalize_tag(raw: str) -> str | None:
 
 
 def _parse_candidate(text: str, match: regex.Match[str]) -> tuple[int, Piece | None]:
-    """Return the position after the candidate, and its piece if it is valid. The piece ends at that position."""
+    """Return the position after the candidate, and its piece or None. A piece ends at this position."""
     if match["host"] is not None:
         return _parse_url(text, match)
     if match["bare"] is not None:
@@ -145,7 +145,7 @@ def _url_piece(raw: str) -> Piece:
 
 
 def _path_end(text: str, start: int) -> int:
-    """Return the end of the path at `start`, without the punctuation of the sentence."""
+    """Return the end of the path at `start`, without punctuation that belongs to the sentence around it."""
     end: int = _PATH.match(text, start).end()
     while end > start and text[end - 1] in _PATH_TRAILERS:
         end -= 1

@@ -1,9 +1,9 @@
-"""Split texts into tokens, and into the terms of the search index.
+"""Splits texts into tokens, and into the terms of the search index.
 
-A token is a word: letters, marks, digits and underscores, in NFKC, case-folded, without invisible characters and
-without optional marks (accents.py). In scripts without spaces between words, and in Hangul because of its suffixes,
-each character with its marks is a token. For these scripts the terms are single characters and pairs of adjacent
-characters (bigrams).
+A token is a word of letters, marks, digits and underscores. It is in NFKC and case-folded, without invisible characters
+and without optional marks (accents.py). In scripts without spaces between words each character with its marks is a
+token. The same applies to Hangul because of its suffixes. For these scripts the terms are single characters and pairs
+of adjacent characters (bigrams).
 """
 
 import re
@@ -18,12 +18,12 @@ from timelines.text.accents import fold_accents
 from timelines.text.linkify import find_hashtags, find_mentions
 
 ANALYSIS_CACHE_SIZE = 4_096
-"""Cached analyses, about 8 MB."""
+"""The number of cached results of `analyze`, which take about 8 MB."""
 NAME_PREFIXES_CAP = 8
 NAME_LENGTH_CAP = 40
-"""Characters of a name that are indexed."""
+"""The number of characters of a name that are indexed."""
 SEPARATOR = "\0"
-"""Separates the tokens of a joined sequence. No token contains it."""
+"""The character between the tokens of a joined sequence. No token contains it."""
 
 _UNSPACED = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\u3005-\u3007\u30fc"
@@ -31,7 +31,7 @@ _UNSPACED = (
 )
 _UNSPACED_CHARACTER = rf"[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]]"
 WORD_CHARACTER = rf"[\w--{_UNSPACED_CHARACTER}]"
-"""A character of a word in a script with spaces, as a set for regex.VERSION1."""
+"""A pattern for one character of a word in a script with spaces. It needs regex.VERSION1."""
 _TOKEN = regex.compile(rf"(?P<unit>{_UNSPACED_CHARACTER}\p{{M}}*+)|{WORD_CHARACTER}++", regex.VERSION1)
 _UNIT = regex.compile(_UNSPACED_CHARACTER, regex.VERSION1)
 _PLAIN_WORD = re.compile("[a-z0-9_]+")
@@ -40,7 +40,7 @@ _nfkc = partial(normalize, "NFKC")
 
 
 def normalize_spelling(text: str) -> str:
-    """Return the text in NFKC, case-folded and without invisible characters. Accents stay: filters compare them."""
+    """Return the text in NFKC, case-folded and without invisible characters. Accents stay, since filters use them."""
     if text.isascii():
         return text.lower()
     visible: str = _INVISIBLE.sub("", text)
@@ -49,14 +49,14 @@ def normalize_spelling(text: str) -> str:
 
 
 def tokenize(text: str) -> tuple[str, ...]:
-    """Return words and single characters, without accents, in order."""
+    """Return the tokens of a text in order: words and single characters, without accents."""
     if text.isascii():
         return tuple(_PLAIN_WORD.findall(text.lower()))
     return tuple(match.group() for match in _TOKEN.finditer(fold_accents(normalize_spelling(text))))
 
 
 def name_prefixes(name: str) -> list[str]:
-    """Return the name from each of its first tokens on. A prefix of any of them finds the name."""
+    """Return the parts of the name that start at each of its first tokens. A prefix of any part finds the name."""
     tokens = tokenize(name)
     return [join_tokens(tokens[at:])[:NAME_LENGTH_CAP] for at in range(min(len(tokens), NAME_PREFIXES_CAP))]
 
@@ -72,7 +72,7 @@ def is_unspaced(token: str) -> bool:
 
 
 def required_terms(phrase: Sequence[str]) -> list[str]:
-    """Return terms that every text with this sequence of tokens has."""
+    """Return the terms that every text with this sequence of tokens contains."""
     unspaced = [is_unspaced(token) for token in phrase]
     terms = []
     for index, token in enumerate(phrase):
@@ -86,7 +86,7 @@ def required_terms(phrase: Sequence[str]) -> list[str]:
 
 
 class Analysis(msgspec.Struct, frozen=True):
-    """The searchable parts of a text, without accents. `sequence`: the result of `join_sequence`."""
+    """The searchable parts of a text, without accents. `sequence` is the result of `join_sequence`."""
 
     sequence: str
     tags: frozenset[str]

@@ -1,4 +1,4 @@
-"""The script (Latin, Hangul, ...) of texts and of languages: a cheap hint whether a reader can read a text."""
+"""Finds the script (Latin, Hangul, ...) of texts and of languages, to guess whether a viewer can read a text."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import regex
 NAMES = "Latin|Cyrillic|Greek|Arabic|Hebrew|Devanagari|Thai|Hangul|Han|Hiragana|Katakana"
 SCRIPT_PATTERN = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}}++)" for name in NAMES.split("|")))
 MAX_LENGTH = 2_000
-"""Number of characters of a text that are examined."""
+"""The number of characters of a text that are examined."""
 MERGED_SCRIPTS = {"Hiragana": "Han", "Katakana": "Han"}
 SCRIPT_BY_LANGUAGE = {
     **dict.fromkeys(("ru", "uk", "bg", "sr", "mk", "be", "kk", "mn"), "Cyrillic"),
@@ -19,11 +19,11 @@ SCRIPT_BY_LANGUAGE = {
     "th": "Thai",
     "ko": "Hangul",
 }
-"""Languages with another script than Latin."""
+"""The scripts of languages that are not written in Latin."""
 
 
 def find_script(text: str) -> str:
-    """Return the script of most letters; "" for a text without letters of a known script."""
+    """Return the script of most letters of a text, or "" if no letter belongs to a known script."""
     counts: Counter[str] = Counter()
     for match in SCRIPT_PATTERN.finditer(text[:MAX_LENGTH]):
         name = match.lastgroup or ""
@@ -32,6 +32,6 @@ def find_script(text: str) -> str:
 
 
 def scripts_of_languages(accepted: str) -> frozenset[str]:
-    """Return the scripts of an Accept-Language header, or of one language code."""
+    """Return the scripts of the languages in an Accept-Language header or a single language code."""
     codes = (part.partition(";")[0].strip().partition("-")[0].lower() for part in accepted.split(","))
     return frozenset(SCRIPT_BY_LANGUAGE.get(code, "Latin") for code in codes if code.isalpha())

@@ -1,6 +1,6 @@
-"""Pages of threads: the ancestors of a post, and all replies below it in the order of a conversation.
+"""Reads pages of threads: the ancestors of a post, and all replies below it in the order of a conversation.
 
-A deleted or hidden post keeps its place while it has visible replies. The read pipeline decides about visibility.
+A deleted or hidden post keeps its place as long as it has visible replies. The read pipeline decides about visibility.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ReplyNode, Thread
 from timelines.visibility.rights import ViewContext
 
 MAX_ROUNDS = 40
-"""Reads for one page if nearly all replies are hidden. Then the page ends early, with a cursor."""
+"""The maximum number of reads for one page. If too many replies are hidden, the page ends early with a cursor."""
 PARENTS_CAP = 200_000
 MAX_GUESSED_PARENTS = 200
-"""Parents read in one round trip, if this process knows their chain."""
+"""The maximum number of parents that are read in one round trip, if the cache contains their chain."""
 
 
 class ChainEnd(Enum):
-    """Why a chain of ancestors ends."""
+    """The reason why a chain of ancestors ends."""
 
     THREAD_START = "the thread's first post"
     LIMIT = "the limit"
@@ -34,12 +34,12 @@ class ChainEnd(Enum):
 
 @dataclass(kw_only=True, slots=True)
 class ThreadService:
-    """Pages of threads, for viewers who may see the post."""
+    """Reads pages of threads. The caller checks that the viewer may see the post of the page."""
 
     replies: ReplyRepository
     pipeline: ReadPipeline
     _parents: dict[PostId, PostId] = field(init=False, default_factory=dict)
-    # What answers what never changes. Only a guess that saves round trips: each is looked at again.
+    # The parent of a post never changes. The cache only guesses chains to save round trips: each parent is read again.
 
     async def load_page(
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
@@ -50,12 +50,12 @@ class ThreadService:
         )
         return ThreadPage(ancestors, earlier, replies, following)
 
-    # Above
+    # Ancestors
 
     async def _ancestors(
         self, post: Post, viewer_id: AccountId | None
     ) -> tuple[tuple[ThreadEntry, ...], HydratedPost | None]:
-        """Return the nearest ancestors, the earliest first, and the one whose page shows earlier ancestors."""
+        """Return the nearest ancestors, the earliest first, and the ancestor whose page shows earlier ancestors."""
         chain, is_all = await self._upward(post)
         seen = await self._visible(chain, viewer_id)
         entries = tuple(ThreadEntry(id, -at, seen.get(id)) for at, id in enumerate(chain, start=1))[::-1]
@@ -63,9 +63,10 @@ class ThreadService:
         return entries, None if is_all else first
 
     async def _upward(self, post: Post) -> tuple[list[PostId], bool]:
-        """Return the ids of the ancestors, the nearest first, and whether they are all.
+        """Return the ids of the ancestors, the nearest first, and whether these are all ancestors.
 
-        If a post between is unknown (deleted long ago), the first post of the thread follows.
+        If the parent of an ancestor is unknown, because the ancestor was deleted long ago, the first post of the thread
+        is the last id.
         """
         if post.in_reply_to is None:
             return [], True
@@ -75,7 +76,7 @@ class ThreadService:
         return chain, end is not ChainEnd.LIMIT
 
     async def _climb(self, start: PostId, most: int, until: PostId | None = None) -> tuple[list[PostId], ChainEnd]:
-        """Follow the parents from `start`, for at most `most` posts or up to `until`."""
+        """Return `start` and its ancestors, at most `most` posts or up to `until`, and why the chain ends."""
         chain = [start]
         while chain[-1] != until:
             guessed = self._guessed(chain[-1], most + 1 - len(chain))
@@ -95,7 +96,7 @@ class ThreadService:
         return chain, ChainEnd.LIMIT
 
     def _guessed(self, post_id: PostId, most: int) -> list[PostId]:
-        """Return the post and its probable ancestors, from the cache of parents."""
+        """Return the post and its ancestors in the cache of parents."""
         guessed = [post_id]
         while len(guessed) < min(most, MAX_GUESSED_PARENTS) and (parent := self._parents.get(guessed[-1])):
             guessed.append(parent)
@@ -106,15 +107,15 @@ class ThreadService:
             self._parents.clear()
         self._parents[post_id] = parent
 
-    # Below
+    # Replies
 
     async def _replies(
         self, post_id: PostId, viewer_id: AccountId | None, after: int, limit: int
     ) -> tuple[tuple[ThreadEntry, ...], PostId | None]:
-        """Read until the page is full; one more entry shows that there is a next page."""
+        """Return a page of replies, and the cursor of the next page or None. Reads one extra reply to find the end."""
         walk = await self._walk(post_id, after)
         entries: list[ThreadEntry] = []
-        hidden: list[ReplyNode] = []  # ancestors of the next reply, shown only if something below them is visible
+        hidden: list[ReplyNode] = []  # ancestors of the next reply, shown only if a reply below them is visible
         for _ in range(MAX_ROUNDS):
             size = limit + 1 - len(entries)
             nodes = await self._next(walk, size)
@@ -136,7 +137,10 @@ class ThreadService:
         return tuple(entries[:limit]), entries[limit - 1].id if more else None
 
     async def _walk(self, post_id: PostId, after: int) -> ThreadWalk:
-        """Start after the reply `after`; if it is not below the post, at its direct replies with greater ids."""
+        """Return a walk that starts after the reply `after`.
+
+        If `after` is not below the post, the walk starts at the direct replies with greater ids.
+        """
         if not after:
             return ThreadWalk([post_id])
         path, _ = await self._climb(PostId(after), MAX_DEPTH, until=post_id)
@@ -145,7 +149,7 @@ class ThreadService:
         return ThreadWalk(path[::-1])
 
     async def _next(self, walk: ThreadWalk, wanted: int) -> list[ReplyNode]:
-        """Return the next replies: fewer than `wanted` only at the end of the thread."""
+        """Return the next `wanted` replies. There are fewer only at the end of the thread."""
         while ranges := walk.unread_ranges(wanted):
             answers = await self.replies.read_replies(ranges)
             for row, ids in zip(ranges, answers, strict=True):

@@ -1,8 +1,8 @@
 """A thread: the ancestors of a post and all replies below it in the order of a conversation (pre-order).
 
-Each reply follows its parent, before later replies to the same parent; replies to one post are ordered by id.
-`ThreadWalk` reads this order from any position in few reads: the replies to many posts in one read, as far as the
-page needs them.
+Each reply follows its parent and precedes later replies to the same parent. Replies to one post are ordered by id.
+`ThreadWalk` reads this order from any position in few reads. One read returns the replies to many posts, and no more
+than the page needs.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ from timelines.pages.page import HydratedPost
 from timelines.posts.replies import ReplyRange
 
 MAX_ANCESTORS = 20
-"""Ancestors on the page of a post; a link leads to earlier ones."""
+"""The maximum number of ancestors on the page of a post. A link leads to earlier ancestors."""
 MAX_DEPTH = 500
-"""Levels of replies on the page of a post; deeper replies are on the page of the deepest one."""
+"""The maximum number of levels of replies on one page. Deeper replies are on the page of the deepest reply."""
 MAX_RANGES = 200
-"""Sets of replies read in one round trip."""
+"""The maximum number of sorted sets of replies that are read in one round trip."""
 
 
 class ReplyNode(NamedTuple):
-    """A reply, `depth` levels below the post of the page (1: a direct reply)."""
+    """A reply that is `depth` levels below the post of the page. A direct reply has depth 1."""
 
     id: PostId
     depth: int
@@ -36,14 +36,15 @@ class ThreadEntry:
     depth: int
     entry: HydratedPost | None
     continues: bool = False
-    """Whether its own page shows more replies below it."""
+    """True if the page of this post shows more replies below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    """A page of a thread. `ancestors` are ordered from the earliest; `replies` in conversation order.
+    """A page of a thread. `ancestors` begins with the earliest ancestor. `replies` is in conversation order.
 
-    `earlier_ancestor`: the visible ancestor whose page shows earlier ones. `next_after` is None at the end.
+    `earlier_ancestor` is the visible ancestor whose page shows earlier ancestors. `next_after` is the cursor of the
+    next page, or None at the end of the thread.
     """
 
     ancestors: tuple[ThreadEntry, ...]
@@ -58,10 +59,10 @@ class ThreadPage:
 
 
 class ThreadWalk:
-    """Walks in pre-order after the end of `path`, which leads from the post down to the last reply read."""
+    """Reads replies in pre-order. `path` leads from the post of the page down to the last reply that was read."""
 
     def __init__(self, path: Sequence[PostId], above: int = 0) -> None:
-        """`above`: only replies to the end of the path with greater ids."""
+        """Start after the last post of `path`. Direct replies to it with ids up to `above` are skipped."""
         self._rows: list[ReplyNode | ReplyRange] = []
         below = above
         for depth in range(len(path), 0, -1):
@@ -70,7 +71,7 @@ class ThreadWalk:
             below = path[depth - 1]
 
     def unread_ranges(self, wanted: int) -> list[ReplyRange]:
-        """Return the ranges to read before the next `wanted` replies are known; empty if they are known."""
+        """Return the ranges to read before `take_nodes(wanted)`. The list is empty if the next replies are known."""
         ranges: list[ReplyRange] = []
         nodes = 0
         for row in self._rows:
@@ -83,7 +84,7 @@ class ThreadWalk:
         return ranges
 
     def insert_children(self, read: Sequence[ReplyRange], answers: Sequence[Sequence[PostId]]) -> None:
-        """Replace the ranges that `unread_ranges` returned by their replies."""
+        """Replace the ranges that `unread_ranges` returned by the replies in them."""
         answers_by_range = {(row.parent, row.after_id): (row, ids) for row, ids in zip(read, answers, strict=True)}
         rows: list[ReplyNode | ReplyRange] = []
         for row in self._rows:
@@ -104,7 +105,7 @@ class ThreadWalk:
 
 
 def _children(row: ReplyRange, ids: Sequence[PostId]) -> list[ReplyNode | ReplyRange]:
-    """Return the replies, each followed by the range of its own replies, then the range of unread replies."""
+    """Return each reply followed by the range of its own replies. At the end is the range of unread replies."""
     rows: list[ReplyNode | ReplyRange] = []
     for post_id in ids:
         rows.append(ReplyNode(post_id, row.depth))

@@ -1,4 +1,4 @@
-"""The page of a post with its thread, as HTML and JSON."""
+"""The page of a post with its thread as HTML and JSON."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ from timelines.threads.service import ThreadService
 from timelines.threads.thread import ThreadEntry, ThreadPage
 
 MAX_INDENT_DEPTH = 6
-"""Levels of indentation. static/css/thread.css has one class for each."""
+"""The number of levels of indentation. static/css/thread.css has one class for each level."""
 
 
 def thread_json(thread: ThreadPage) -> Json:
-    """Return the visible posts. Invisible ones are left out; `in_reply_to` and `depth` show their position."""
+    """Return the visible posts of the thread. `in_reply_to` and `depth` show where hidden posts are left out."""
     ancestors = [post_json(each.entry) for each in thread.ancestors if each.entry is not None]
     return {
         "parent": post_json(thread.parent) if thread.parent else None,

@@ -1,4 +1,4 @@
-"""Pages of accounts without suspended and deleted accounts; such accounts are also invalid as targets."""
+"""Leaves out suspended and deleted accounts from pages, and rejects them as targets of actions."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -8,15 +8,15 @@ from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
 from timelines.graph.follow import FollowCursor, FollowPage
 
-MAX_ROUNDS = 20  # reads for one page, if whole pages of accounts are suspended
+MAX_ROUNDS = 20  # maximum number of reads for one page, if most accounts are hidden
 
 ReadPage = Callable[[FollowCursor | None, int], Awaitable[FollowPage]]
 FindBlocked = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
-"""Returns the accounts, among those given, that a block hides from the viewer."""
+"""A function that returns those of the given accounts that a block hides from the viewer."""
 
 
 class Authors(Protocol):
-    """AccountService; or what one viewer sees of it."""
+    """Finds accounts, either all (`AccountService`) or only those that one viewer may see."""
 
     async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
@@ -48,13 +48,13 @@ async def page_of_ids(ids: Sequence[AccountId], cursor: FollowCursor | None, lim
 
 
 async def visible_ids(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
-    """Return the ids of active accounts, in their order."""
+    """Return the ids of active accounts, in the order of `ids`."""
     ids = list(ids)
     authors = await accounts.find_authors(ids)
     return [id for id in ids if id in authors and authors[id].is_visible]
 
 
 async def require_visible(accounts: Authors, *ids: AccountId) -> None:
-    """Raises AccountNotFound if one of the accounts is not active."""
+    """Raise AccountNotFound if one of the accounts is not active."""
     if len(await visible_ids(accounts, ids)) < len(ids):
         raise AccountNotFound

@@ -1,4 +1,7 @@
-"""Boosters of a post, from `posts:{<original>}:boosts`: account -> id of its boost."""
+"""Reads the boosters of a post from the sorted set `posts:{<original>}:boosts`.
+
+The member is an account, and the score is the id of its boost.
+"""
 
 from collections.abc import Sequence
 
@@ -8,15 +11,18 @@ from socialsite.store import Command, Read
 from timelines import keys
 
 RemovedBoost = tuple[PostId, PostId]
-"""A deleted boost and its original."""
+"""The ids of a deleted boost and its original."""
 LaterBoosts = list[tuple[AccountId, PostId]]
-"""Accounts that boosted the same post later, with their boosts, the oldest first."""
+"""The accounts that boosted the same post later, with the ids of their boosts, the oldest first."""
 MAX_EARLIER_BOOSTS = 50
-"""Earlier boosts that may hide a boost."""
+"""The maximum number of earlier boosts that may hide a boost."""
 
 
 def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[PostId, list[AccountId]]]:
-    """Read for (original, boost) pairs the accounts that boosted before, at most 50 in 24 hours, the last first."""
+    """Read, for each (original, boost), the accounts that boosted the original within 24 hours before.
+
+    At most 50 accounts are read for each boost. The latest booster is first.
+    """
     return Read(
         [_earlier_command(original, boost) for original, boost in boosts],
         lambda replies: {
@@ -27,9 +33,9 @@ def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[
 
 
 def read_later_boosts(original: PostId, boost: PostId) -> Read[LaterBoosts]:
-    """Read the boosts directly after a boost, the oldest first. The boost may have hidden them.
+    """Read the boosts directly after `boost`, the oldest first. These boosts may be hidden by `boost`.
 
-    The boost itself may be deleted. It is the inverse of `read_earlier_boosters`.
+    This is the inverse of `read_earlier_boosters`. `boost` may be deleted.
     """
     beyond = id_at(ms_from_id(boost) + DAY_MS + 1)
     window = f"({boost}", f"({beyond}", "WITHSCORES", "LIMIT", 0, MAX_EARLIER_BOOSTS
@@ -37,7 +43,7 @@ def read_later_boosts(original: PostId, boost: PostId) -> Read[LaterBoosts]:
 
 
 def _parse_boosts(members: Sequence[bytes]) -> LaterBoosts:
-    """Parse (account, score, account, score, ...). Scores are below 2^53, in any notation of the server."""
+    """Parse (account, score, account, score, ...). A score is below 2^53 and may have an exponent."""
     pairs = zip(members[::2], members[1::2], strict=True)
     return [(AccountId(int(account)), PostId(int(float(at)))) for account, at in pairs]
 

@@ -1,4 +1,4 @@
-"""Keyword filters: phrases that hide a post from their owner, or show a warning instead of its text."""
+"""Keyword filters. A filter hides posts with a phrase from its owner, or shows a warning instead of the text."""
 
 import re
 from collections.abc import Iterable
@@ -12,17 +12,17 @@ from timelines.text.tokenizer import WORD_CHARACTER, is_unspaced, normalize_spel
 
 FilterAction = Literal["warn", "hide"]
 FILTERS_CAP = 50
-"""Filters of one account. Each post of a page is compared with all of them."""
+"""The maximum number of filters of one account. Each post of a page is compared with all filters."""
 PHRASE_LENGTH_CAP = 100
-"""Characters of a phrase."""
+"""The maximum number of characters of a phrase."""
 START, END = "\1", "\2"
-"""Marks around words; no normalized text contains control characters."""
+"""The marks around words. No normalized text contains these control characters."""
 _BETWEEN_WORDS = regex.compile(rf"[^{WORD_CHARACTER}]", regex.VERSION1)
 _MARKED = rf"{END}\g<0>{START}"
 
 
 class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
-    """`until_ms` is Unix ms; None: without an end."""
+    """A keyword filter of one account. It expires at `until_ms` (Unix ms), or never if this is None."""
 
     id: int
     phrase: str
@@ -39,7 +39,10 @@ decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
 def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
-    """Return the filter that matches a text; if several match, one that hides. Takes linear time for each filter."""
+    """Return a filter that matches the text. Filters that hide the post have priority.
+
+    Each filter takes linear time.
+    """
     match: KeywordFilter | None = None
     for each in filters:
         if each.is_expired(now_ms) or (match is not None and each.action == "warn"):
@@ -53,10 +56,10 @@ def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> Key
 
 @lru_cache(maxsize=4_096)
 def _spell(text: str, whole_word: bool) -> str:
-    """Return the text with single spaces, as filters compare it; for whole words with marks between words.
+    """Return the normalized text with single spaces. If `whole_word` is set, there are marks around words.
 
-    A START follows, and an END precedes, each character that is not part of a word. So a word in the text has the same
-    marks around it as a phrase, and no look-around is needed.
+    END is inserted before, and START after each character that is not part of a word. A word in the text then has the
+    same marks around it as a phrase, so that no look-around is needed.
     """
     spelled = " ".join(normalize_spelling(text).split())
     return f"{START}{_BETWEEN_WORDS.sub(_MARKED, spelled)}{END}" if whole_word else spelled
@@ -66,11 +69,11 @@ def _spell(text: str, whole_word: bool) -> str:
 def _compile_phrase(phrase: str, whole_word: bool) -> "re.Pattern[str]":
     """Compile a phrase as a literal, which `re` finds in linear time (Knuth-Morris-Pratt).
 
-    Scripts without spaces have no whole words, so their characters match next to any others.
+    Scripts without spaces have no whole words, so their characters match next to any other character.
     """
     spelled = _spell(phrase, False)
     if not spelled:
-        return re.compile("(?!)")  # no visible character: older releases accepted such phrases
+        return re.compile("(?!)")  # matches nothing; older releases accepted phrases without visible characters
     if whole_word:
         first, last = is_unspaced(spelled[0]), is_unspaced(spelled[-1])
         spelled = _spell(phrase, True)

@@ -1,4 +1,4 @@
-"""Rights: pure functions that decide which posts a viewer may see. Every read of posts calls them."""
+"""Rights are pure functions that decide which posts a viewer may see. Every read of posts calls them."""
 
 from collections.abc import Callable, Collection
 from enum import Enum, auto
@@ -13,7 +13,7 @@ from timelines.posts.post import FOLLOWERS, Post
 from timelines.visibility.filter import KeywordFilter
 
 NO_EXPIRY_MS = 4_000_000_000_000_000
-"""The end of a mute without an end (Unix ms): below 2^52, so that Redis writes it without an exponent."""
+"""The end of a permanent mute in Unix ms. It is below 2^52, so that Redis writes it without an exponent."""
 
 
 class ViewContext(Enum):
@@ -34,17 +34,20 @@ class ViewContext(Enum):
 
 
 DISCOVERY_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG, ViewContext.SEARCH})
-"""Contexts that show posts of accounts that the viewer did not choose: public posts only."""
+"""Contexts that show posts of accounts that the viewer did not choose. They show only public posts."""
 DELIBERATE_CONTEXTS = frozenset({ViewContext.PROFILE, ViewContext.POST, ViewContext.BOOKMARKS})
-"""Contexts that a viewer opens on purpose: mutes and filters hide nothing."""
+"""Contexts that a viewer opens on purpose. Mutes and keyword filters hide nothing there."""
 UNFILTERED_CONTEXTS = DELIBERATE_CONTEXTS | {ViewContext.NOTIFICATION}
-"""Contexts without keyword filters: also notifications, since their posts address the viewer."""
+"""Contexts without keyword filters. Notifications are included, since their posts address the viewer."""
 FOLLOWED_CONTEXTS = frozenset({ViewContext.HOME, ViewContext.LIST})
 """Contexts that show each boosted post once."""
 
 
 class ViewerRelations(msgspec.Struct, frozen=True):
-    """The relations of a signed-in viewer to the posts and authors of one page: subsets of them."""
+    """The relations of a signed-in viewer to the posts and authors of one page.
+
+    Each set contains only posts or authors of this page.
+    """
 
     viewer_id: AccountId
     now_ms: int
@@ -59,7 +62,7 @@ class ViewerRelations(msgspec.Struct, frozen=True):
     filters: tuple[KeywordFilter, ...] = ()
 
     def merged_with(self, other: "ViewerRelations") -> "ViewerRelations":
-        """Return the union with the result of a later read. Lists and filters are those of the later read."""
+        """Return these relations together with a later read. Lists and filters are taken from the later read."""
         return ViewerRelations(
             self.viewer_id,
             other.now_ms,
@@ -76,24 +79,25 @@ class ViewerRelations(msgspec.Struct, frozen=True):
 
 
 def requires_follow(post: Post, author: Author) -> bool:
-    """Whether only followers of the author may see the post."""
+    """Return whether only followers of the author may see the post."""
     return post.audience == FOLLOWERS or author.private
 
 
 def is_reply_to_viewer(post: Post, author: Author, viewer_id: AccountId) -> bool:
-    """Whether the post replies to the viewer. Replies of private accounts are for their followers only."""
+    """Return whether the post is a reply to the viewer, by an account that is not private."""
     return post.reply_to_author_id == viewer_id and not author.private
 
 
 def may_boost(post: Post, author: Author) -> bool:
-    """Whether the post may be boosted: only if everybody may see it."""
+    """Return whether the post may be boosted. Only posts that everybody may see may be boosted."""
     return not requires_follow(post, author)
 
 
 def may_show_boost(boost: Post, author: Author, viewer: ViewerRelations | None, context: ViewContext) -> bool:
-    """Whether a boost may show its original by `author`.
+    """Return whether a boost may show its original by `author`.
 
-    Posts of muted accounts appear on no profile but their own, and the viewer's own boosts on the viewer's profile.
+    On profiles, originals of muted accounts are hidden. They are shown only on the profile of the muted account itself
+    and on the viewer's own profile.
     """
     if viewer is None or context is not ViewContext.PROFILE or author.id not in viewer.muted:
         return True
@@ -101,10 +105,10 @@ def may_show_boost(boost: Post, author: Author, viewer: ViewerRelations | None, 
 
 
 def sees_every_followed_post(viewer: ViewerRelations | None, context: ViewContext) -> bool:
-    """Whether the viewer sees all posts by visible authors on the home timeline, boosts excepted.
+    """Return whether the viewer sees all posts of visible authors on the home timeline. Boosts are not included.
 
-    The result of `may_see` for all these posts at once. True for most viewers: without blocks, mutes and hidden
-    boosts among the authors.
+    If this is true, `may_see` is true for all these posts. It is true for most viewers, who have no blocks, mutes or
+    hidden boosts among the authors.
     """
     if context is not ViewContext.HOME or viewer is None:
         return False
@@ -112,10 +116,10 @@ def sees_every_followed_post(viewer: ViewerRelations | None, context: ViewContex
 
 
 def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follows: bool, context: ViewContext) -> bool:
-    """Whether a viewer (None: a visitor) may see a post of an author in a context.
+    """Return whether a viewer may see a post of an author in a context. `viewer` is None for a visitor.
 
-    `follows`: whether the viewer follows the author; used only if `requires_follow`. For a boost this decides about
-    the booster's side; another call decides about the original.
+    Set `follows` if the viewer follows the author. It is used only if `requires_follow` is true. For a boost, this
+    function checks the boost and the booster, and a second call checks the original.
     """
     if not author.is_visible:
         return False
@@ -137,9 +141,9 @@ def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follo
 
 
 AllowedAuthors = Callable[[Collection[AccountId]], Read[set[AccountId]]]
-"""Returns a read of the authors, among those given, that a timeline may show."""
+"""A function that reads which of the given authors a timeline may show."""
 
 
 def allow_all(authors: Collection[AccountId]) -> Read[set[AccountId]]:
-    """Allow all authors. Needs no commands."""
+    """Allow all authors, without a command to the store."""
     return Read((), lambda _: set(authors))

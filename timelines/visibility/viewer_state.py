@@ -1,4 +1,7 @@
-"""Reads the relations of a viewer to the posts and authors of a page with one script, which returns only matches."""
+"""Reads the relations of a viewer to the posts and authors of a page with one script.
+
+The script returns only the posts and authors to which the viewer has a relation.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
@@ -16,13 +19,13 @@ RELATIONSHIP_KEY_BUILDERS: tuple[Callable[[int], Key], ...] = (
     keys.exclusive_lists, keys.keyword_filters,
 )  # fmt: skip
 NO_HITS: list[list[bytes]] = [[]] * 9
-MAX_POSTS, MAX_AUTHORS = 400, 1_000  # Lua cannot unpack more
+MAX_POSTS, MAX_AUTHORS = 400, 1_000  # Lua cannot unpack more arguments in one call
 
 
 def read_viewer_relations(
     viewer_id: AccountId, post_ids: Collection[PostId], author_ids: Collection[AccountId], now_ms: int
 ) -> Read[ViewerRelations]:
-    """Read from the sets of the viewer (liked posts, blocks, mutes ...), for at most 400 posts and 1,000 accounts."""
+    """Read the relations of the viewer to at most MAX_POSTS posts and MAX_AUTHORS authors."""
     ids = b"".join([*map(encode_int, post_ids), *map(encode_int, author_ids)])
     count = len(RELATIONSHIP_KEY_BUILDERS) + 5 + len(post_ids) + len(author_ids)
     start = b"*%d\r\n%b%b" % (count, _encode_script_call(viewer_id), encode_int(len(post_ids)))
@@ -59,7 +62,7 @@ def _parse_hits(viewer_id: AccountId, now_ms: int, hits: list[list[bytes]]) -> V
 
 @lru_cache(maxsize=5_000)
 def _encode_script_call(viewer_id: AccountId) -> bytes:
-    """Return the encoded call of the script up to its keys."""
+    """Return the encoded call of the script, including its keys, without its arguments."""
     words = (
         "EVALSHA",
         READER_STATE.sha,
