@@ -1,7 +1,8 @@
 """The ASGI application that daphne serves: HTTP, websockets and lifespan.
 
-The services of the event loop are opened and closed by lifespan events, or by daphne's start and stop, which
-sends none (web/daphne/graceful_shutdown.py). If the store is unavailable at the start, requests open them later.
+The services of the event loop are opened and closed at the start and stop of daphne, which sends no lifespan events
+(web/daphne/graceful_shutdown.py). With other servers, or if the store is unavailable at the start, the first request
+opens the services.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ log = structlog.stdlib.get_logger("socialsite.start")
 
 
 async def start_services() -> None:
-    """Open the services before the first request. A store that cannot be used at all ends the process."""
+    """Open the services before the first request. If the store can never be used, the process exits with status 1."""
     try:
         async with asyncio.timeout(STARTUP_TIMEOUT_S):
             await loop_services.get()
@@ -74,7 +75,7 @@ freeze_startup_objects()
 
 
 async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer lifespan events. Close the services at the shutdown; requests open them."""
+    """Answer lifespan events, and close the services at the shutdown event. Requests open them."""
     while True:
         kind = (await receive())["type"]
         if kind == "lifespan.shutdown":

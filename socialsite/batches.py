@@ -1,4 +1,4 @@
-"""Split sequences: into lists of a size, or by a key."""
+"""Split sequences into lists of a given size, or into groups with the same key."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice
@@ -16,7 +16,7 @@ def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], GroupKey]) -> dict[GroupKey, list[Item]]:
-    """Return the items by their key, both in the order of `items`."""
+    """Group the items by their key. Keys and items keep the order of `items`."""
     groups: dict[GroupKey, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

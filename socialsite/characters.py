@@ -1,7 +1,7 @@
-"""Unicode normalization, grapheme clusters, and characters that deceive readers; all in time linear in the text.
+"""Unicode normalization, grapheme clusters, and characters that deceive readers. All functions take linear time.
 
-CPython sorts the combining marks of one character by insertion, which is quadratic. So long runs of marks are cut
-before normalization; no text that the site accepts has such a run.
+CPython sorts the combining marks of one character by insertion, which takes quadratic time. So long runs of marks are
+cut before normalization. The site accepts no text with such a run.
 """
 
 import unicodedata
@@ -10,15 +10,15 @@ from typing import Literal
 import regex
 
 MARKS_PER_CLUSTER_CAP = 8
-"""Combining marks on one base character. No orthography needs more than about five; more cover other texts."""
+"""Maximum combining marks on one base character. No orthography needs more than about five; more cover other text."""
 CLUSTER_LENGTH_CAP = 16
-"""Code points of one grapheme cluster. The longest emoji has 10; joiners alone could make a cluster of any length."""
+"""Maximum code points of one grapheme cluster. The longest emoji has 10, but joiners allow a cluster of any length."""
 MARK_RUN_LENGTH = 32
-"""Combining marks in a row that normalization keeps."""
+"""Maximum number of successive combining marks that `normalize` keeps."""
 
 VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]")
 DIRECTION_OVERRIDES = r"\u202a-\u202e"
-"""Embedding and override controls. They can reverse the words around them; isolates serve every legitimate use."""
+"""Embedding and override controls, which can reverse the text around them. Legitimate texts can use isolates."""
 
 # Combining marks, and other characters whose decomposition starts with a combining mark.
 _REORDERED = r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]"
@@ -77,13 +77,13 @@ _HOST = regex.compile(r"^((?:[a-zA-Z]+://)?+)([^/?#:]+)")
 
 
 def readable_url(url: str) -> str:
-    """Return a URL, with or without its scheme, as pages show it: with a host that cannot imitate another host."""
+    """Return a URL (with or without scheme) for display, with a host that cannot imitate another host."""
     shown: str = url if url.isascii() else _HOST.sub(lambda match: match[1] + _readable_host(match[2]), url)
     return shown
 
 
 def _readable_host(host: str) -> str:
-    """Return the host, with labels that can imitate other labels in Punycode (RFC 3492)."""
+    """Return the host. Labels that can imitate other labels are written in Punycode (RFC 3492)."""
     labels = host.split(".")
     has_ascii_end = labels[-1].isascii()
     return ".".join(label if _is_readable(label, has_ascii_end) else _to_punycode(label) for label in labels)

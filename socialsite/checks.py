@@ -35,7 +35,7 @@ from timelines.archive.factory import create_archive
 from timelines.posts.archive import InvalidArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
-"""Set by the `check` command if the redis tag is given (management/commands/check.py)."""
+"""Whether the checks may connect. The `check` command sets it for --tag redis (management/commands/check.py)."""
 MIN_REDIS_VERSION = (7, 0)
 URL_SCHEMES = (
     "embedded", "redis", "rediss", "unix",
@@ -51,13 +51,13 @@ REPLICA_CONFIRMED_COMPONENTS = ("posts", "timelines", "public", "follows")
 
 @register("redis")
 def check_component_urls(**_: Any) -> list[CheckMessage]:
-    """Check that the topology of every component supports it. Reads settings only."""
+    """Check that the topology of every component supports the component. The check only reads settings."""
     return [error for name, url in _component_urls().items() if (error := _check_component_url(name, url))]
 
 
 @register("redis")
 def check_variable_names(**_: Any) -> list[CheckMessage]:
-    """Warn about misspelt components, which would be stored at REDIS_URL."""
+    """Warn about variables with a misspelt component, because its data would be stored at REDIS_URL."""
     components = ", ".join(settings_parsers.COMPONENTS)
     return [
         Warning(f"{name} places no component.", hint=f"The components are {components}.", id="socialsite.W002")
@@ -67,7 +67,7 @@ def check_variable_names(**_: Any) -> list[CheckMessage]:
 
 @register("redis", deploy=True)
 def check_decisions(**_: Any) -> list[CheckMessage]:
-    """Report settings that the operator has to choose."""
+    """Report missing settings that the operator has to choose."""
     messages: list[CheckMessage] = []
     has_failover = any(urlsplit(url).scheme in FAILOVER_SCHEMES for url in _component_urls().values())
     if has_failover and "REQUIRE_REPLICAS" not in os.environ:
@@ -101,7 +101,7 @@ def check_archive(**_: Any) -> list[CheckMessage]:
 
 @register("redis")
 def check_servers(**_: Any) -> list[CheckMessage]:
-    """Check that every server is reachable, new enough, durable, does not evict data and has our partitions."""
+    """Check that every server is reachable, new enough and durable, evicts no data, and has our partitions."""
     if not may_connect.get():
         return []
     component_urls = {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}
@@ -172,7 +172,7 @@ async def _check_partitions(store: Store) -> list[CheckMessage]:
 
 
 def _component_urls() -> dict[str, str]:
-    """Return URLs by component. "" is the component of all others."""
+    """Return URLs by component. The key "" has the URL of all other components."""
     return {"": settings.REDIS_URL, **settings.REDIS_COMPONENT_URLS}
 
 

@@ -1,6 +1,6 @@
-"""The clock of a process: Redis TIME, continued with the local monotonic clock. It never goes back.
+"""The clock of a process: the time of Redis, continued with the local monotonic clock. It never goes back.
 
-After its creation the machine's wall clock is not read, so a jump of the wall clock does not change the order of posts.
+The machine's wall clock is read only at the creation of the clock, so a later jump does not change the order of posts.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ class Clock:
     """Unix time of the server in milliseconds.
 
     `read_server_ms` returns the server's time, or None if the server does not answer; then the clock continues. If the
-    server's time is earlier than a time that the clock has returned, the clock returns that time until it is passed.
+    server's clock is set back, the clock returns its last time until the server's time passes it.
     """
 
     def __init__(self, read_server_ms: Callable[[], Awaitable[int | None]]) -> None:
@@ -25,9 +25,9 @@ class Clock:
         self._is_set = False
 
     async def refresh(self) -> None:
-        """Adjust the offset only as far as the round trip proves it wrong, so that a slow reply does not change it.
+        """Read the server's time and move the offset into the range that the round trip allows.
 
-        The first time, the middle of the possible offsets is used.
+        A slow reply allows a wide range, so it seldom changes the offset. The first call uses the middle of the range.
         """
         sent_ms = time.monotonic() * 1000.0
         server_ms = await self._read_server_ms()

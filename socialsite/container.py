@@ -1,7 +1,7 @@
-"""The container: builds the services of one event loop from a store (the repositories: repositories.py).
+"""The container, which builds the services of one event loop from a store. repositories.py builds the repositories.
 
 A request passes view or consumer -> service -> repository -> store -> node. Each service is built when it is first
-used. Only the code above the apps imports this module; views get a service by its class: `request.services[Class]`.
+used. Only code outside the apps imports this module; views get a service by its class: `request.services[Class]`.
 """
 
 from functools import cached_property, partial
@@ -70,7 +70,7 @@ S = TypeVar("S")
 
 
 class _Built(cached_property[S]):
-    """A service whose fields `Services._build` fills without further parts."""
+    """A cached property whose service `Services._build` builds without explicit parts."""
 
     def __init__(self, service_class: type[S]) -> None:
         def build(services: "Services") -> S:
@@ -94,11 +94,10 @@ class Services:
         self.rules = {name: Rule(name, limit) for name, limit in config.rate_limits.items()}
 
     def _build(self, service_class: type[S], **parts: object) -> S:
-        """Return a service of this class. Fields that are not in `parts` are filled by their types.
+        """Return a service of this class. Fields that are not in `parts` are filled by type or name.
 
-        A service or repository fills fields of its class. If several repositories have the class, the field's name
-        selects one.
-        A setting of ServiceConfig fills a field of its name.
+        A field whose type is a service or repository class gets that service or repository. If several repositories
+        have the class, the field's name selects one. Other fields get the setting of ServiceConfig with their name.
         """
         for name, field_type in get_type_hints(service_class).items():
             if name in parts:
@@ -114,11 +113,11 @@ class Services:
         return service_class(**parts)
 
     def __getitem__(self, service_class: type[S]) -> S:
-        """Raises KeyError if no attribute is annotated with this class."""
+        """Return the service of this class. Raises KeyError if no attribute is annotated with the class."""
         service: S = getattr(self, ATTRIBUTE_BY_CLASS[service_class])
         return service
 
-    # What every app uses
+    # Services for all apps
 
     @cached_property
     def ids(self) -> PostIdGenerator:
@@ -167,7 +166,7 @@ class Services:
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete its counters."""
+        """Close the sockets of a deleted account, and delete the account's counters."""
         await self.live.account_closed(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
@@ -318,11 +317,11 @@ ATTRIBUTE_BY_CLASS = {
     for name, member in vars(Services).items()
     if isinstance(member, cached_property)
 }
-"""The name of the attribute that has the service of each class."""
+"""Service class -> name of the attribute of `Services` with this service."""
 ATTRIBUTE_BY_TYPE = ATTRIBUTE_BY_CLASS | {
     Store: "store",
     TimeSource: "clock",
     ServiceConfig: "config",
     PostAnnouncer: "live",
 }
-"""Type of a field -> name of the attribute that fills it."""
+"""Type of a field -> name of the attribute of `Services` that fills the field."""

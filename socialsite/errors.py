@@ -1,6 +1,6 @@
-"""The bases of all errors that become an HTTP answer, and the errors of a request itself.
+"""Base classes of all errors that become an HTTP response, and the errors of a request itself.
 
-An error class of an app derives from the base that has its HTTP status (socialsite/web/middleware/errors.py).
+An error class of an app derives from the base class with its HTTP status (socialsite/web/middleware/errors.py).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ LazyText = str | Promise  # a message, translated when it is shown
 
 
 class ApiError(Exception):
-    """An expected error: `code` is for programs, `message` for people, `fields` has a message for each wrong input."""
+    """An expected error. `code` is for programs, `message` is for people, `fields` has one message per wrong input."""
 
     code: str = "refused"
     message: LazyText = _("This cannot be done.")
@@ -27,25 +27,25 @@ class ApiError(Exception):
 
 
 class Unauthorized(ApiError):
-    """401: the request lacks a sign-in, or the credentials are wrong."""
+    """401: the client is not signed in, or the credentials are wrong."""
 
 
 class Forbidden(ApiError):
-    """403"""
+    """403: the viewer may not do this."""
 
     code = "forbidden"
     message = _("You don't have permission to do this.")
 
 
 class NotFound(ApiError):
-    """404: absent, deleted or invisible to the viewer. The three have one answer, which reveals nothing."""
+    """404: the object is absent, deleted or invisible to the viewer. The response is the same in all three cases."""
 
     code = "not_found"
     message = _("Nothing was found at this address.")
 
 
 class Conflict(ApiError):
-    """409: the present state does not permit this, e.g. a cap is reached."""
+    """409: the present state does not permit the action, for example because a cap is reached."""
 
 
 class Invalid(ApiError):
@@ -68,7 +68,7 @@ class Unavailable(ApiError):
 
 
 class MalformedRequest(ApiError):
-    """400: not UTF-8, not JSON, or not a number where a number is needed."""
+    """400: the request contains invalid UTF-8, invalid JSON, or a text where a number is required."""
 
     code = "malformed"
     message = _("This request is not valid.")
@@ -82,7 +82,7 @@ class SignInRequired(Unauthorized):
 
 
 class MethodNotAllowed(ApiError):
-    """405"""
+    """405: the URL does not support this method."""
 
     code = "method_not_allowed"
     message = _("This address does not support this method.")

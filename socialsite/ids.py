@@ -1,12 +1,12 @@
 """Time-ordered post ids.
 
-An id has 53 bits, so that it is exact as a ZSET score and as a number in a browser. The layout lasts until 2069:
+An id has 53 bits, so that a ZSET score and a number in JavaScript represent it exactly. The layout lasts until 2069:
 
     41 bits  milliseconds since 2000-01-01T00:00Z
     12 bits  a sequence number, which starts at a random number in each millisecond
 
-Two processes that publish in the same millisecond get the same id with a probability of about 1 in 4,096. Such a
-collision is noticed when the id is reserved; then the next id is used.
+Two processes that publish in the same millisecond get the same id with a probability of about 1 in 4,096. The
+reservation of the id detects such a collision; then the next id is used.
 """
 
 import re
@@ -21,7 +21,7 @@ SEQUENCE_BITS = 12
 SEQUENCE_MASK = (1 << SEQUENCE_BITS) - 1
 MAX_ID = (1 << 53) - 1
 MAX_AHEAD_MS = 24 * 3600 * 1000
-"""If the newest id is further ahead of the clock, a wrong clock made it, and new ids do not continue after it."""
+"""Maximum lead of the newest id over the clock. An id with a larger lead comes from a wrong clock and is ignored."""
 
 
 class TimeSource(Protocol):
@@ -64,7 +64,7 @@ class PostIdGenerator:
         return self.last_id
 
     def continue_after(self, newest_id: int) -> None:
-        """Return only greater ids from now on, unless `newest_id` is more than a day ahead of the clock."""
+        """Make all new ids greater than `newest_id`, unless `newest_id` is more than a day ahead of the clock."""
         newest_ms = ms_from_id(newest_id)
         if self._last_ms <= newest_ms <= self._clock.now_ms() + MAX_AHEAD_MS and newest_id > self.last_id:
             self._last_ms, self._remaining = newest_ms, 0

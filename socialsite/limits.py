@@ -1,15 +1,16 @@
 """Rate limits of actions. Services enforce them, so that all interfaces have the same limits.
 
-Actions on one account or post are counted at their address (timelines/urls.py), before anything is looked up.
+Actions on one account or post are counted by their URL pattern (timelines/urls.py), before the view reads anything.
 
 A hit counts for the account and for the network address of the caller. One account has the same limit at all its
 addresses. The accounts of one address share ACCOUNTS_PER_ADDRESS times the limit: a family, a school or a mobile
 network has one address, and one of its accounts cannot use up the limit of all. For a visitor only the address counts.
-If the store of the limits is unavailable, the action fails with StoreUnavailable (503).
-The clock of the limits may go back. If it waited for the server's time instead, the current minute would not end.
+If the store of the limits is unavailable, the action fails with StoreUnavailable (503). If the server's clock is set
+back, the clock of the limits follows it; a clock that stood still would prolong the current minute.
 
-Log-ins differ, so that nobody can keep an account's owner out. A browser in which the account has been signed in before
-has a counter of its own. For other browsers the address counts all attempts, and the handle the failed ones.
+Log-ins are counted differently, so that an attacker cannot lock out the owner of an account. A browser that has signed
+in to the account before has its own counter. For other browsers, all attempts count for the address, and failed
+attempts also count for the handle.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -25,18 +26,18 @@ from socialsite.store.commands import Command
 from socialsite.store.errors import StoreError
 
 ACCOUNTS_PER_ADDRESS = 10
-"""Accounts at one address that may use their full limit at the same time."""
+"""Number of accounts at one address that may use their full limit at the same time."""
 NETWORKS_PER_HANDLE = 10
-"""Limit of wrong log-ins at one handle by unknown browsers, as a multiple of the limit of one network."""
+"""Limit of failed log-ins to one handle by unknown browsers, as a multiple of the limit of one network."""
 
 Hits = list[tuple[Identifier, list[Rule]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request: the signed-in account, None for a visitor, and the client's address.
+    """The sender of a request. `account_id` is None for a visitor.
 
-    Services take `Caller | None`. None means a command, a worker or an import, which have no limits.
+    Services take `Caller | None`. Commands, workers and imports pass None, because they have no limits.
     """
 
     account_id: AccountId | None
@@ -45,7 +46,7 @@ class Caller:
 
 @lru_cache(maxsize=4_096)
 def address_identifier(address: str) -> Identifier:
-    """Return the identifier of an address. Cached, because parsing and hashing cost more than the middleware."""
+    """Return the identifier of an address. It is cached, because hashing an address costs more than the middleware."""
     return Identifier.address(address)
 
 
@@ -58,7 +59,10 @@ class ActionLimits:
         self._clock = clock
 
     async def enforce(self, caller: Caller | None, name: str) -> None:
-        """Count one action for the account and the address, or for neither. Raises RateLimited."""
+        """Count one action for the account and the address, or for neither if one is over its limit.
+
+        Raises RateLimited.
+        """
         if caller is not None:
             await self._count(self._hits(caller, name), self._clock.server_ms())
 
@@ -73,16 +77,16 @@ class ActionLimits:
         return now_ms
 
     async def refund_for(self, identifier: Identifier, name: str, at_ms: int) -> None:
-        """Take back a hit. An error of the store is ignored, since the counter expires within two minutes."""
+        """Subtract a hit. An error of the store is ignored, since the counter expires within two minutes."""
         with suppress(StoreError):
             await self._limiter.refund_all([(identifier, self._active_rules(name))], at_ms)
 
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
-        """Count one action, and take it back if the block raises an exception. Raises RateLimited.
+        """Count one action, and subtract it if the block raises an exception. Raises RateLimited.
 
-        For actions with a harmless failure; failed log-ins are counted by `enforce`. A cancelled block stays
-        counted: its effect is unknown, and a disconnect must not avoid the limit.
+        It is for actions whose failure is harmless; failed log-ins must stay counted and use `enforce`. If the block
+        is cancelled, the action stays counted: its effect is unknown, and a disconnect must not avoid the limit.
         """
         if caller is None:
             yield
@@ -97,9 +101,9 @@ class ActionLimits:
             raise
 
     def address_commands(self, address: str) -> list[Command]:
-        """Return the command that counts a request of the address; none if the rule is off.
+        """Return the command that counts a request of the address, or an empty list if the rule is off.
 
-        It is part of the batch that reads the session. `raise_if_refused` checks its parsed reply.
+        The command is sent in the batch that reads the session. `raise_if_refused` checks its parsed reply.
         """
         rules = self._active_rules("address")
         return [hit_command(address_identifier(address), rules, self._clock.server_ms())] if rules else []
@@ -120,6 +124,6 @@ class ActionLimits:
 
 
 def raise_if_refused(decision: Decision) -> None:
-    """Raises RateLimited."""
+    """Raise RateLimited unless the decision grants the request."""
     if not decision.granted:
         raise RateLimited(decision.rule, decision.retry_after_s)

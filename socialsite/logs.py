@@ -32,7 +32,7 @@ def configure_structlog() -> None:
 
 
 def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
-    """Return Django's LOGGING setting. `readable`: format for a terminal instead of JSON."""
+    """Return Django's LOGGING setting. If `readable`, lines are formatted for a terminal instead of as JSON."""
     processors: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     if readable:
         processors.append(structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()))
@@ -51,12 +51,12 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # Without this, Django prints events again and mails administrators.
+            # Without this entry, Django prints events twice and mails administrators.
             "django": {"handlers": [], "level": level, "propagate": True},
-            # Clients could fill the log with tracebacks for wrong Host headers; the access log has the status 400.
+            # Clients could fill the log with tracebacks by wrong Host headers. The access log has their status 400.
             "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "django.server": {"handlers": [], "level": level, "propagate": True},
-            # At INFO it logs every request, as the access log of the proxy does.
+            # At INFO, daphne logs every request. The access log of the proxy has them already.
             "daphne.http_protocol": {"level": "WARNING"},
         },
     }

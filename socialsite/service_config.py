@@ -1,4 +1,4 @@
-"""The settings of the services as one value. Tests pass smaller caps with it."""
+"""The settings of the services in one object, so that tests can pass smaller caps."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -36,7 +36,7 @@ class ServiceConfig:
 
     @property
     def immutable_settings(self) -> dict[str, int]:
-        """Numbers that a store keeps from its first start, because its keys contain them."""
+        """Return the settings that never change after the first start of a store, because its keys depend on them."""
         return {"FOLLOW_PARTITIONS": self.follow_partitions, "PROFILE_PARTITIONS": self.profile_partitions}
 
     @classmethod

@@ -1,7 +1,6 @@
-"""Every setting of the site, from the environment (and `.env` beside manage.py, which never overrides it).
+"""Every setting of the site. A value comes from the environment or, if absent there, from `.env` beside manage.py.
 
-`.env.example` lists the variables with their defaults. What needs more than a type to be read is read in
-settings_parsers.py.
+`.env.example` lists the variables with their defaults. settings_parsers.py parses values that are not of a plain type.
 """
 
 import sys
@@ -20,7 +19,7 @@ environ.Env.read_env(BASE_DIR / ".env")
 
 # The site
 REDIS_URL: str = env.str("REDIS_URL", default="") or f"embedded://{BASE_DIR / 'data'}"
-# A quickstart keeps its key beside its data, so that commands given beside it need none.
+# quickstart stores a secret key beside its data, and other commands that use this data read it there.
 SECRET_KEY: str = env.str("SECRET_KEY", default="") or settings_parsers.read_secret_key(REDIS_URL)
 if not SECRET_KEY:
     raise ImproperlyConfigured(
@@ -28,7 +27,7 @@ if not SECRET_KEY:
     )
 DEBUG: bool = env.bool("DEBUG", default=False)
 HTTPS: bool = env.bool("HTTPS", default=False)
-COMPRESS_PAGES: bool = env.bool("COMPRESS_PAGES", default=not HTTPS)  # with HTTPS the proxy compresses
+COMPRESS_PAGES: bool = env.bool("COMPRESS_PAGES", default=not HTTPS)  # with HTTPS the proxy compresses pages
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 TRUSTED_PROXIES = settings_parsers.parse_networks("TRUSTED_PROXIES", env.list("TRUSTED_PROXIES", default=[]))
@@ -36,11 +35,11 @@ METRICS_ALLOWED = settings_parsers.parse_networks(
     "METRICS_ALLOWED", env.list("METRICS_ALLOWED", default=["127.0.0.0/8", "::1"])
 )
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", default="")
-METRICS_DIR: str = env.str("METRICS_DIR", default="")  # analytics/multiprocess.py reads it, before any settings
+METRICS_DIR: str = env.str("METRICS_DIR", default="")  # analytics/multiprocess.py reads the variable earlier
 SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", default="")
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
-# Where the data is: REDIS_URL, above, but for components placed elsewhere
+# Components whose data is not at REDIS_URL
 REDIS_COMPONENT_URLS: dict[str, str] = {
     component: url
     for component in settings_parsers.COMPONENTS
@@ -72,7 +71,7 @@ FOLLOW_PARTITIONS = _read_count("FOLLOW_PARTITIONS", 16)
 PROFILE_PARTITIONS = _read_count("PROFILE_PARTITIONS", 1)
 PULL_THRESHOLD = _read_count("PULL_THRESHOLD", 0, lowest=0)  # followers; 0 = every post is syndicated
 
-# Grants a minute by rule; None = no limit
+# Requests per minute by rule; None = no limit
 RATE_LIMITS: dict[str, int | None] = {
     rule: settings_parsers.parse_rate(name, env.str(name, default=default))
     for rule, default in settings_parsers.DEFAULT_RATE_LIMITS.items()
@@ -90,8 +89,8 @@ INSTALLED_APPS = [
     "accounts",
     "timelines",
 ]
-# Async-native, all of it: each sync middleware would cost a page two hops between threads. The order matters:
-# errors hang on what is outside of them (headers, language, token), the session on services and address.
+# All middleware is async, because each sync middleware costs two thread switches per page. The order matters: error
+# responses need the headers, language and token that earlier middleware sets; the session needs services and address.
 MIDDLEWARE = [
     "socialsite.web.middleware.access_log.AccessLogMiddleware",
     "socialsite.web.middleware.django_async.AsyncSecurityMiddleware",
@@ -119,7 +118,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": False,
         "OPTIONS": {
-            # Django keeps compiled templates by default; `loaders` is left out so that it does.
+            # `loaders` is not set, because Django caches compiled templates only without it.
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
@@ -127,7 +126,7 @@ TEMPLATES = [
         },
     }
 ]
-DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only one
+DATABASES: dict[str, dict[str, str]] = {}  # Redis is the only database
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 _CACHE_URL = REDIS_COMPONENT_URLS.get("cache", "")
 CACHES = settings_parsers.build_cache_settings(_CACHE_URL or REDIS_URL, is_explicit=bool(_CACHE_URL))
@@ -159,7 +158,7 @@ AUTH_PASSWORD_VALIDATORS = [
     },
 ]
 
-# Transport. With HTTPS a proxy ends TLS in front of daphne and sets X-Forwarded-Proto over the client's own.
+# Transport. With HTTPS, a proxy in front of daphne terminates TLS and overwrites the client's X-Forwarded-Proto.
 _COOKIE_PREFIX = "__Host-" if HTTPS else ""
 SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
@@ -170,30 +169,30 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|metrics)$"]  # asked from inside, past the proxy
+SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|metrics)$"]  # requested without the proxy
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False  # a site may not speak for its neighbours
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = False  # other sites may use the same domain
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
-    # These look for Django's own sync middleware by name; the async-native ones of socialsite.web.middleware
-    # set the same headers and check the same tokens, and tests/web holds them to it.
+    # These checks look for Django's sync middleware by name. The async middleware of socialsite.web.middleware
+    # sets the same headers and checks the same tokens (tested in tests/web).
     "security.W001",
     "security.W002",
     "security.W003",
 ]
 
-# Words and times
+# Languages and time zone
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("de", _("German"))]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# Static files: hashed and compressed where collectstatic has run, else straight from their folders
+# Static files: hashed and compressed after collectstatic, otherwise served from their source folders
 STATIC_URL = "/static/"
 STATIC_ROOT = Path(env.str("STATIC_ROOT", default="") or BASE_DIR / "staticfiles")
 STATICFILES_DIRS = [BASE_DIR / "static"]

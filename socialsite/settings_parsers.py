@@ -1,6 +1,6 @@
 """Parse environment variables into typed settings.
 
-These are pure functions, so that they are tested without Django's settings. An invalid value raises
+These functions do not use Django's settings, so that tests can call them directly. An invalid value raises
 ImproperlyConfigured with a sentence that names the variable.
 """
 
@@ -46,7 +46,7 @@ REPLICA_PARAMETERS = ("replica", "replicas")
 
 
 def parse_rate(name: str, text: str) -> int | None:
-    """Return the number of "30/m", or None for "off"."""
+    """Return the requests per minute of a rate such as "30/m", or None for "off"."""
     if text.strip().lower() == "off":
         return None
     match = re.fullmatch(r"\s*([1-9]\d{0,6})/m\s*", text)
@@ -56,7 +56,7 @@ def parse_rate(name: str, text: str) -> int | None:
 
 
 def parse_bytes(name: str, text: str) -> int:
-    """Return the bytes of "16mb", with the units of redis.conf."""
+    """Return the number of bytes of a size such as "16mb", with the units of redis.conf."""
     match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
     if not match or match[2] not in MEMORY_UNITS:
         raise ImproperlyConfigured(f'{name} must be a number of bytes such as "16mb", not "{text}".')
@@ -91,24 +91,24 @@ def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
 
 
 def read_secret_key(url: str) -> str:
-    """Return the secret key that quickstart stored in the directory of an embedded server, or ""."""
+    """Return the secret key that quickstart stored in the directory of an embedded server, "" if there is none."""
     scheme, _, directory = url.partition("://")
     file = Path(directory).expanduser() / "secret_key"
     return file.read_text().strip() if scheme == "embedded" and file.is_file() else ""
 
 
 def default_archive_url(url: str, base: Path) -> str:
-    """Return the ARCHIVE_URL if it is not set: a file in the data directory, created at its first use."""
+    """Return the default of ARCHIVE_URL: a file in the data directory, which is created at its first use."""
     scheme, _, directory = url.partition("://")
     data = Path(directory).expanduser() if scheme == "embedded" else base / "data"
     return f"sqlite://{data / 'archive.sqlite3'}"
 
 
 def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, Any]]:
-    """Return Django's CACHES: on `url` if django-redis supports it, else in the memory of the process.
+    """Return Django's CACHES: Redis at `url` if django-redis supports the URL, else the memory of the process.
 
-    `is_explicit`: the URL was set for the cache, so that an unsupported URL raises ImproperlyConfigured. Cached data
-    may be lost at any time, and it is not pickled.
+    If `is_explicit`, the operator set the URL for the cache, and an unsupported URL raises ImproperlyConfigured.
+    Cached data may be lost at any time, and it is not pickled.
     """
     name = "REDIS_CACHE_URL" if is_explicit else "REDIS_URL"
     try:

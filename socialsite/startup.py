@@ -1,7 +1,7 @@
-"""Opens the services of one event loop over a store: checks the servers, starts the background tasks, closes all.
+"""Open the services of one event loop: check the servers, run the background tasks, close everything at the end.
 
-A server without an answer raises StoreUnavailable: the web process answers 503 until the server is back, and a worker
-ends. Any other StoreError is a mistake that waiting does not correct: the process does not start.
+If a server does not answer, StoreUnavailable is raised: the web process responds with 503 until the server is back, and
+a worker exits. Any other StoreError is a permanent error, for example of the configuration: the process does not start.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ async def open_services(
 ) -> AsyncIterator[Services]:
     """Open services over the store of `urls` (default: the settings), and run their background tasks.
 
-    `may_be_restoring`: accept a store whose restore did not finish.
+    If `may_be_restoring`, a store whose restore did not finish is accepted.
     """
     config = config or ServiceConfig.from_settings()
     with with_hints():
@@ -119,7 +119,7 @@ async def open_services(
 async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
     """Continue after the newest recorded post id, and record the newest id of this process.
 
-    So ids keep ascending although the clock of a server was set back.
+    Ids therefore ascend even if the clock of a server was set back.
     """
     key = Key("map", tag="site", name="posts")
     with contextlib.suppress(StoreError):
@@ -133,12 +133,12 @@ async def share_newest_post_id_forever(store: Store, ids: PostIdGenerator) -> No
 
 
 def component_urls() -> dict[str, str]:
-    """Return the `REDIS_<COMPONENT>_URL`s. The cache is left out: Django opens it."""
+    """Return the URLs of components except the cache, which Django opens."""
     return {name: url for name, url in settings.REDIS_COMPONENT_URLS.items() if name != "cache"}
 
 
 def effective_config(store: Store, config: ServiceConfig) -> ServiceConfig:
-    """Return `config` with the number of follow partitions that the store has after a repartitioning."""
+    """Return `config` with the store's present number of follow partitions, which a repartitioning changes."""
     layout = store.partition_layouts.get("follows")
     if layout is None or layout.count == config.follow_partitions:
         return config
@@ -148,7 +148,7 @@ def effective_config(store: Store, config: ServiceConfig) -> ServiceConfig:
 
 @contextlib.contextmanager
 def with_hints() -> Iterator[None]:
-    """Add to an error of a start what the operator can do about it."""
+    """Add a hint for the operator to errors that prevent a start."""
     try:
         yield
     except EmbeddedServerError as error:
@@ -164,7 +164,7 @@ def with_hints() -> Iterator[None]:
 
 
 async def require_usable_servers(store: Store, lowest: tuple[int, int] = LOWEST_VERSION) -> None:
-    """Raises ServerTooOld or NotUsable if a server that answers is older, or deletes data when its memory is full."""
+    """Raise ServerTooOld or NotUsable if a server that answers is older than `lowest` or evicts data."""
     infos = await asyncio.gather(*map(_read_info, store.nodes))
     for node, info in zip(store.nodes, infos, strict=True):
         version = info.get("redis_version")
@@ -178,7 +178,7 @@ async def require_usable_servers(store: Store, lowest: tuple[int, int] = LOWEST_
 
 
 async def _read_info(node: Node) -> dict[str, str]:
-    """Return fields of INFO; empty if the server does not answer, because then only its keys are unavailable."""
+    """Return fields of INFO, or {} if the server does not answer, because then only its keys are unavailable."""
     try:
         return parse_info(b"\r\n".join(await node.pipeline([("INFO", "server"), ("INFO", "memory")])))
     except AccessDenied:
@@ -197,7 +197,7 @@ async def check_partitions(store: Store, follows: int, profiles: int = 1) -> Non
         "PROFILE_PARTITIONS": (keys.author_feed_partitions(), profiles),
     }
     for setting, (key, partitions) in keys_by_setting.items():
-        recorded = await store.node(key).execute("GET", key)  # a read, so that a full server can start
+        recorded = await store.node(key).execute("GET", key)  # read first, because a full server refuses SET
         if recorded is None:
             recorded = await store.node(key).execute("SET", key, partitions, "NX", "GET")
         if recorded is not None and int(recorded) != partitions:

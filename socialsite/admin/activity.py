@@ -13,7 +13,7 @@ from socialsite.recipes.time_series import Point
 
 HOUR_MS = 3_600_000
 SPAN_MS_BY_NAME = {"1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS}
-"""Each span is read in the finest rollup that a chart can show."""
+"""Name -> length of each span. A span is read in the finest rollup that a chart can show."""
 ERROR_STATUSES = ("500", "502", "503", "504")
 BUSIEST_ACCOUNTS_SHOWN = 10
 
@@ -28,7 +28,7 @@ class LatencyPoint:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """`trends`: points by metric. `active`: accounts that were active today, within 7 days, within 30 days."""
+    """The statistics. `trends` has points by metric; `active` counts active accounts of today, 7 days and 30 days."""
 
     trends: dict[str, list[Point]]
     latency_points: list[LatencyPoint]
@@ -40,7 +40,7 @@ class Activity:
 
 
 async def read_activity(services: Services, span_ms: int) -> Activity:
-    """Read all statistics in a few pipelines a node."""
+    """Read all statistics with a few pipelines to each node."""
     stats, now_ms = services.statistics.stats, services.clock.now_ms()
     span = (now_ms - span_ms, now_ms)
     bucket_series = [(DELIVERY_LATENCY.metric, member) for member in DELIVERY_LATENCY.bucket_names]
@@ -66,7 +66,7 @@ def _latency(counts: Sequence[int]) -> Latency:
 
 
 async def _busiest(services: Services, start_ms: int, end_ms: int, now_ms: int) -> list[tuple[Author, int]]:
-    """Return the accounts with most requests, without deleted accounts."""
+    """Return the accounts with the most requests, without deleted accounts."""
     best = await services.statistics.stats.most_active(start_ms, end_ms, BUSIEST_ACCOUNTS_SHOWN, now_ms=now_ms)
     authors = await services.accounts.find_authors([AccountId(id) for id, _ in best])
     return [(authors[AccountId(id)], count) for id, count in best if AccountId(id) in authors]

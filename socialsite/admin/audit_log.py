@@ -1,7 +1,7 @@
 """The audit log: each action of staff with its actor, time and target. Entries are never changed.
 
-An entry is written before its action, so no action lacks an entry, and an action that fails has one, too. The
-process's log has the same event (`staff_action`) with the id of the request.
+An entry is written before its action, so every action has an entry, including failed actions. The log of the process
+has the same event (`staff_action`) with the id of the request.
 """
 
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from socialsite.recipes.job_queue import validated_stream_id
 from socialsite.store import Key, Store, load_script
 
 AUDIT_LOG_MAX_ENTRIES = 200_000
-"""About 25 MB. At the rate limit of staff, one account needs a week until its entries replace all others."""
+"""Maximum number of entries, about 25 MB. At the rate limit of staff, one account fills the log in a week."""
 ADD_ENTRY_SCRIPT = load_script("add_audit_entry.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")
 
 
 def audit_log_key() -> Key:
-    """STREAM: by (account id), action, target, request. The newest AUDIT_LOG_MAX_ENTRIES; only /ops/ writes it."""
+    """STREAM of `by` (account id), `action`, `target` and `request`. Only /ops/ adds entries; the newest are kept."""
     return Key("jobs", tag="audit", name="trail")
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The staff account of an action, and the id of its request."""
+    """The staff account that requests an action, and the id of the request."""
 
     account_id: int
     request_id: str
@@ -33,7 +33,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditLogEntry:
-    """`action` is one of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`."""
+    """An action of staff. `action` is a key of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`."""
 
     id: str
     actor_id: int
@@ -43,7 +43,7 @@ class AuditLogEntry:
 
     @property
     def at_ms(self) -> int:
-        """Unix ms by the server's clock."""
+        """Return the time of the entry in Unix ms, by the server's clock."""
         return int(self.id.partition("-")[0])
 
 
@@ -53,7 +53,7 @@ class AuditLog:
         self._max_entries = cap
 
     async def record(self, actor: Actor, action: str, target: str) -> None:
-        """Write an entry, and wait for replicas as every write of this site does."""
+        """Write an entry, and wait for replicas as for every write of the site."""
         key, by = audit_log_key(), actor.account_id
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id)
         await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))

@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """A part is None if its servers do not answer. `repair_counts`: damage that the background audit found."""
+    """The parts of the dashboard. A part is None if its servers do not answer.
+
+    `repair_counts` is the damage that the background audit found.
+    """
 
     at_ms: int
     activity: Activity | None
@@ -36,7 +39,7 @@ class Dashboard:
 
 
 async def read_dashboard(services: Services) -> Dashboard:
-    """Read the last hour and the present state."""
+    """Read the statistics of the last hour and the present state of the site."""
     (activity, processes), depth, fan_outs, nodes, memory, repair_counts = await asyncio.gather(
         asyncio.gather(
             _or_unavailable(read_activity(services, HOUR_MS)),

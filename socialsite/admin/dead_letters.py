@@ -17,7 +17,10 @@ from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, deco
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterDetails:
-    """`kind`: post, pass, purge, fade or unknown. `cursor`: phase, partition, ms and id of the last edge."""
+    """A dead letter and its job. `kind` is post, pass, purge, fade or unknown.
+
+    `cursor` has the phase, the partition, and the ms and id of the last edge of a fan-out pass.
+    """
 
     letter: DeadLetter
     kind: str
@@ -62,7 +65,7 @@ class DeadLetters:
             raise DeadLetterNotFound
 
     async def drop(self, actor: Actor, id: str) -> None:
-        """Delete the dead letter; `audit --repair` does its work. Raises DeadLetterNotFound, ValueError."""
+        """Delete the dead letter. `audit --repair` can do its job's work. Raises DeadLetterNotFound, ValueError."""
         await self._audit_log.record(actor, "drop", f"letter:{id}")
         if not await self._outbox.delete_dead_letter(id):
             raise DeadLetterNotFound

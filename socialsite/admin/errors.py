@@ -13,12 +13,12 @@ class CannotModerateSelf(Conflict):
 
 
 class CannotResetStaff(Forbidden):
-    """A staff member cannot reset the password of another one. The command `set_password` can."""
+    """Staff cannot reset the password of another staff member. An operator can do it with `set_password`."""
 
     message = _("You cannot reset the password of another staff member. An operator can do it.")
 
 
 class DeadLetterNotFound(NotFound):
-    """The dead letter was retried, deleted, or removed by the cap."""
+    """The dead letter was retried or deleted, or the cap removed it."""
 
     message = _("This failed job no longer exists.")

@@ -1,7 +1,8 @@
 """The running fan-outs and their progress, read from the outbox without changing it.
 
-A pass contains the last edge that it delivered to. Partitions are processed one after another, and edges in order of
-time. So the progress is the size of the earlier partitions plus the edges up to that edge in the present partition.
+A pass contains the last follow edge to which it delivered. Partitions are processed one after another, and the edges of
+a partition in order of time. So the progress is the size of the earlier partitions plus the number of edges up to the
+last edge in the present partition.
 """
 
 from collections.abc import Sequence
@@ -19,13 +20,13 @@ from timelines.graph.edge_list import LAYOUT_VERSION_FACTOR
 from timelines.jobs import FanOutPhase, SyndicatePass, SyndicatePost, decode_job
 
 JOBS_READ_MAX = 500
-"""Oldest jobs of the outbox that are read."""
+"""Maximum number of jobs that are read from the outbox, oldest first."""
 FAN_OUTS_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class FanOutPass:
-    """The next pass of a post. `is_claimed`: a worker processes it."""
+    """The next pass of a post's fan-out. `is_claimed` means that a worker is processing it."""
 
     post_id: int
     author_id: AccountId
@@ -37,7 +38,7 @@ class FanOutPass:
 
 @dataclass(frozen=True, slots=True)
 class FanOut:
-    """`done` of `total` followers, or in the phase `lists` of the lists that contain the author."""
+    """The progress of a fan-out. `done` of `total` followers have the post, or lists in the phase `lists`."""
 
     next_pass: FanOutPass
     done: int
@@ -87,7 +88,7 @@ def _parse_pass(payload: bytes, is_claimed: bool) -> FanOutPass | None:
 
 
 def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
-    """Return the pass with its partition in the present layout. A pass of an earlier layout begins again."""
+    """Return the pass with its partition in the present layout. A pass of an earlier layout starts again."""
     version, number = divmod(each.partition, LAYOUT_VERSION_FACTOR)
     if version == layout.version and number < layout.count:
         return replace(each, partition=number)
@@ -95,7 +96,7 @@ def _in_current_layout(layout: PartitionLayout, each: FanOutPass) -> FanOutPass:
 
 
 def _count_commands(each: FanOutPass, layout: PartitionLayout) -> list[Command]:
-    """Return commands for the size of each partition and for the progress in the present partition."""
+    """Return the commands that count the edges of each partition and the progress in the present partition."""
     side = keys.followers if each.phase == "homes" else keys.lists_with_account
     parts = [side(tag, each.author_id) for tag in layout.tags]
     current = parts[each.partition]

@@ -1,8 +1,8 @@
 """The memory of the site by key family, and its forecast, for the dashboard.
 
-Large sites are sampled: the number of keys that are read is bounded. `manage.py memory` reads every key instead, and
-so does this module on a small site. A family with few keys on a large site may be absent from the sample. The families
-that grow with posts decide the forecast; they are measured by sampled posts (memory_shared.py).
+On a large site only a bounded number of keys is sampled. On a small site this module reads every key, as
+`manage.py memory` always does. A sample of a large site may not contain a family with few keys. The forecast depends on
+the families that grow with posts, which are measured by sampled posts (memory_shared.py).
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SNAPSHOT_TTL_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot:
-    """A memory report. `is_sampled`: it is estimated from a sample. `unexplained_bytes` are not in the report."""
+    """A memory report. `is_sampled` means that it is an estimate; `unexplained_bytes` are not in the report."""
 
     at_ms: int
     report: MemoryReport
@@ -39,7 +39,7 @@ class MemorySnapshot:
 
 
 class MemoryMonitor:
-    """Measures the memory. Keeps its samples between two snapshots, so that the estimate becomes better."""
+    """Measures the memory. It keeps samples between two snapshots, so that the estimate becomes better."""
 
     _monitor_by_store: ClassVar["WeakKeyDictionary[Store, MemoryMonitor]"] = WeakKeyDictionary()
 

@@ -1,8 +1,9 @@
-"""Estimates the memory of a large site by key family from a bounded number of keys for each report.
+"""Estimate the memory of a large site by key family, with a bounded number of keys for each report.
 
 Random keys give the share and the mean size of each family. Samples of earlier reports are used, too, since posts may
 be only a fiftieth of all keys. A large key (a megabyte or more) represents no other key: it counts with its own size,
-and is remembered. Random keys seldom include it, so each report also scans the next slice of all keys for large keys.
+and later reports measure it again. Random keys seldom include a large key, so each report also scans the next part of
+all keys for large keys.
 """
 
 import random
@@ -25,12 +26,12 @@ from socialsite.maintenance.scanning import parse_keys
 from socialsite.store import Key, Node
 
 SAMPLE_SIZE = 5_000
-COMMANDS_PER_BATCH = 500  # commands; other requests are served between two batches
+COMMANDS_PER_BATCH = 500  # other requests are served between two batches
 FIRST_SAMPLE_FACTOR = 3
-"""Size of the first sample, in samples: there are no earlier samples yet."""
+"""The first sample is larger by this factor, because there are no earlier samples."""
 SAMPLES_KEPT, SAMPLE_TTL_MS = 16, 3_600_000
 LARGE_KEYS_KEPT = 100
-ELEMENTS_SAMPLED = 100  # of a large key, instead of the server's default 5
+ELEMENTS_SAMPLED = 100  # elements of a large key; the server's default is 5
 KEYS_PER_SAMPLED_POST = 40  # keys; one sampled post costs about 30 commands (memory_shared.py)
 DAY_MS = 86_400_000
 
@@ -39,7 +40,7 @@ KeySizes = list[tuple[Key, int]]
 
 @dataclass(slots=True)
 class KeySample:
-    """Random keys below LARGE_KEY_BYTES: their number and size by family, and the times of the posts among them."""
+    """The number and size by family of random keys below LARGE_KEY_BYTES, and the times of posts among them."""
 
     at_ms: int
     keys: Counter[str] = field(default_factory=Counter)
@@ -56,7 +57,7 @@ class KeySample:
 
 
 class MemorySampler:
-    """Keeps between two reports the position of the scan, the large keys, and the last samples."""
+    """Samples keys. It keeps the position of the scan, the large keys and the last samples between two reports."""
 
     def __init__(self, size: int = SAMPLE_SIZE) -> None:
         self.size = size
@@ -64,7 +65,7 @@ class MemorySampler:
         self._large_keys: dict[str, dict[Key, int]] = {}
         self._samples: dict[str, deque[KeySample]] = {}
         self.sampled_post_ids: list[PostId] = []
-        """Random posts of the last report: at most one for KEYS_PER_SAMPLED_POST keys."""
+        """Random posts of the last report, at most one for each KEYS_PER_SAMPLED_POST keys."""
 
     async def build_report(self, nodes: Sequence[Node], node_memory: list[NodeMemory], now_ms: int) -> MemoryReport:
         report, total = MemoryReport(nodes=node_memory), max(1, sum(memory.keys for memory in node_memory))
@@ -98,7 +99,7 @@ class MemorySampler:
         return sizes
 
     async def _continue_scan(self, node: Node, count: int) -> KeySizes:
-        """Scan the next keys. Returns their sizes."""
+        """Scan the next keys of the node and return their sizes."""
         sizes, scanned, name = KeySizes(), 0, str(node.address)
         while scanned < count:
             cursor, names = await node.execute("SCAN", self._cursors.get(name, b"0"), "COUNT", COMMANDS_PER_BATCH)
@@ -110,7 +111,7 @@ class MemorySampler:
         return sizes
 
     async def _refresh_large_keys(self, node: Node, sizes: KeySizes) -> dict[Key, int]:
-        """Return the present sizes of the LARGE_KEYS_KEPT largest keys that are known of the node."""
+        """Return the present sizes of the node's largest known keys, at most LARGE_KEYS_KEPT."""
         earlier = self._large_keys.get(str(node.address), {})
         candidates = earlier | {key: weight for key, weight in sizes if weight >= LARGE_KEY_BYTES}
         present = await _read_sizes(node, list(candidates), "SAMPLES", ELEMENTS_SAMPLED)
@@ -131,7 +132,7 @@ async def _read_sizes(node: Node, keys: Sequence[Key], *options: object) -> KeyS
 
 
 def _add_samples(report: MemoryReport, samples: Iterable[KeySample], keys: int, now_ms: int) -> None:
-    """Add a node's samples to the report, scaled to `keys`, its number of keys that are not large."""
+    """Add a node's samples to the report, scaled to `keys`, the number of the node's keys that are not large."""
     samples = list(samples)
     scale = keys / max(1, sum(each.keys.total() for each in samples))
     keys_by_family = sum((each.keys for each in samples), Counter[str]())
@@ -147,6 +148,6 @@ def _add_samples(report: MemoryReport, samples: Iterable[KeySample], keys: int, 
 
 
 def count_unexplained_bytes(report: MemoryReport) -> int:
-    """Return the used bytes that the report does not explain: buffers, and large keys that the scan has not reached."""
+    """Return the used bytes that the report does not contain: buffers, and large keys that were not scanned yet."""
     tables = sum(key_table_bytes(node.keys) + UNCOUNTED_KEY_BYTES * node.keys for node in report.nodes)
     return max(0, sum(node.used - node.bare for node in report.nodes) - tables - report.bytes)

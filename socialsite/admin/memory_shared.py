@@ -1,8 +1,8 @@
-"""Estimates the memory of keys that posts share: author feeds, hashtags, replies, postings of the search index.
+"""Estimate the memory of keys that posts share: author feeds, hashtags, replies, postings of the search index.
 
-Random keys estimate these badly, since one author feed may have as many posts as hundreds of others. Random posts
-find a key in proportion to its number of posts. So each sampled post contributes its part of each of its keys: the size
-divided by the number of posts in it. The mean part times the number of posts estimates the size of all these keys
+Random keys estimate these sizes badly, since one author feed may have as many posts as hundreds of others. A random
+post selects a key in proportion to the key's number of posts. So each sampled post contributes a part of each of its
+keys: the key's size divided by its number of posts. The mean part times the number of posts estimates the total size
 (Hansen and Hurwitz, "On the theory of sampling from finite populations", 1943).
 """
 
@@ -31,18 +31,19 @@ SHARED_FAMILIES = (
     "timelines:{N}:profile", "timelines:{qN}:profile", "timelines:{hex}:tag", "posts:{N}:replies",
     "search:{sN}:term", "search:{sN}:rare",
 )  # fmt: skip
-"""Families whose keys contain nothing but posts."""
+"""Families whose keys contain only posts."""
 POSTS_PER_BATCH = 20  # about 500 commands; other requests are served between two batches
 SIMILAR_KEYS_SAMPLED = 4
-"""Hashtags and terms that are read of each post. They represent the others of the post."""
+"""Maximum hashtags, and maximum terms, that are read for each post. They represent the post's other ones."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class SharedKey:
-    """A key that contains a post. `count_posts` takes the replies: the number of posts in the key, 0 without this post.
+    """A key that may contain a sampled post.
 
-    `weight`: the number of similar keys of the post that this key represents, itself included.
+    `count_posts` returns the number of posts in the key from the replies to `commands`, or 0 if the key does not
+    contain this post. `weight` is the number of similar keys of the post that this key represents, including itself.
     """
 
     key: Key
@@ -52,7 +53,7 @@ class SharedKey:
 
 
 def list_shared_keys(post: Post, profiles: keys.AuthorFeedKeys) -> Iterator[SharedKey]:
-    """Yield the keys that may contain the post. Caps may have removed it from some."""
+    """Yield the keys that may contain the post. Caps may have removed the post from some of them."""
     yield _timeline_key(profiles.of_post(post.author_id, post.id), post.id)
     if post.in_reply_to is not None:
         yield _timeline_key(keys.replies(post.in_reply_to), post.id)
@@ -81,7 +82,7 @@ def _timeline_key(key: Key, post_id: PostId, weight: float = 1.0) -> SharedKey:
 
 
 def _postings_key(key: Key, post_id: PostId, weight: float) -> SharedKey:
-    """A common term's key contains a floor and the ids above it."""
+    """Return the key of a common term, which contains a floor and the ids above the floor."""
 
     def count_posts(replies: Sequence[Reply]) -> float:
         floor, size = replies
@@ -91,7 +92,7 @@ def _postings_key(key: Key, post_id: PostId, weight: float) -> SharedKey:
 
 
 def _rare_postings_key(key: Key, term: bytes, weight: float) -> SharedKey:
-    """Many rare terms share one hash. A term has a part of the hash, and each of its posts a part of that part."""
+    """Return the hash that many rare terms share. A post has a part of a term's part of the hash."""
 
     def count_posts(replies: Sequence[Reply]) -> float:
         size, terms = replies
@@ -102,7 +103,10 @@ def _rare_postings_key(key: Key, term: bytes, weight: float) -> SharedKey:
 
 @dataclass(slots=True)
 class SharedKeyTotals:
-    """Parts of keys and bytes that sampled posts take in shared keys, by family. `posts` includes tombstones."""
+    """The parts of shared keys and of their bytes that belong to sampled posts, by family.
+
+    `posts` is the number of sampled posts, including tombstones.
+    """
 
     at_ms: int
     posts: int
@@ -116,7 +120,7 @@ class SharedKeyTotals:
 
 
 class SharedKeySampler:
-    """Keeps the totals of the last samples between two reports."""
+    """Samples shared keys. It keeps the totals of the last samples between two reports."""
 
     def __init__(self) -> None:
         self._totals: deque[SharedKeyTotals] = deque(maxlen=SAMPLES_KEPT)
@@ -161,7 +165,7 @@ async def _measure_posts(services: Services, sampled: Sequence[PostId], now_ms: 
 
 
 async def _gather_from_nodes(store: Store, commands: Sequence[Command]) -> list[Reply]:
-    """As Store.gather, but sends the commands to all servers behind a proxy, which does not forward MEMORY USAGE."""
+    """Send commands as Store.gather does, or to all servers behind a proxy, which does not forward MEMORY USAGE."""
     if {store.node(routing_key(command)) for command in commands} <= set(store.nodes):
         return await store.gather(commands)
     replies_by_node = await asyncio.gather(*(node.pipeline(commands) for node in store.nodes))

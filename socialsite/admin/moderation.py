@@ -19,14 +19,17 @@ from socialsite.recipes.rate_limit import Identifier, WindowStats
 from timelines.graph.follow import FollowCounts
 
 ACCOUNTS_SCANNED_MAX = 5_000
-"""Accounts that one page of a search reads; its cursor continues below them."""
+"""Maximum number of accounts that one page of a search reads. Its cursor continues below them."""
 ACCOUNTS_PER_BATCH = 500
 PASSWORD_BYTES = 15
 
 
 @dataclass(frozen=True, slots=True)
 class AccountSearchPage:
-    """Newest first, after an exact match. `next_cursor` continues the search; None at the oldest account."""
+    """The accounts that match, newest first after an exact match.
+
+    `next_cursor` continues the search. It is None if the oldest account was read.
+    """
 
     authors: list[Author]
     next_cursor: int | None
@@ -53,7 +56,7 @@ class Moderation:
         self._audit_log = AuditLog(services.store)
 
     async def search(self, text: str, before: int | None, limit: int) -> AccountSearchPage:
-        """Search by a handle or its prefix. Each page reads ACCOUNTS_SCANNED_MAX accounts: no index has handles."""
+        """Search by a handle or its prefix. A page scans ACCOUNTS_SCANNED_MAX accounts, since no index has handles."""
         prefix = text.strip().removeprefix("@").lower()
         matches: list[Author] = []
         exact = await self._accounts.find_by_handle(prefix) if prefix and before is None else None
@@ -75,7 +78,7 @@ class Moderation:
         return AccountSearchPage(matches, above if above > 1 else None)
 
     async def get_overview(self, account_id: AccountId) -> AccountOverview:
-        """Raises AccountNotFound."""
+        """Return the data about an account. Raises AccountNotFound."""
         services, account = self._services, await self._get(account_id)
         view_counts = await services.statistics.stats.view_counts_if_available(Entity("account", account_id))
         return AccountOverview(
@@ -111,7 +114,7 @@ class Moderation:
         return await self._accounts.set_password(account=account, new=password), password
 
     async def _record_action(self, actor: Actor, action: str, account_id: AccountId) -> Account:
-        """Raises CannotModerateSelf, or AccountNotFound if the account is absent or deleted."""
+        """Write an action to the audit log and return its account. Raises CannotModerateSelf, AccountNotFound."""
         account = await self._get(account_id)
         if account_id == actor.account_id:
             raise CannotModerateSelf

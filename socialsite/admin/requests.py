@@ -19,7 +19,7 @@ StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpRespon
 
 
 def staff_only(view: AsyncView[P]) -> StaffView[P]:
-    """Answer 404 unless the viewer is staff. Each request reads the account again, so a revocation is immediate."""
+    """Respond with 404 unless the viewer is staff. Each request reads the account, so a revocation is immediate."""
 
     @wraps(view)
     async def guarded_view(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -36,14 +36,14 @@ def get_actor(request: SiteRequest) -> Actor:
 
 
 def get_services(request: SiteRequest) -> Services:
-    """Return the container: the staff site reads data of all apps."""
+    """Return the container, because the staff site reads data of all apps."""
     services = request.services
     assert isinstance(services, Services)
     return services
 
 
 def parse_cursor(request: SiteRequest) -> str | None:
-    """Return `?cursor=`, the id of a stream entry. Raises MalformedRequest."""
+    """Return the parameter `?cursor=`, the id of a stream entry. Raises MalformedRequest."""
     text = request.GET.get("cursor")
     if text is not None and not STREAM_ID.fullmatch(text):
         raise MalformedRequest(fields={"cursor": _("This cursor is not valid.")})

@@ -14,15 +14,15 @@ from timelines import keys
 
 NODE_TIMEOUT_S = 2.0  # less than PART_TIMEOUT_S of the dashboard
 SLOW_CALLS_SHOWN = 20
-PROCESSES_READ_MAX = 200  # processes of a kind that are counted
+PROCESSES_READ_MAX = 200  # maximum processes of a kind that are counted
 KEYS_PER_CALL_SHOWN = 4
 ACCOUNTS_SAMPLED = 1_024
-"""Accounts whose home's node is computed, to estimate the share of deliveries of each node."""
+"""Number of accounts whose home is located, to estimate the share of deliveries of each node."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowCall:
-    """An entry of a server's slow log: the command and its keys, never a value. Times in ms."""
+    """An entry of a server's slow log: the command and its keys, never a value. Times are in ms."""
 
     node: str
     at_ms: int
@@ -33,9 +33,10 @@ class SlowCall:
 
 @dataclass(frozen=True, slots=True)
 class NodeHealth:
-    """The state of a server. If it does not answer, `ping_ms` is None. `most_bytes` is maxmemory; 0 means no limit.
+    """The state of a server. `ping_ms` is None if the server does not answer.
 
-    `delivery_share`: the share of accounts whose home is on this node; None behind a proxy.
+    `most_bytes` is maxmemory, or 0 without a limit. `delivery_share` is the share of accounts whose home is on this
+    node, or None behind a proxy.
     """
 
     address: str
@@ -64,7 +65,7 @@ def newest_slow_calls(nodes: list[NodeHealth]) -> list[SlowCall]:
 
 
 def estimate_delivery_shares(store: Store, last_id: int) -> dict[Node, float]:
-    """Return the share of homes on each node, computed from key names without a command. Empty behind a proxy."""
+    """Return the share of homes on each node, computed from key names without a command, or {} behind a proxy."""
     ids = range(1, last_id + 1, max(1, last_id // ACCOUNTS_SAMPLED))
     homes_by_node = Counter(store.node(keys.home_timeline(id)) for id in ids)
     if not set(homes_by_node) <= set(store.nodes):
@@ -122,7 +123,7 @@ def _parse_key(argument: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ProcessCounts:
-    """`present`: accounts with a socket and open lists, each counted once for each web process.
+    """Numbers of processes. `present` counts accounts with a socket and open lists once for each web process.
 
     A web process is counted from its first socket on. Before Redis 7.2 a worker is counted from its first job on.
     """

@@ -1,7 +1,7 @@
-"""The meter of one process: counts events in memory and writes them to Redis once a second.
+"""The meter of one process, which counts events in memory and writes the counts to Redis once a second.
 
 Counting costs a few microseconds and no round trip. One call counts both in the site's time series and in
-Prometheus. If a process is killed (SIGKILL), the counts of its last second are lost; a clean end writes them.
+Prometheus. A process that exits normally writes its last counts; a killed process (SIGKILL) loses its last second.
 While a node is unavailable, up to MAX_PENDING counts stay pending. If the reply to a write is lost, its counts are
 dropped, so that no event is counted twice.
 """
@@ -44,7 +44,7 @@ from socialsite.store.commands import routing_key
 FLUSH_INTERVAL_S = 1.0
 MAX_PENDING = 20_000  # entries of each table in memory, and commands for an unavailable node
 COMMANDS_PER_WRITE = 200
-"""Commands in one pipeline: about 1 ms, then other tasks may run."""
+"""Maximum commands in one pipeline. It takes about 1 ms, and other tasks can run after it."""
 MINUTE_MS = LAST_SEEN_INTERVAL_MS = 60_000
 """An account's last-seen time is written at most once in each minute of the clock, not for each request."""
 
@@ -59,7 +59,7 @@ class Meter:
         self._store = store
         self._clock = clock
         self._events: dict[MetricEvent, int] = {}
-        # The key includes the minute, so that a write just after midnight counts for the day before.
+        # The key includes the minute, so that events before midnight count for their day if they are written after it.
         self._distinct_accounts: dict[tuple[DistinctMetric, int], set[int]] = defaultdict(set)
         self._scores: dict[tuple[RankedMetric, int], dict[int, int]] = defaultdict(dict)
         self._changes: dict[Entity, Change] = {}
@@ -67,12 +67,12 @@ class Meter:
         self._pending_commands: list[Command] = []
         self._flush_task: asyncio.Task[None] | None = None
         self.dropped = 0
-        """Counts that were lost: more than MAX_PENDING were pending, or a node failed during a write."""
+        """Number of lost counts: more than MAX_PENDING were pending, or a node failed during a write."""
 
     # Events
 
     def count(self, metric: SiteMetric, member: str | None = None, amount: int = 1) -> None:
-        """Count an event of the site. `member` is the rule or status, for metrics that have members."""
+        """Count an event of the site. `member` is the rule or status, if the metric has members."""
         self._count_series(metric, ALL_MEMBERS, amount)
         if member is not None:
             self._count_series(metric, member, amount)
@@ -90,7 +90,7 @@ class Meter:
             self._count_duration(DELIVERY_LATENCY, latency_ms, entries)
 
     def count_response(self, status: int, *, is_page: bool, account_id: int | None) -> None:
-        """Count an answered request. `is_page`: an HTML page was requested by GET."""
+        """Count an answered request. `is_page` means that an HTML page was requested by GET."""
         self.count(REQUESTS)
         if is_page and status == 200:
             self.count(PAGE_VIEWS)
@@ -184,7 +184,7 @@ class Meter:
         return commands + [add_command(entity, change, now_ms) for entity, change in changes.items()]
 
     def _requeue(self, commands: list[Command]) -> None:
-        """Keep the commands for the next flush, as far as there is room."""
+        """Keep commands for the next flush, up to MAX_PENDING, and drop the others."""
         room = max(0, MAX_PENDING - len(self._pending_commands))
         self._pending_commands += commands[:room]
         self.dropped += len(commands[room:])

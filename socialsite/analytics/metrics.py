@@ -1,6 +1,6 @@
-"""The metrics of the site: each has a time series in Redis and, where named, a Prometheus metric.
+"""The metrics of the site. Each has a time series in Redis, and some also have a Prometheus metric.
 
-`Meter` counts both in one call. The names are parts of Redis keys.
+`Meter` counts both in one call. The names of the metrics are parts of Redis keys.
 """
 
 from bisect import bisect_left
@@ -17,7 +17,7 @@ from socialsite.recipes.time_series import DistinctMetric, Metric, RankedMetric
 class SiteMetric(Metric):
     """A time series of the whole site, with the Prometheus counter of the same event.
 
-    If it is counted by members (the rule, the status), the member ALL_MEMBERS is their sum.
+    If the metric has members (rules or statuses), the member ALL_MEMBERS has the sum of all.
     """
 
     counter: Counter | None = None
@@ -29,14 +29,14 @@ POSTS = SiteMetric("posts", by_second=True, counter=prometheus.POSTS)
 DELIVERIES = SiteMetric("deliveries", by_second=True, counter=prometheus.DELIVERIES)
 """Entries added to home and list timelines."""
 REQUESTS = SiteMetric("requests", by_second=True)
-"""Answered requests, without probes and static files. In Prometheus: the histogram of their durations."""
+"""Answered requests, without probes and static files. Prometheus counts them in the histogram of their durations."""
 PAGE_VIEWS = SiteMetric("pages", by_second=True)
 """HTML pages with status 200."""
 SOCKETS_OPENED = SiteMetric("sockets", counter=prometheus.SOCKETS_OPENED)
 REFUSALS = SiteMetric("refusals", counter=prometheus.REFUSALS)
-"""Requests and messages that a rate limit refused. Member: the rule."""
+"""Requests and messages that a rate limit refused. The member is the rule."""
 ERRORS = SiteMetric("errors", counter=prometheus.ERRORS)
-"""Answers with a status of 500 or more. Member: the status."""
+"""Responses with a status of 500 or more. The member is the status."""
 
 SITE_METRICS = (SIGNUPS, LOGINS, POSTS, DELIVERIES, REQUESTS, PAGE_VIEWS, SOCKETS_OPENED, REFUSALS, ERRORS)
 
@@ -48,7 +48,7 @@ ACCOUNTS_BY_POSTS = RankedMetric("posters")
 
 @dataclass(frozen=True, slots=True)
 class DurationHistogram:
-    """Durations by bucket. The member of a bucket is its inclusive upper bound in ms, "more" for the last."""
+    """A histogram of durations. The member of a bucket is its inclusive upper bound in ms, or "more" for the last."""
 
     metric: Metric
     bounds_ms: tuple[int, ...]
@@ -63,9 +63,9 @@ class DurationHistogram:
         return self.bucket_names[bisect_left(self.bounds_ms, ms)]
 
     def quantile(self, counts: Sequence[int], share: float) -> float | None:
-        """Return the duration in ms that a `share` of all durations do not exceed; None without durations.
+        """Return the duration in ms that a `share` of all durations do not exceed, or None without durations.
 
-        The value is interpolated within its bucket. The last bucket has no upper end: its lower end is returned.
+        The value is interpolated within its bucket. In the last bucket, which has no upper end, it is the lower end.
         """
         rank, counted, low = share * sum(counts), 0, 0
         if not sum(counts):
@@ -82,4 +82,4 @@ DELIVERY_LATENCY = DurationHistogram(
     (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000),
     prometheus.POST_TO_HOME_SECONDS,
 )
-"""From a post's id to its entry in a home: counted for each home here, for each fan-out pass in Prometheus."""
+"""Time from a post's id to its entry in a home. Redis counts it for each home, Prometheus for each fan-out pass."""

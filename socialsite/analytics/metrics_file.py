@@ -1,4 +1,4 @@
-"""The shared file of one process's metrics, whose space on the disk is reserved before it is mapped."""
+"""The shared file of one process's metrics. Its space on the disk is reserved before it is mapped."""
 
 import logging
 import mmap
@@ -10,7 +10,7 @@ from prometheus_client import mmap_dict
 
 INITIAL_BYTES: int = mmap_dict._INITIAL_MMAP_SIZE
 MAX_ENTRY_OVERHEAD_BYTES = 32
-"""Length, padding and the two numbers of an entry."""
+"""Maximum bytes of the length, padding and two numbers of an entry."""
 MmapedDict: Any = mmap_dict.MmapedDict  # untyped
 
 log = logging.getLogger(__name__)
@@ -20,14 +20,14 @@ class MetricFile(MmapedDict):  # type: ignore[misc]
     """Metrics in a memory-mapped file, or in private memory of the process if the disk is full.
 
     prometheus_client maps a file with holes, and writing to a hole of a full disk ends the process by SIGBUS.
-    `_init_value` and the fields that change here are private in `MmapedDict`.
+    This class overrides private methods and fields of `MmapedDict`.
     """
 
     _f: Any
     _m: Any
 
     def __init__(self, filename: str, *, must_share: bool = False) -> None:
-        """If `must_share`, raises OSError on a full disk, here and when `read_value` adds a new key."""
+        """Open the file. If `must_share`, a full disk raises OSError, here and when `read_value` adds a new key."""
         self._must_share = must_share
         try:
             reserve(filename)
@@ -58,7 +58,7 @@ class MetricFile(MmapedDict):  # type: ignore[misc]
 
 
 def reserve(filename: str, size_bytes: int = INITIAL_BYTES) -> None:
-    """Reserve disk space for all pages of a file. Raises OSError on a full disk, and leaves no new file then."""
+    """Reserve disk space for all pages of a file. A full disk raises OSError, and a new file is then deleted."""
     if sys.platform != "linux":
         return
     is_new = not os.path.exists(filename)

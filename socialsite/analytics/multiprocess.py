@@ -1,9 +1,9 @@
-"""Shares Prometheus metrics between all processes of a machine, in the directory METRICS_DIR.
+"""Share Prometheus metrics between all processes of a machine, in the directory METRICS_DIR.
 
-Several daphnes answer on one listening socket, and the worker answers no requests. So each process writes its
-counts to small memory-mapped files, and the process that exports `/metrics` adds them up. A process locks its
-`.alive` file while it runs. The counts of an ended process are added to one "past" file, so that counters never
-fall and files do not accumulate. Without METRICS_DIR each process exports its own counts only.
+Several daphnes may share one listening socket, and workers have none. So each process writes its counts to small
+memory-mapped files, and the process that exports `/metrics` adds them up. A process locks its `.alive` file while it
+runs. The counts of an ended process are added to "past" files, so that counters never decrease and files do not
+accumulate. Without METRICS_DIR each process exports only its own counts.
 """
 
 import fcntl
@@ -17,23 +17,23 @@ from pathlib import Path
 from typing import Any
 
 PROMETHEUS_DIR_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that prometheus_client reads at its import. It is set here before."""
+"""The variable that prometheus_client reads when it is imported. `setup` sets it before."""
 SUMMED_METRIC_TYPES = ("counter", "histogram")
 PROCESS_IDENTITY = f"{re.sub('[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}"
 """Part of this process's file names. The host name distinguishes containers that share the directory."""
 
 log = logging.getLogger(__name__)
 _lock_descriptor: list[int] = []
-"""The descriptor that locks this process's file; open until the process ends."""
+"""The descriptor that locks this process's `.alive` file. It stays open until the process ends."""
 
 
 def get_directory() -> Path | None:
-    """Return the shared directory, None if this process exports its own counts only."""
+    """Return the shared directory, or None if this process exports only its own counts."""
     return Path(os.environ[PROMETHEUS_DIR_VARIABLE]) if os.environ.get(PROMETHEUS_DIR_VARIABLE) else None
 
 
 def setup() -> None:
-    """Share metrics if METRICS_DIR is set. Must run before the first metric is created."""
+    """Share metrics if METRICS_DIR is set. Call it before the first metric is created."""
     os.environ.pop(PROMETHEUS_DIR_VARIABLE, None)
     directory = os.environ.get("METRICS_DIR")
     if not directory or _lock_descriptor:
@@ -62,7 +62,7 @@ def setup() -> None:
 
 @contextmanager
 def lock_directory(directory: Path) -> Iterator[None]:
-    """Lock the files, so that no other process moves counts between them while they are added up."""
+    """Lock the directory, so that no other process moves counts between files while they are added up."""
     with (directory / "lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -78,7 +78,7 @@ def merge_dead_processes(directory: Path) -> None:
                 continue
             try:
                 _merge_process(directory, mark.stem)
-            except OSError as error:  # without space on the disk; the next call repeats it
+            except OSError as error:  # the disk is full; the next call tries again
                 log.warning("The metrics of ended processes stay in their own files: %s", error)
                 return
             mark.unlink()
@@ -93,7 +93,7 @@ def _merge_process(directory: Path, identity: str) -> None:
             continue
         past = MetricFile(str(directory / f"{kind}_past.db"), must_share=True)
         values = {key: value for key, value, _, _ in MetricFile.read_all_values_from_file(str(file)) if value}
-        sums = {key: past.read_value(key)[0] + value for key, value in values.items()}  # a full disk fails here
+        sums = {key: past.read_value(key)[0] + value for key, value in values.items()}  # a full disk raises OSError
         for key, value in sums.items():
             past.write_value(key, value, 0.0)
         past.close()

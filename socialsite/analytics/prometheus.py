@@ -1,7 +1,7 @@
 """The Prometheus metrics of this process, which `/metrics` exports (socialsite/web/metrics_page.py).
 
-This module imports nothing of the site, so every layer may use it. One count takes 1 to 2 us. Events that are
-also in the site's own statistics are counted by `Meter` (meter.py), which increases both.
+This module depends on no other layer, so every layer may use it. One count takes 1 to 2 us. `Meter` (meter.py) counts
+the events that the site's own statistics contain as well.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ SAMPLE_INTERVAL_S = 1.0
 PUBLISH_VIEW_NAME = "timelines:publish"
 """The name of the view that publishes posts."""
 ROUND_TRIPS_PER_BATCH = 200
-"""Pending round trips of a node after which they are added to the histogram."""
+"""Number of pending round trips of a node at which they are added to the histogram."""
 MEMORY_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class BatchHistogram(Histogram):
-    """A histogram that takes a batch of values, with one addition for each bucket.
+    """A histogram that observes a batch of values with one addition for each bucket.
 
-    prometheus_client has no such method; this one changes the same private fields as `Histogram.observe`.
+    prometheus_client has no such method. `observe_many` changes the same private fields as `Histogram.observe`.
     """
 
     def observe_many(self, values: Iterable[float]) -> None:
@@ -88,7 +88,7 @@ _labelled_counter = cache(Counter.labels)
 
 
 def count(counter: Counter, label: str | None, amount: int = 1) -> None:
-    """Increase a counter; `label` is the value of its only label, None if it has none."""
+    """Increase a counter. `label` is the value of its only label, or None if it has no label."""
     (counter if label is None else _labelled_counter(counter, label)).inc(amount)
 
 
@@ -100,7 +100,7 @@ def observe_request(view: str, status: int, seconds: float, *, signed_in: bool) 
 
 
 def observe_round_trip(node: str, seconds: float, has_answer: bool) -> None:
-    """Record a round trip to a Redis node. Durations are added to the histogram in batches."""
+    """Record a round trip to a Redis node, or a failure. Durations are added to the histogram in batches."""
     if not has_answer:
         _failure_counter(node).inc()
         return
@@ -111,7 +111,7 @@ def observe_round_trip(node: str, seconds: float, has_answer: bool) -> None:
 
 
 def flush_round_trips() -> None:
-    """Add pending durations to the histogram: once a second, and before an export."""
+    """Add pending durations to the histogram. It is called once a second and before an export."""
     for node, durations in _pending_round_trips.items():
         _round_trip_histogram(node).observe_many(durations)
         durations.clear()

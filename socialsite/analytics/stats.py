@@ -23,7 +23,7 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Time from publishing to the entry in a home, in ms; None if nothing was delivered."""
+    """Percentiles of the time from publishing to the entry in a home. They are None if nothing was delivered."""
 
     p50_ms: float | None
     p99_ms: float | None
@@ -31,7 +31,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class ViewCounts:
-    """Counters of a post or account. `seen_ms`: time of an account's last request, 0 if there was none."""
+    """Counters of a post or account. `seen_ms` is the time of an account's last request, or 0 if there was none."""
 
     views: int = 0
     clicks: int = 0
@@ -46,7 +46,7 @@ class Stats:
         self._totals = totals
 
     async def site_totals(self, start_ms: int, end_ms: int, *, now_ms: int) -> dict[str, int]:
-        """Return metric name -> sum over the period, both ends inclusive."""
+        """Return the sum of each metric by name. Both ends of the period are inclusive."""
         queries = [(metric, ALL_MEMBERS) for metric in SITE_METRICS]
         sums = await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms)
         return {metric.name: total for metric, total in zip(SITE_METRICS, sums, strict=True)}
@@ -54,7 +54,7 @@ class Stats:
     async def trends(
         self, start_ms: int, end_ms: int, *, now_ms: int, rollup: Rollup | None = None
     ) -> dict[str, list[Point]]:
-        """Return metric name -> points over time."""
+        """Return the points over time of each metric by name."""
         queries = [(metric, ALL_MEMBERS) for metric in SITE_METRICS]
         ranges = await self.series.read_ranges(queries, start_ms, end_ms, now_ms=now_ms, rollup=rollup)
         return {metric.name: points for metric, points in zip(SITE_METRICS, ranges, strict=True)}
@@ -62,7 +62,7 @@ class Stats:
     async def totals_by_member(
         self, metric: Metric, members: Sequence[str], start_ms: int, end_ms: int, *, now_ms: int
     ) -> dict[str, int]:
-        """Return member -> sum, without zeros: refusals by rule, errors by status."""
+        """Return the sum of each member that is not 0, such as refusals by rule or errors by status."""
         queries = [(metric, member) for member in members]
         sums = await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms)
         return {member: total for member, total in zip(members, sums, strict=True) if total}
@@ -75,7 +75,7 @@ class Stats:
         return Latency(histogram.quantile(counts, 0.5), histogram.quantile(counts, 0.99))
 
     async def count_active_accounts(self, days: int, *, now_ms: int) -> int:
-        """Return the number of accounts that sent a request on the last `days` calendar days (UTC) with today."""
+        """Return the number of accounts that sent a request on the last `days` calendar days (UTC), including today."""
         today_ms = now_ms - now_ms % DAY_MS
         return await self.series.count_distinct(ACTIVE_ACCOUNTS, today_ms - (days - 1) * DAY_MS, now_ms, now_ms=now_ms)
 
@@ -108,7 +108,7 @@ class Stats:
         ]
 
     async def view_counts_if_available(self, entity: Entity) -> ViewCounts | None:
-        """Return the counters, or None while the store is unavailable: the page is shown without them."""
+        """Return the counters, or None while the store is unavailable. The page is then shown without them."""
         try:
             (counts,) = await self.view_counts([entity])
         except StoreUnavailable:
@@ -121,7 +121,7 @@ BUFFER_FLUSH_INTERVAL_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """`meter` counts, `flusher` adds buffered counts to their totals, `stats` reads."""
+    """The parts of the statistics: `meter` counts, `flusher` adds buffered counts to totals, `stats` reads."""
 
     meter: Meter
     stats: Stats
@@ -142,7 +142,7 @@ class Statistics:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The tasks that workers run."""
+        """Return the periodic tasks that workers run."""
         return (PeriodicTask("flush", BUFFER_FLUSH_INTERVAL_S, self._flush),)
 
     async def _flush(self) -> None:

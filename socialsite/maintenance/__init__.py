@@ -1,5 +1,5 @@
 """Operations on the whole store: scans, memory reports, backup and restore.
 
-They know nothing of the application but the names of its key families (key_families.py). They work on every topology:
-scans go over the nodes, and everything else goes by key.
+They depend on the application only by the names of its key families (key_families.py). They work on every topology:
+scans read each node, and all other reads and writes are routed by key.
 """

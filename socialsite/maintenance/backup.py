@@ -1,8 +1,8 @@
-"""Write one consistent file from a running site, on any topology.
+"""Write one consistent backup file from a running site, on any topology.
 
-The file is no snapshot. Three passes read references before the values that they refer to (key_families.py). So changes
-during the backup leave only discrepancies that the audit repairs: nothing that existed at the beginning is lost, and
-nothing deleted is restored. Caches are not backed up: they are rebuilt.
+The file is not a snapshot. Three passes read references before the values that they refer to (key_families.py). So
+changes during the backup cause only discrepancies that the audit repairs. No value that existed at the beginning is
+lost, and no deleted value is restored. Caches are not in the file, because they can be rebuilt.
 """
 
 import asyncio
@@ -50,18 +50,18 @@ class Backup:
     async def write(self, path: Path, now_ms: int, on_progress: OnProgress = ignore_progress) -> Counter[str]:
         """Write the file. Returns the number of keys by family. `on_progress` counts each key three times.
 
-        Raises TopologyChanging, and leaves no file, if keys moved to other servers meanwhile.
+        If keys move to other servers meanwhile, TopologyChanging is raised and no file is left.
         """
         before = await topology_fingerprint(self._store)
         with BackupWriter(path, BackupHeader(FORMAT_VERSION, now_ms, dict(self._partitions))) as file:
-            # Jobs move from the waiting streams to the stream of jobs. Read in this order, none of them is missed.
+            # Jobs move from the waiting streams to the stream of jobs, so this order of reads misses none of them.
             first_keys = [*await JobQueue(self._store).waiting_streams(), *FIRST_KEYS]
             for key in first_keys:
                 await self._write_keys(file, self._store.node(key), [key])
             for pass_number in (REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS):
                 for node in self._store.nodes:
                     await self._write_pass(file, node, pass_number, frozenset(first_keys), on_progress)
-            if self._archive is not None:  # after the markers, so that a body deleted now leaves no marker
+            if self._archive is not None:  # after the markers in the posts' keys
                 await self._write_archived_bodies(file, self._archive)
             await require_unchanged(self._store, before)
         return file.counts
@@ -77,7 +77,7 @@ class Backup:
     async def _write_pass(
         self, file: BackupWriter, node: Node, pass_number: int, written: Set[Key], on_progress: OnProgress
     ) -> None:
-        seen: set[Key] = set()  # in the previous step: a resized table returns keys twice
+        seen: set[Key] = set()  # keys of the previous step: while a table is resized, SCAN returns keys twice
         async for keys in scan_keys(node, on_progress):
             due = [k for k in keys if is_backed_up(k) and get_backup_pass(k) == pass_number and k not in written]
             await self._write_keys(file, node, [key for key in dict.fromkeys(due) if key not in seen])

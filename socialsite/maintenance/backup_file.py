@@ -4,7 +4,7 @@
     block: length (4 bytes, big-endian) | CRC-32 (4 bytes) | zlib of a MessagePack list of records
     the first block is the BackupHeader, the last one (after a length of 0) the BackupFooter, with SHA-256 of the rest
 
-An incomplete file is refused: it is verified to its end before any record is used.
+An incomplete file is refused, because the whole file is verified before any record is used.
 """
 
 import contextlib
@@ -26,17 +26,17 @@ MAGIC = b"SOCIALSITE BACKUP\n"
 FORMAT_VERSION = 1
 BLOCK_BYTES = 1 << 20  # before compression
 MAX_BLOCK_BYTES = 1 << 28
-"""Limit of a block before and after compression. A block is larger than BLOCK_BYTES only by its last record."""
+"""Limit of a block before and after compression. A block exceeds BLOCK_BYTES only by its last record."""
 
 T = TypeVar("T")
 
 
 class InvalidBackup(Exception):
-    """The file is no backup, is incomplete or damaged, or has another version. The message says which."""
+    """The file is not a backup, is incomplete or damaged, or has another version. The message has the reason."""
 
 
 class BackupHeader(msgspec.Struct, frozen=True):
-    """`partitions`: FOLLOW_PARTITIONS and PROFILE_PARTITIONS of the site, which its keys depend on."""
+    """The first block. `partitions` has the site's FOLLOW_PARTITIONS and PROFILE_PARTITIONS, which keys depend on."""
 
     version: int
     at_ms: int
@@ -44,7 +44,7 @@ class BackupHeader(msgspec.Struct, frozen=True):
 
 
 class BackupFooter(msgspec.Struct, frozen=True):
-    """`counts`: number of keys by family."""
+    """The last block. `counts` is the number of keys by family."""
 
     counts: dict[str, int]
     sha256: str
@@ -130,7 +130,7 @@ class BackupReader:
         return self._path.stat().st_size
 
     def verify(self) -> tuple[BackupHeader, BackupFooter]:
-        """Check all records. Raises OSError, and InvalidBackup if any is missing, was changed or cannot be restored."""
+        """Check all records. Raises OSError, or InvalidBackup if a record is missing, changed or not restorable."""
         record_count = 0
         with self._path.open("rb") as file:
             blocks = _BlockReader(file)
@@ -180,7 +180,7 @@ class _BlockReader:
         return header
 
     def read_block(self) -> bytes | None:
-        """Return the next block; None at the end mark."""
+        """Return the next block, or None at the end mark."""
         length = int.from_bytes(self._read_exactly(4))
         if length == 0:
             return None

@@ -1,6 +1,6 @@
-"""Read values of keys of all types from a node, and make the commands that write them on any topology.
+"""Read values of all types from a node, and build the commands that write them on any topology.
 
-The format is logical, without DUMP: a backup can be restored on another version of the server.
+The format does not use DUMP, so a backup can be restored on another version of the server.
 """
 
 import re
@@ -12,9 +12,9 @@ from socialsite.store import Command, CommandRefused, Key, Node, Reply
 
 ELEMENTS_PER_COMMAND = 1_000  # elements in one command
 WHOLE_READ_MAX_ELEMENTS = 4_000
-"""Values with more elements are scanned: elements that exist from the beginning to the end of the scan are read."""
+"""Values with more elements are scanned. A scan returns all elements that exist from its beginning to its end."""
 ARCHIVED_BODY_TYPE = "archived"
-"""Type of a record that is no key: the body of a post in the archive, under the name of the post's key."""
+"""Type of a record that contains the archived body of a post. The record has the name of the post's key."""
 MAX_KEY_LENGTH = 512
 MAX_EXPIRY_MS = 1 << 53
 STREAM_ID = re.compile(rb"(\d{1,19})-(\d{1,19})")
@@ -24,8 +24,12 @@ SIZE_COMMANDS = {"hash": "HLEN", "list": "LLEN", "set": "SCARD", "zset": "ZCARD"
 
 
 class KeyRecord(NamedTuple):
-    """One key. `parts`: the value of a string; fields and values, elements, or members and scores, one after another;
-    of each stream entry its id, the number of values, and the values. `expires_ms`: Unix ms, 0 for never."""
+    """The type, value and expiry of one key.
+
+    `parts` is the value of a string, the alternating fields and values of a hash, the elements of a list or set, or the
+    alternating members and scores of a sorted set. For each entry of a stream, `parts` has its id, the number of its
+    values, and the values. `expires_ms` is Unix ms, or 0 if the key does not expire.
+    """
 
     key: str
     type: str
@@ -63,7 +67,7 @@ async def _try_read_key_records(node: Node, keys: Sequence[Key]) -> list[KeyReco
 
 
 def _whole_read_command(key: Key, kind: str) -> Command:
-    last = 2 * WHOLE_READ_MAX_ELEMENTS  # includes elements that were added since the size was read
+    last = 2 * WHOLE_READ_MAX_ELEMENTS  # more than the limit, because elements may be added after the size is read
     return {
         "string": ("GET", key),
         "hash": ("HGETALL", key),
@@ -102,7 +106,7 @@ async def _read_by_range(node: Node, key: Key, kind: str) -> Reply:
 
 
 def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
-    """Return a flat list of bytes for any type. Sets are sorted, so that two values can be compared."""
+    """Return a value of any type as a flat list of bytes. Sets are sorted, so that two values can be compared."""
     if not reply:
         return [reply] if reply == b"" else []
     if kind == "string":
@@ -120,7 +124,7 @@ def flatten_reply(kind: str, reply: Reply) -> list[bytes]:
 
 
 def find_defect(record: KeyRecord) -> str | None:
-    """Return why a record cannot be restored, None if it can."""
+    """Return the reason why a record cannot be restored, or None if it can."""
     parts, key = record.parts, record.key
     try:
         is_valid_key = len(key) <= MAX_KEY_LENGTH and is_backed_up(Key.parse(key))

@@ -1,6 +1,6 @@
-"""Families of keys: which ones are backed up and in which order, and which ones are known.
+"""Families of keys: which are in a backup, in which order they are read, and which are known.
 
-A family that is not named here is backed up, so a new source is backed up from its first day.
+A family that is not named here is backed up, so a backup always contains new sources.
 """
 
 import re
@@ -13,26 +13,26 @@ NOT_BACKED_UP = re.compile(
     r"|timelines:\{l\d+\}:posts"
     r"|timelines:\{[0-9a-f]{8,}\}:tag"
     r"|public:\{public\}:posts"
-    r"|(search|limits|live|cache|map):.*"  # short-lived, or of running processes
+    r"|(search|limits|live|cache|map):.*"  # short-lived values, or values of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
     r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
     r"|(follows|timelines):\{map\}:partitions"  # in the header of the backup
     r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # quarantine of the audit
 )
 REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)
-"""Passes of a backup. References are read before the values that they refer to. So of a value that is deleted
-meanwhile only references remain, which the audit removes; the value itself never comes back."""
+"""Passes of a backup. References are read before the values that they refer to. If a value is deleted between these
+reads, the backup has only references to it, which the audit removes. So no deleted value is restored."""
 _BODY_KEYS = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
 _ACCOUNT_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)")
 FIRST_KEYS = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
-"""Read first: a job contains its post, and must not restore a post that is deleted meanwhile."""
+"""Keys that are read first. A job contains its post, and must not restore a post that is deleted meanwhile."""
 QUARANTINE_DAYS = 30
 INSTALL_KEYS = re.compile(r"(follows|timelines):\{map\}:partitions|map:.*")
-"""Keys that the first start of a site writes: a store with nothing else is empty."""
+"""Keys that the first start of a site writes. A store with only these keys counts as empty."""
 
 
 FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
-"""Components whose names begin with a kind or a rule, not with a known word."""
+"""Components whose key names begin with a variable word, such as a rule."""
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
@@ -64,12 +64,12 @@ def is_known(key: Key) -> bool:
 
 
 def is_of_site_component(key: Key) -> bool:
-    """Return whether a key is named like the keys of the site, also if its family is unknown."""
+    """Return whether a key belongs to a component of the site. Its family may be unknown."""
     return key.component in KNOWN_FIRST_WORDS or key.component in FREE_NAME_COMPONENTS
 
 
 def is_disposable(key: Key) -> bool:
-    """Return whether a key may be deleted at any time: a cache or a short-lived value, but nothing in quarantine."""
+    """Return whether a key is a cache or a short-lived value, which may be deleted at any time."""
     return not is_backed_up(key) and key.component != "map" and f":{QUARANTINE_WORD}:" not in key and "{map}" not in key
 
 
@@ -89,7 +89,7 @@ def get_backup_pass(key: Key) -> int:
 
 
 def get_family(key: Key) -> str:
-    """Return the kind of a key, for counts: its words without ids and digests."""
+    """Return the family of a key: its words without ids and digests."""
     is_digest = re.fullmatch(r"[0-9a-f]{8,}", key.tag) and not re.fullmatch(r"\d{1,16}", key.tag)
     tag = "hex" if is_digest else re.sub(r"\d+", "N", key.tag)
     name = key.rpartition("}:")[2]

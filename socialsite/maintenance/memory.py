@@ -1,8 +1,8 @@
 """Memory by key family, and a forecast of how many more posts fit.
 
-Every key is counted, and the servers measure a sample (MEMORY USAGE); bytes of a family are inferred from its sample.
-MEMORY USAGE leaves out some overhead, above all the table of keys. The forecast adds it: the table grows by doubling,
-a step of several per cent. Capped caches grow along with posts until they are full.
+Every key is counted, and the servers measure a sample of keys (MEMORY USAGE). The bytes of a family are estimated from
+its sample. MEMORY USAGE omits some overhead, above all the table of keys, which doubles its size when it is full. The
+forecast adds this overhead. Capped caches grow with the number of posts until they are full.
 """
 
 import random
@@ -20,8 +20,8 @@ from socialsite.store import Command, Key, Node, Store
 
 SAMPLE_SIZE = 20_000
 LARGE_KEY_BYTES = 1 << 20
-"""Random samples measure larger keys one by one."""
-MAIN_FAMILY_COUNT = 4  # they use nearly all memory: each gets at least this part of the sample
+"""Samples count a larger key only with its own size; it represents no other key."""
+MAIN_FAMILY_COUNT = 4  # the families with nearly all memory; each gets at least this part of the sample
 COMPACT_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "stream", "int", "embstr"})
 """Encodings without a pointer for each element. Quicklists and streams consist of listpacks."""
 COLLECTION_ENCODINGS = frozenset({"listpack", "ziplist", "intset", "quicklist", "skiplist", "hashtable", "stream"})
@@ -40,8 +40,11 @@ MAX_POSTS = 1 << 40
 
 @dataclass(slots=True)
 class FamilyMemory:
-    """`bytes` is inferred from the sampled keys, of which `sampled_collections` are sets, lists or hashes. Keys above
-    LARGE_KEY_BYTES that represent no other (`large_keys`) are not among them."""
+    """The sizes of one family's keys. `bytes` is estimated from the sampled keys.
+
+    `sampled_collections` of the sampled keys are sets, lists or hashes. `large_keys` are keys above LARGE_KEY_BYTES,
+    which represent no other key and are not in the sample.
+    """
 
     keys: int = 0
     sampled_keys: int = 0
@@ -62,13 +65,13 @@ class FamilyMemory:
 
     @property
     def compact_share(self) -> float | None:
-        """None if the family has only strings."""
+        """Return the share of collections with a compact encoding, or None if the sample has only strings."""
         return self.compact_collections / self.sampled_collections if self.sampled_collections else None
 
 
 @dataclass(frozen=True, slots=True)
 class NodeMemory:
-    """Bytes of one server. `most` is maxmemory, 0 without a limit; `bare` is the use of an empty server."""
+    """The memory of one server in bytes. `most` is maxmemory, or 0 without a limit; `bare` is its use when empty."""
 
     address: str
     used: int
@@ -92,7 +95,7 @@ class MemoryReport:
         return sum(count for age, count in self.posts_by_day.items() if age >= days)
 
     def posts_per_day(self, days: int = 7) -> float:
-        """The rate of the last `days`, or of the whole life of the site if it is younger."""
+        """Return the rate of the last `days`, or of the whole life of the site if it is younger."""
         recent = {age: count for age, count in self.posts_by_day.items() if age < days}
         return sum(recent.values()) / (min(days, max(recent) + 1)) if recent else 0.0
 
@@ -146,7 +149,7 @@ class MemoryMeter:
     async def measure_accounts(
         self, last_id: int, keys_of: Callable[[int], Sequence[Key]], count: int = 20
     ) -> tuple[int, int, int] | None:
-        """Return the minimum, median and maximum bytes of random accounts, by the keys that only they use."""
+        """Return the minimum, median and maximum bytes of random accounts, counting only keys of a single account."""
         picked = [random.randint(1, last_id) for _ in range(min(count, last_id))]  # noqa: S311
         sizes: list[int] = []
         for account_id in picked:
@@ -156,7 +159,7 @@ class MemoryMeter:
 
     @staticmethod
     async def _read_bytes(node: Node, keys: Sequence[Key]) -> int:
-        """Ask the servers directly: a proxy does not support MEMORY."""
+        """Return the bytes of keys. The servers are read directly, because a proxy does not support MEMORY."""
         replies = await node.pipeline([("MEMORY", "USAGE", key) for key in keys])
         return sum(reply or 0 for reply in replies)
 
@@ -174,7 +177,7 @@ async def read_node_memory(node: Node) -> NodeMemory:
 
 @dataclass(frozen=True, slots=True)
 class TimelineCaps:
-    """Entries of a full home or list timeline, and bytes of one entry (measured)."""
+    """Number of entries of a full home or list timeline, and bytes of one entry (measured)."""
 
     entries: int
     bytes_per_entry: float = 10.5
@@ -182,7 +185,7 @@ class TimelineCaps:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """`posts_left` fit until less than the reserve is free. None without maxmemory or without posts."""
+    """The posts that fit until only the reserve is free. `posts_left` is None without maxmemory or without posts."""
 
     bytes_a_post: float
     posts_left: int | None
@@ -248,5 +251,5 @@ class _Growth:
 
 
 def key_table_bytes(keys: float) -> int:
-    """Return the size of a server's table of keys: a power of two of buckets, at least as many as keys."""
+    """Return the bytes of a server's table of keys. Its buckets are a power of two, at least as many as keys."""
     return BUCKET_BYTES << max(2, (max(1, round(keys)) - 1).bit_length())

@@ -1,6 +1,6 @@
-"""Restore a backup into an empty store, on any topology: write each key, read it back, compare.
+"""Restore a backup into an empty store, on any topology. Each key is written, read back and compared.
 
-The bodies of archived posts go to the archive, or into the store if the site has no archive.
+The bodies of archived posts are written to the archive, or to the store if the site has no archive.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -31,7 +31,7 @@ class Restore:
         self._put_bodies = put_bodies
 
     async def require_empty(self) -> None:
-        """Raises StoreNotEmpty if there is a key that the first start of a site does not write."""
+        """Raise StoreNotEmpty if the store has a key that the first start of a site does not write."""
         for node in self._store.nodes:
             async for keys in scan_keys(node, ignore_progress):
                 for key in keys:
@@ -46,7 +46,7 @@ class Restore:
                 await node.pipeline([("UNLINK", key) for key in deleted])
 
     async def load(self, file: BackupReader, now_ms: int, on_progress: OnProgress = ignore_progress) -> int:
-        """Write all keys of a verified file. Returns their number. `on_progress` gets the position in the file."""
+        """Write all keys of a verified file and return their number. `on_progress` gets the position in the file."""
         written = 0
         for position, records in file.iterate_blocks():
             alive = [record for record in records if not 0 < record.expires_ms <= now_ms]
@@ -60,7 +60,7 @@ class Restore:
         return written
 
     async def _write(self, records: Sequence[KeyRecord]) -> None:
-        """Write keys, which are deleted first, so that a restore may be repeated."""
+        """Delete the keys and write them, so that a restore may be repeated."""
         commands: list[Command] = []
         for record in records:
             commands += [("DEL", Key.parse(record.key)), *build_write_commands(record)]
@@ -70,7 +70,7 @@ class Restore:
         await self._store.gather(commands)
 
     async def _verify(self, records: Sequence[KeyRecord]) -> None:
-        """Read keys back from the servers, not through a proxy, and compare. Keys that expire meanwhile may be gone.
+        """Read keys directly from the servers, not through a proxy, and compare them. Keys may expire meanwhile.
 
         Raises VerificationFailed.
         """

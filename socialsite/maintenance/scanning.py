@@ -1,4 +1,4 @@
-"""Scans of all keys of a store, node by node, in bounded steps, and a check that no key moves meanwhile."""
+"""Scan all keys of a store, node by node in bounded steps, and check that no key moves meanwhile."""
 
 import random
 from collections.abc import AsyncIterator, Callable
@@ -10,11 +10,11 @@ KEYS_PER_SCAN = 500
 RANDOM_KEYS_PER_BATCH = 200
 
 TopologyFingerprint = tuple[object, ...]
-"""The placement of all keys. If it changes, keys may have moved to other servers meanwhile."""
-CLUSTER_NODES_FIXED_FIELDS = 8  # of a line of CLUSTER NODES; slots follow, those that are being moved in brackets
+"""The placement of all keys. If it changes during a scan, keys may have moved to other servers."""
+CLUSTER_NODES_FIXED_FIELDS = 8  # in a line of CLUSTER NODES, before slots; moving slots are in brackets
 
 OnProgress = Callable[[int], None]
-"""Called with the number of keys of each step."""
+"""A function that is called with the number of keys of each step."""
 
 
 def ignore_progress(count: int) -> None:
@@ -22,7 +22,7 @@ def ignore_progress(count: int) -> None:
 
 
 async def scan_raw_keys(node: Node, on_progress: OnProgress, pattern: str | None = None) -> AsyncIterator[list[bytes]]:
-    """Yield all keys of a node, also foreign ones. A step may be empty."""
+    """Yield all keys of a node, including foreign keys. A step may be empty."""
     cursor, match = b"0", ("MATCH", pattern) if pattern else ()
     while True:
         cursor, raw_keys = await node.execute("SCAN", cursor, "COUNT", KEYS_PER_SCAN, *match)
@@ -41,7 +41,7 @@ async def scan_keys(node: Node, on_progress: OnProgress) -> AsyncIterator[list[K
 async def scan_store(
     store: Store, on_progress: OnProgress = ignore_progress, *, pattern: str | None = None
 ) -> AsyncIterator[list[Key]]:
-    """Yield every key that exists from the beginning to the end of the scan. A key may come twice."""
+    """Yield every key that exists from the beginning to the end of the scan. A key may be yielded twice."""
     for node in store.nodes:
         async for raw_keys in scan_raw_keys(node, on_progress, pattern):
             if keys := parse_keys(raw_keys):
@@ -59,12 +59,12 @@ async def sample_keys(store: Store, count: int, on_progress: OnProgress = ignore
 
 
 async def count_keys(store: Store) -> int:
-    """Return the number of keys of all nodes, with foreign ones."""
+    """Return the number of keys of all nodes, including foreign keys."""
     return sum([int(await node.execute("DBSIZE")) for node in store.nodes])
 
 
 async def _picks_by_node(store: Store, count: int) -> list[tuple[Node, int]]:
-    """Return how many keys to pick on each node, by its size. One random node gets the rounding error."""
+    """Return the number of keys to pick on each node, in proportion to its keys. A random node gets the remainder."""
     sizes = [int(await node.execute("DBSIZE")) for node in store.nodes]
     shares = [count * size // max(1, sum(sizes)) for size in sizes]
     shares[random.randrange(len(shares))] += count - sum(shares)  # noqa: S311 - not a secret
@@ -72,7 +72,7 @@ async def _picks_by_node(store: Store, count: int) -> list[tuple[Node, int]]:
 
 
 def parse_keys(raw_keys: list[bytes]) -> list[Key]:
-    """Return the names that are keys of a site, without foreign ones."""
+    """Return the keys of the site, without foreign keys."""
     keys: list[Key] = []
     for raw_key in raw_keys:
         try:
@@ -85,7 +85,8 @@ def parse_keys(raw_keys: list[bytes]) -> list[Key]:
 class TopologyChanging(StoreError):
     """A scan of all keys would miss keys that move to other servers.
 
-    Detected are slots and masters of a cluster and moves of `repartition`, but no change of a proxy's own map.
+    The fingerprint detects moved slots and new masters of a cluster, and moves of `repartition`. It does not detect a
+    change in a proxy's own map.
     """
 
 
@@ -102,7 +103,7 @@ async def topology_fingerprint(store: Store) -> TopologyFingerprint:
 
 
 async def require_unchanged(store: Store, before: TopologyFingerprint) -> None:
-    """Raises TopologyChanging if keys may have moved since `before`."""
+    """Raise TopologyChanging if keys may have moved since `before`."""
     if await topology_fingerprint(store) != before:
         raise TopologyChanging("keys changed their servers meanwhile, some may be missing: repeat this")
 

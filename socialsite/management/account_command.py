@@ -1,4 +1,4 @@
-"""The base of the account commands: the handle, --dry-run, passwords."""
+"""The base class of the account commands, with the handle, --dry-run and passwords."""
 
 import getpass
 import sys
@@ -17,7 +17,7 @@ from socialsite.management.base import OperatorCommand
 
 
 class AccountCommand(OperatorCommand):
-    """A command about one account. Prints the line that `perform` returns."""
+    """A command for one account. It prints the line that `perform` returns."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("handle", help="the account's handle, with or without @")
@@ -36,7 +36,7 @@ class AccountCommand(OperatorCommand):
 
     @abstractmethod
     async def perform(self, services: Services, options: dict[str, Any]) -> str:
-        """Do the work, or with options["dry_run"] only read. Returns the line to print."""
+        """Do the work and return the line to print. If options["dry_run"] is set, write nothing."""
 
 
 async def get_existing_account(services: Services, handle: str) -> Account:
@@ -56,9 +56,9 @@ def add_password_arguments(parser: CommandParser) -> None:
 
 
 def read_password(options: dict[str, Any]) -> str:
-    """Return the password of the options, or read it at a terminal. Raises CommandError if neither is possible.
+    """Return the password from the options, or read it from the terminal.
 
-    Raises CommandError for a weak password, too.
+    Raises CommandError if there is no password, or if it is weak.
     """
     if options["password"] is not None:
         password = str(options["password"])

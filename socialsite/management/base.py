@@ -1,4 +1,4 @@
-"""Bases of all commands: an error is one line and exit status 1 (docs/reference/interface.md)."""
+"""Base classes of all commands. An error prints one line and exits with status 1 (docs/reference/interface.md)."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from socialsite.store.errors import StoreError
 
 
 class SiteCommand(BaseCommand):
-    """Print one line for wrong arguments, too. Django prints the usage and ends with status 2."""
+    """Prints one line for wrong arguments, too. Django would print the usage and exit with status 2."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         self._called_from_command_line = False  # the parsers then raise CommandError
@@ -34,7 +34,7 @@ class SiteCommand(BaseCommand):
 
 
 class OperatorCommand(SiteCommand):
-    """Runs `handle_async` with open services. It raises CommandError if it fails."""
+    """Runs `handle_async` with open services. An error of the store becomes a CommandError."""
 
     requires_system_checks = ()
     may_be_restoring = False

@@ -1,4 +1,4 @@
-"""The base of the import commands: progress bar, refused lines, summary, one line for each error."""
+"""The base class of the import commands, with progress bar, refused lines, summary, and one line for each error."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ class ImportCommand(SiteCommand):
 
     @abstractmethod
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
-        """Import the file, or with options["dry_run"] only check it."""
+        """Import the file. If options["dry_run"] is set, only check it."""
 
     async def _import(self, tally: Tally) -> None:
         path: Path = self.options["file"]

@@ -1,6 +1,6 @@
 """Prepare a quickstart before Django's settings are read: data directory, secret key, environment.
 
-manage.py calls `prepare_environment` first; the child processes inherit the environment.
+manage.py calls `prepare_environment` first. The child processes inherit the environment.
 """
 
 import argparse
@@ -23,7 +23,7 @@ OPEN_FILE_LIMITS = (65536, 10240, 4096)
 
 
 def prepare_environment(arguments: Sequence[str]) -> None:
-    """Set the environment of a quickstart from its arguments; exit if the directory cannot be used."""
+    """Set the environment of a quickstart from its arguments. Exit if the directory cannot be used."""
     if {"-h", "--help"} & set(arguments):
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
         return
@@ -58,7 +58,7 @@ def parse_data_directory(arguments: Sequence[str]) -> Path:
 
 
 def load_secret_key(directory: Path) -> str:
-    """Return the secret key of the directory. If the file is absent or empty, a new key is stored: sessions end."""
+    """Return the secret key of the directory. If the file is absent or empty, store a new key, which ends sessions."""
     file = directory / SECRET_KEY_FILE
     with contextlib.suppress(FileNotFoundError):
         if key := file.read_text().strip():

@@ -1,7 +1,7 @@
 """Entry point of a child process: `python -m socialsite.quickstart.child_process FD web|worker ARGUMENT...`.
 
 FD is the reading end of a pipe. Only the supervisor has the writing end, so the pipe closes when the supervisor
-ends for any reason, and then the child ends.
+ends for any reason. The child then ends, too.
 """
 
 import os
@@ -11,7 +11,7 @@ import threading
 import time
 
 TERMINATION_GRACE_S = 3.0
-"""Time to end after SIGTERM before the process is killed."""
+"""Time that the process has after SIGTERM before it exits without cleanup."""
 
 
 def exit_with_supervisor(fd: int) -> None:

@@ -14,12 +14,12 @@ from socialsite.store.embedded.server import EmbeddedServer
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STOP_TIMEOUT_S = 15.0
-"""Time for a child process to finish its work before it is killed."""
+"""Time for a child process to finish its work after the stop signal. Then it is killed."""
 INITIAL_BACKOFF_S = 0.5
-"""Pause before the second restart of a process; it doubles with each further one."""
+"""Pause before the second restart of a process. It doubles with each further restart."""
 MAX_BACKOFF_S = 5.0
 STABLE_AFTER_S = 30.0
-"""After a process ran this long, its next restart has no pause."""
+"""If a process ran for this time, its next restart has no pause."""
 POLL_INTERVAL_S = 0.1
 
 PrintLine = Callable[[str], None]
@@ -88,7 +88,7 @@ class ChildProcess:
 
 
 def make_web_process(pipe: int, listening: int) -> ChildProcess:
-    """Return daphne on the supervisor's listening socket: while it restarts, browsers wait and are not refused."""
+    """Return daphne on the supervisor's listening socket. While it restarts, browsers wait and are not refused."""
     arguments = [
         "web",
         "--fd", str(listening),
@@ -122,7 +122,7 @@ class ManagedProcess:
         self.process.start()
 
     def poll(self, now_s: float) -> None:
-        """Restart the process if it is due; schedule a restart if the process has ended."""
+        """Restart the process if its restart is due. If the process has ended, schedule a restart."""
         if self.restart_at_s is not None:
             if now_s >= self.restart_at_s:
                 self._restart(now_s)
@@ -146,7 +146,7 @@ class ManagedProcess:
 
 
 class Supervisor:
-    """Runs processes; each process may depend on the earlier ones."""
+    """Runs processes in order. Each process may depend on the earlier processes."""
 
     def __init__(self, print_line: PrintLine) -> None:
         self._print_line = print_line
@@ -159,7 +159,7 @@ class Supervisor:
             managed.start(time.monotonic())
 
     def run(self, after_poll: Callable[[], None]) -> None:
-        """Poll the processes until an exception (KeyboardInterrupt)."""
+        """Poll the processes until an exception such as KeyboardInterrupt is raised."""
         while True:
             for managed in self._processes:
                 managed.poll(time.monotonic())

@@ -1,7 +1,7 @@
-"""Values that are expensive, shared and not on a reader's request path, in Django's cache (settings.CACHES).
+"""Store expensive shared values in Django's cache (settings.CACHES). They are not on the request path of readers.
 
 With one Redis server or Sentinel the cache is django-redis, and all processes share it; otherwise each process has its
-own. An entry may disappear at any time. If the cache server fails, each value is computed again.
+own cache. An entry may disappear at any time. If the cache server fails, each value is computed again.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from django.core.cache import cache
 
 T = TypeVar("T")
 CACHE_VERSION = 1
-"""Part of every key. Raise it if a cached type changes its meaning but not its fields."""
+"""A part of every key. Increase it if the meaning of a cached type changes, but not its fields."""
 
 _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
@@ -22,8 +22,8 @@ _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary
 async def get_or_compute(key: str, value_type: type[T], ttl_s: float, compute: Callable[[], Awaitable[T]]) -> T:
     """Return the cached value of `key`, or compute and store it for `ttl_s` seconds.
 
-    The value is stored as JSON; `value_type` is any type that msgspec can decode. One process computes a value once
-    at a time. A stored value of another type counts as absent.
+    The value is stored as JSON; `value_type` is any type that msgspec can decode. Concurrent calls in one
+    process compute a value only once. A stored value of another type counts as absent.
     """
     lock = _locks.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
     async with lock:

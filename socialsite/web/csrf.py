@@ -1,7 +1,8 @@
 """CSRF tokens for pages: Django's secret, masked differently on each page.
 
-Django draws the characters of the mask one by one, which costs as much as reading the session. Here they are
-drawn in one call, with the same uniform distribution. Django still checks the tokens (tests/unit/test_csrf_token.py).
+Django draws the random characters of the mask one by one, which costs as much as reading the session. This module
+draws all in one call, with the same uniform distribution. Django still checks the tokens
+(tests/unit/test_csrf_token.py).
 """
 
 import os
@@ -13,11 +14,11 @@ from django.middleware.csrf import CSRF_ALLOWED_CHARS, CSRF_SECRET_LENGTH, get_t
 TOKEN_CHARS = CSRF_ALLOWED_CHARS.encode()
 TOKEN_CHAR_COUNT = len(TOKEN_CHARS)
 BIASED_BYTES = bytes(range(256 - 256 % TOKEN_CHAR_COUNT, 256))
-"""Random bytes that are discarded, because with them some characters would be more likely."""
+"""Random bytes that are discarded, because they would make some characters more likely than others."""
 BYTE_TO_INDEX = bytes(byte % TOKEN_CHAR_COUNT for byte in range(256))
 """Random byte -> index of a character."""
 INDEX_TO_CHAR = bytes(TOKEN_CHARS[byte % TOKEN_CHAR_COUNT] for byte in range(256))
-"""Index -> character; also for the sum of two indexes."""
+"""Index -> character. The sum of two indexes is also a valid index."""
 CHAR_TO_INDEX = bytes(max(TOKEN_CHARS.find(byte), 0) for byte in range(256))
 
 
@@ -31,7 +32,7 @@ def get_page_token(request: HttpRequest) -> str:
 
 
 def mask_secret(secret: str) -> str:
-    """Return a random mask and the secret shifted by it. Django's `_unmask_cipher_token` is the inverse."""
+    """Return a random mask, followed by the secret shifted by the mask. Django's `_unmask_cipher_token` inverts it."""
     mask = _random_indexes(len(secret))
     shifted = bytes(map(add, secret.encode().translate(CHAR_TO_INDEX), mask))
     return (mask + shifted).translate(INDEX_TO_CHAR).decode()

@@ -1,4 +1,4 @@
-"""The page of language and theme. Both are cookies, so that visitors can choose, too."""
+"""The page to choose language and theme. Both are stored in cookies, so that visitors can choose them, too."""
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -22,7 +22,7 @@ async def show(request: SiteRequest) -> HttpResponse:
 
 
 async def choose(request: SiteRequest) -> HttpResponse:
-    """Store the fields that were sent. Raises Invalid for another value."""
+    """Store the submitted choices in cookies. Raises Invalid for an unknown value."""
     fields = get_form_data(request)
     allowed = {"language": [code for code, _name in settings.LANGUAGES], "theme": THEMES}
     chosen = {name: fields[name] for name in allowed if name in fields}

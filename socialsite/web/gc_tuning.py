@@ -11,7 +11,7 @@ GC_THRESHOLDS = 50_000, 20, 20
 
 
 def freeze_startup_objects() -> None:
-    """Exclude the objects that exist now from collection. Called once, after all imports."""
+    """Exclude the objects that exist now from collection. Call it once, after all imports."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)

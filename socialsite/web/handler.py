@@ -1,9 +1,9 @@
 """Django's ASGI handler without its threads.
 
 Django's own handler starts and joins a thread for every request (ThreadSensitiveContext), closes the response in
-another, and runs sync receivers, hooks and log calls in threads: three quarters of a small page's CPU time. The
-code in those threads only computes, so this handler runs it on the event loop. The rest is as in Django: a view is
-cancelled if its client disconnects, streams are closed, request_started and request_finished are sent (sync
+another thread, and runs sync receivers, hooks and log calls in threads. That takes three quarters of a small page's CPU
+time. The code in those threads only computes, so this handler runs it on the event loop. The rest is as in Django: a
+view is cancelled if its client disconnects, streams are closed, request_started and request_finished are sent (sync
 receivers of the latter run on the loop), and a body is read once, up to its limit (middleware/request_size.py).
 """
 
@@ -30,7 +30,7 @@ from socialsite.web.middleware.request_size import InvalidBody, check_head, pars
 from socialsite.web.requests import SiteRequest
 
 REQUEST_DEADLINE_S = 6.0
-"""Time limit of a request (middleware/deadline.py): a little more than one call of the store that times out."""
+"""Time limit of a request (middleware/deadline.py). It is a little longer than the time-out of one store call."""
 
 DISCONNECT_WATCH_DELAY_S = 0.2
 """Time after which the handler watches for a disconnect of the client."""
@@ -39,7 +39,7 @@ MiddlewareChain = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 def disconnect_database_receivers() -> None:
-    """Disconnect Django's receivers for SQL and cache connections: the site has none, and each call costs."""
+    """Disconnect Django's receivers for SQL and cache connections, because the site does not need them."""
     signals.request_started.disconnect(reset_queries)
     signals.request_started.disconnect(close_old_connections)
     signals.request_finished.disconnect(close_old_connections)
@@ -61,7 +61,7 @@ class AsyncHandler(ASGIHandler):
         await self.handle(scope, receive, send)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Read the body up to its limit and respond, unless the client disconnects before."""
+        """Read the body up to its limit and respond, unless the client disconnects first."""
         if scope["method"] == "HEAD":
             send = drop_response_body(send)
         max_bytes: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
@@ -86,7 +86,7 @@ class AsyncHandler(ASGIHandler):
         await self._respond_until_disconnect(request, receive, send)
 
     async def _respond_until_disconnect(self, request: SiteRequest, receive: Receive, send: Send) -> None:
-        """Run the view and watch for a disconnect at the same time, as Django does; wait until both ended."""
+        """Run the view and watch for a disconnect at the same time, as Django does. Wait until both have ended."""
         watch, response = DisconnectWatcher(receive), None
         try:
             response = await self.run_get_response(request)
@@ -103,7 +103,7 @@ class AsyncHandler(ASGIHandler):
             response.close()
 
     async def send_response(self, response: HttpResponseBase, send: Send) -> None:
-        """Send a page as one message; Django would send pieces of 64 kB."""
+        """Send a page as one message. Django would send pieces of 64 kB."""
         if response.streaming:
             await super().send_response(response, send)
             return
@@ -115,7 +115,7 @@ class AsyncHandler(ASGIHandler):
         await send({"type": "http.response.body", "body": response.content})  # type: ignore[attr-defined]
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        """Return the response as Django does, but without its log call in a thread: the site has its own access log."""
+        """Return the response as Django does, but without Django's log call in a thread. The site logs it itself."""
         set_urlconf(settings.ROOT_URLCONF)
         chain: MiddlewareChain = self._middleware_chain  # type: ignore[attr-defined]
         response = await chain(request)
@@ -142,14 +142,14 @@ class AsyncHandler(ASGIHandler):
         call = view if iscoroutinefunction(view) else sync_to_async(view, thread_sensitive=True)
         response = await call(request, *args, **kwargs)
         if not isinstance(response, HttpResponseBase):
-            self.check_response(response, view)  # raises Django's error; slow, so only called for errors
+            self.check_response(response, view)  # raises Django's error; slow, so it is only called in this case
         return _render_response(response)
 
 
 def drop_response_body(send: Send) -> Send:
     """Return a `send` for HEAD that sends an empty body.
 
-    daphne drops only the first piece of a body; clients would read the next piece as the next response.
+    Without it, daphne drops only the first piece of a body, and clients read the next piece as the next response.
     """
 
     async def send_head(message: Message) -> None:
@@ -162,7 +162,7 @@ def drop_response_body(send: Send) -> Send:
 
 
 def _render_response(response: Any) -> HttpResponseBase:
-    """Render a TemplateResponse on the loop. No middleware of the site needs it before that."""
+    """Render a TemplateResponse on the loop. No middleware of the site changes its context before."""
     rendered: HttpResponseBase = response.render() if callable(getattr(response, "render", None)) else response
     return rendered
 
@@ -175,8 +175,8 @@ def encode_header_name(name: str) -> bytes:
 class DisconnectWatcher:
     """Cancels the task that created it if the client disconnects.
 
-    It starts after DISCONNECT_WATCH_DELAY_S, when most requests are answered, because a task for each request
-    costs as much as reading the session.
+    It starts after DISCONNECT_WATCH_DELAY_S, when most requests have a response. A task for every request would
+    cost as much as reading the session.
     """
 
     def __init__(self, receive: Receive) -> None:
@@ -188,7 +188,7 @@ class DisconnectWatcher:
         """Whether the client disconnected or the server's `receive` failed."""
 
     async def stop(self) -> None:
-        """Stop watching. Raises the error of `receive`, if it failed, so that the server sees it."""
+        """Stop watching. If `receive` failed, its error is raised, so that the server gets it."""
         self._start_timer.cancel()
         watch_task = self._watch_task
         if watch_task is None:
@@ -213,6 +213,6 @@ class DisconnectWatcher:
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Return after the client disconnected. The rest of a refused body is read and dropped."""
+    """Wait until the client disconnects. The rest of a refused body is read and dropped."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -33,7 +33,7 @@ from socialsite.web.services import SiteServices, loop_services
 READINESS_TIMEOUT_S = 1.8
 """Time limit of all checks, so that /readyz responds within 2 s."""
 OPEN_TIMEOUT_S = 1.2
-"""Time limit for opening the services. Giving up takes 0.5 s more (socialsite/migration/lease.py)."""
+"""Time limit for opening the services. After a failure the cleanup takes 0.5 s more (socialsite/migration/lease.py)."""
 SHARED_LOOK_S = 1.0
 NO_EVICTION = "noeviction"
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
@@ -42,12 +42,12 @@ STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS
 
 shared_checks: "WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[float, asyncio.Task[Readiness]]]"
 shared_checks = WeakKeyDictionary()
-"""Event loop -> time of its last check (`loop.time()`), and the check."""
+"""Event loop -> the time of its last check (by `loop.time()`), and the check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The state of each component. `outbox`: pending jobs of the workers, None if it cannot be read."""
+    """The state of each component. `outbox` is the number of pending jobs, or None if it cannot be read."""
 
     components: dict[str, str]
     outbox: QueueDepth | None = None
@@ -58,7 +58,7 @@ class Readiness:
 
 
 async def share_readiness() -> Readiness:
-    """Return the result of `check_readiness`. Requests within SHARED_LOOK_S share one check."""
+    """Return the result of `check_readiness`. Calls within SHARED_LOOK_S share one check."""
     loop = asyncio.get_running_loop()
     started_s, check = shared_checks.get(loop, (0.0, None))
     if check is None or loop.time() - started_s >= SHARED_LOOK_S:
@@ -88,7 +88,7 @@ async def check_readiness() -> Readiness:
 
 
 async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth | None:
-    """Return the pending jobs. `until`: time of the event loop's clock."""
+    """Return the number of pending jobs. `until` is a deadline by the event loop's clock."""
     try:
         async with asyncio.timeout_at(until):
             return await services.outbox.read_depth()
@@ -97,7 +97,7 @@ async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth 
 
 
 def state_from_info(facts: Mapping[str, str], reserve_bytes: int) -> str:
-    """Return the state of a master by the fields of its INFO."""
+    """Return the state of a master according to its INFO fields."""
     if facts.get("loading") == "1":
         return "loading"
     if facts.get("role") == "slave":
@@ -111,7 +111,7 @@ def state_from_info(facts: Mapping[str, str], reserve_bytes: int) -> str:
 
 
 def state_from_error(error: Exception) -> str:
-    """Return the state for an error. Error texts of servers are not published."""
+    """Return the state that corresponds to an error. Error texts of servers are not published."""
     if isinstance(error, StoreFull):
         return FULL
     if isinstance(error, ReadOnlyServer):
@@ -143,7 +143,7 @@ async def _check_marks(services: SiteServices, until: float) -> dict[str, str]:
 
 async def _probe_write(services: SiteServices, component: str, until: float) -> str:
     """Probe a write to the component through its normal route, for example a proxy."""
-    key = Key(component, tag="ids", name="ready")  # does not exist: deleting it is a write without effect
+    key = Key(component, tag="ids", name="ready")  # does not exist, so deleting it is a write without effect
     try:
         async with asyncio.timeout_at(until):
             await services.store.node(key).execute("DEL", key)

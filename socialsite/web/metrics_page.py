@@ -1,8 +1,8 @@
 """`/metrics`: the counts of all processes of this machine, and the state of the store.
 
-The page is shown to direct clients in the networks of METRICS_ALLOWED that know METRICS_TOKEN, if it is set. For
-other clients, and for every request through a proxy, it does not exist (404). A tunnel that adds no headers looks like
-a direct client: only the token keeps its users out.
+A client gets the page if it connects directly from a network of METRICS_ALLOWED and, if METRICS_TOKEN is set, sends the
+token. Other clients, and all requests through a proxy, get 404. A tunnel that adds no headers looks like a direct
+client, so only the token refuses its users.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ async def metrics_page(request: SiteRequest) -> HttpResponse:
         raise Http404
     prometheus.flush_round_trips()
     families = build_gauges(*await asyncio.gather(check_readiness(), read_node_infos()))
-    # In a thread, because adding up the files of many processes takes a while.
+    # This runs in a thread, because adding up the files of many processes takes long.
     page = await asyncio.to_thread(render_metrics, families)
     return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
 
@@ -63,7 +63,7 @@ def render_metrics(families: Iterable[Metric]) -> bytes:
 
 
 def render_counters() -> bytes:
-    """Render the counts of all processes of METRICS_DIR, also of ended ones; without it those of this process."""
+    """Render the counts of all processes of METRICS_DIR, including ended ones; without it, those of this process."""
     prometheus.sample_process()
     directory = multiprocess.get_directory()
     if directory is None:
@@ -76,7 +76,7 @@ def render_counters() -> bytes:
 
 
 class PrebuiltCollector(Collector):
-    """A collector of metric families that exist already."""
+    """A collector of metric families that were built before."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families

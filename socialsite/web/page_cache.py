@@ -3,8 +3,8 @@
 Rendering the frame of a page (navigation, texts, forms) takes 1 ms, five times as long as its 30 cached entries. A
 view marks the values that differ between requests as `Placeholder`. All other values of the context are the cache
 key, so a cached page is used only with exactly the values that it was rendered with. The page is split at the
-placeholders and joined with the values of each request. Two cases are not cached: a context with other than plain
-values, and a template that applies a filter to a placeholder.
+placeholders and joined with the values of each request. A page is not cached if its context has values that are not
+plain, or if its template applies a filter to a placeholder.
 """
 
 import re
@@ -22,13 +22,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 MAX_CACHED_PAGES = 2_048
-"""Each page takes some kB. A reader's home is one page, each profile that a reader opens another."""
+"""Each page takes some kB. The home of a reader is one page, and each profile that a reader opens is another page."""
 PLAIN_BASE_TYPES = (str, int, type(None))
 PLAIN_TYPES = frozenset((*PLAIN_BASE_TYPES, bool, SafeString))
 
 
 class RenderedBytes(bytes):
-    """Encoded HTML, which is joined into pages without being encoded again."""
+    """Encoded HTML, which is inserted into pages without being encoded again."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ PlaceholderValue = str | RenderedBytes
 PlaceholderValues = dict[str, PlaceholderValue]
 CacheKey = tuple[str, str | None, Hashable]
 CACHE_MISS: list[Any] = []
-"""The page was not rendered yet; None as a cached value means that it cannot be cached."""
+"""The value for a page that is not in the cache. The cached value None means that the page cannot be cached."""
 
 _MARK_SECRET = secrets.token_hex(8)  # secret, so that no user can write a mark into a text
 _MARK_PATTERN = re.compile(rf"{{\|{_MARK_SECRET} ([^|]*)\|}}")
@@ -54,7 +54,10 @@ class Placeholder(msgspec.Struct, frozen=True):
 
 
 class PageViewer(msgspec.Struct, frozen=True, gc=False):
-    """The signed-in reader as the frame of a page shows them. (Two Accounts are equal if their ids are.)"""
+    """The fields of the signed-in account that the frame of a page shows.
+
+    An Account cannot be part of the cache key, because two Accounts with the same id are equal.
+    """
 
     id: int
     handle: str
@@ -94,7 +97,7 @@ class PageCache:
         return b"".join([part if type(part) is bytes else _encode_value(values[part]) for part in parts])
 
     def _get_parts(self, key: CacheKey, context: Context) -> list[Any] | None:
-        """Return bytes and placeholder names in turn; None if a placeholder has a filter."""
+        """Return alternating bytes and placeholder names, or None if a placeholder has a filter."""
         with self._lock:
             cached_parts = self._parts_by_key.get(key, CACHE_MISS)
             if cached_parts is not CACHE_MISS:
@@ -120,7 +123,7 @@ def _split(html: str) -> list[Any] | None:
 
 
 def _make_cache_key(context: Context, prefix: str, values: PlaceholderValues) -> Hashable:
-    """Return everything that the page depends on. Adds the values of placeholders to `values`.
+    """Return a key of all values that the page depends on, and add the values of placeholders to `values`.
 
     Types are part of the key: a SafeString differs from an equal str.
     """

@@ -1,8 +1,8 @@
 """HTTP requests: their form fields, their viewer and their dispatch to views.
 
-A body is read as a dict of texts from form data, multipart or a JSON object. Django decodes form data with replacement
+A body in form data, multipart or JSON is read into a dict of texts. Django decodes form data with replacement
 characters and keeps NUL. Here a body that is not UTF-8, or that contains NUL or half a surrogate pair, is refused.
-JSON is decoded into its type directly, so deep nesting fails early.
+JSON is decoded directly into a flat dict, so nested values are refused early.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ from socialsite.web.services import SiteServices
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 HTML_TYPE, JSON_TYPE = "text/html", "application/json"
 JSON_TYPES = (JSON_TYPE, "application/json; charset=utf-8", "application/json; charset=UTF-8")
-"""JSON as clients name it in Accept. Django compares the parameter, which has no meaning."""
+"""Media types of JSON in Accept headers. The charset has no meaning for JSON, but Django compares it."""
 ACCEPT_CACHE_MAX_LENGTH = 200  # characters of the longest Accept that is cached
 NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more than 2,048
 
@@ -37,7 +37,7 @@ _json_object_decoder = msgspec.json.Decoder(dict[str, str | int | None])
 
 
 class Viewer(Protocol):
-    """The signed-in account (accounts.models.Account), as far as pages and limits use it."""
+    """The attributes of the signed-in account (accounts.models.Account) that pages and limits use."""
 
     @property
     def id(self) -> int: ...
@@ -52,7 +52,7 @@ class Viewer(Protocol):
 
 
 class Badge(Protocol):
-    """The unread notifications beside the bell."""
+    """The number of unread notifications beside the bell, and the newest of them."""
 
     @property
     def text(self) -> str: ...
@@ -69,21 +69,21 @@ class SiteRequest(ASGIRequest):
     client_address: str
     refused_status: HTTPStatus | None
     badge: Badge
-    """Set only for pages of a signed-in viewer."""
+    """It is set only for pages of a signed-in viewer."""
     render_side_panel: "Callable[[SiteRequest], dict[str, Placeholder | str]]"
-    """settings.SIDE_PANEL; not set while the store cannot be opened."""
+    """The function of settings.SIDE_PANEL. It is not set while the store cannot be opened."""
     deadline: float
-    """Time of the event loop's clock."""
+    """The time limit of the request, by the event loop's clock."""
     _form: dict[str, str] | None
     _host: str | None = None
 
     @property
     def caller(self) -> Caller:
-        """The sender of the request, as services take it."""
+        """Return the sender of the request, for calls of services."""
         return Caller(get_viewer_id(self), self.client_address)
 
     def get_host(self) -> str:
-        """Return the host, which Django checks once for each request."""
+        """Return the host. Django checks it only once for each request."""
         if self._host is None:
             self._host = super().get_host()
         return self._host
@@ -103,14 +103,14 @@ def wants_json(request: SiteRequest) -> bool:
 
 @lru_cache(maxsize=256)
 def _prefers_json(accept: str) -> bool:
-    """Return Django's decision, cached: parsing the header costs more than reading the session."""
+    """Return Django's decision. It is cached, because parsing the header costs more than reading the session."""
     request = HttpRequest()
     request.META["HTTP_ACCEPT"] = accept
     return request.get_preferred_type([HTML_TYPE, *JSON_TYPES]) in JSON_TYPES
 
 
 def get_form_data(request: SiteRequest) -> dict[str, str]:
-    """Return the fields of the body, parsed once. Raises MalformedRequest."""
+    """Return the fields of the body, which is parsed once. Raises MalformedRequest."""
     form = getattr(request, "_form", None)
     if form is None:
         form = request._form = parse_body(request)
@@ -118,16 +118,16 @@ def get_form_data(request: SiteRequest) -> dict[str, str]:
 
 
 def get_changed_fields(request: SiteRequest) -> dict[str, str]:
-    """Return the fields of the body without those that have the value that the page showed (`initial-<name>`).
+    """Return the fields of the body that differ from the values that the page showed (`initial-<name>`).
 
-    So a page that was loaded earlier does not undo a later change. Raises MalformedRequest.
+    An old page therefore does not undo a later change. Raises MalformedRequest.
     """
     sent = get_form_data(request)
     return {name: value for name, value in sent.items() if sent.get(f"initial-{name}") != value}
 
 
 def parse_body(request: SiteRequest) -> dict[str, str]:
-    """Parse the body. Of repeated fields the last counts; a JSON null is an absent field. Raises MalformedRequest."""
+    """Parse the body. The last of repeated fields counts; a JSON null is an absent field. Raises MalformedRequest."""
     match request.content_type:
         case "application/json":
             return _reject_invalid_text(_parse_json(request.body))
@@ -163,7 +163,7 @@ def _parse_urlencoded(body: bytes) -> Iterable[tuple[str, str]]:
 
 
 def _parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
-    """Parse multipart by Django, which replaces invalid UTF-8: so a body without files is decoded first."""
+    """Parse multipart with Django. Django replaces invalid UTF-8, which is refused here in bodies without files."""
     fields = request.POST
     if not request.FILES:
         try:
@@ -210,11 +210,11 @@ def require_viewer(request: SiteRequest) -> Viewer:
 
 
 ErrorPageHook = Callable[[SiteRequest, int, str], tuple[str | None, Mapping[str, object]]]
-"""(request, status, reason) -> (template of the error page or None, further context of it)."""
+"""(request, status, reason) -> (template of the error page or None, additional context of the template)."""
 
 
 def error_page(hook: ErrorPageHook) -> Callable[[AsyncView[P]], AsyncView[P]]:
-    """Have `hook` shape the error pages of a POST view, also of an error that came before the view was called."""
+    """Let `hook` choose the error pages of a POST view, also for errors before the view is called."""
 
     def mark(view: AsyncView[P]) -> AsyncView[P]:
         view.on_error_page = hook  # type: ignore[attr-defined]  # read by middleware/errors.py
@@ -245,7 +245,7 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
 def limited(rule: str, view: AsyncView[P], **others: AsyncView[P]) -> Callable[..., Any]:
     """Dispatch POST to the view, and count it for a rate limit before the view reads anything.
 
-    An error takes the hit back. Used for actions on one post or account.
+    If the view raises an exception, the hit is subtracted. Use it for actions on one post or account.
     """
 
     async def count_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

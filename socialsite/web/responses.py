@@ -1,4 +1,4 @@
-"""HTTP responses: a page or JSON, redirects and what every page contains."""
+"""HTTP responses: pages, JSON, redirects, and the context that all pages have."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -19,7 +19,7 @@ from socialsite.web.page_cache import PageViewer, Placeholder, render_page
 from socialsite.web.requests import JSON_TYPE, SAFE_METHODS, SiteRequest, get_form_data, is_own_url, wants_json
 
 THEMES = ("light", "dark")
-"""Values of the cookie of the theme; without it the browser decides."""
+"""Values of the theme cookie. Without the cookie the browser chooses the theme."""
 
 
 class SeeOther(HttpResponseRedirect):
@@ -46,7 +46,7 @@ def page_response(
 
 
 def page_context(request: SiteRequest) -> dict[str, object]:
-    """Return the context of base.html. Templates get nothing else of the request, so that pages can be cached."""
+    """Return the context of base.html. Templates use nothing else of the request, so that pages can be cached."""
     account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
     badge = getattr(request, "badge", None)
     return {
@@ -68,7 +68,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
 
 
 def _unread_messages(request: SiteRequest) -> object:
-    """Return the one-time messages, or "" without any: iterating over them would mark them as read."""
+    """Return the one-time messages, or "" if there are none, since an iteration would mark messages as read."""
     storage = get_messages(request)
     return storage if len(storage) else ""
 
@@ -94,7 +94,7 @@ def respond(
 
 
 def set_page_path(request: SiteRequest, path: str) -> None:
-    """Set the path that links of this page use, after a form is redisplayed: its own path accepts POST only."""
+    """Set the path that the links of a redisplayed form use, because the form's own path accepts POST only."""
     request.path, request.META["QUERY_STRING"] = path, ""
 
 
@@ -105,7 +105,7 @@ def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
 
 
 def redirect_to_login(request: SiteRequest) -> SeeOther:
-    """Redirect to the log-in page. It leads back to this page; after a POST, to the form's `next` or "/"."""
+    """Redirect to the log-in page. The log-in then redirects to this page, or after a POST to `next` or "/"."""
     back = request.get_full_path()
     if request.method not in SAFE_METHODS:
         with suppress(MalformedRequest):

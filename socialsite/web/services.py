@@ -1,7 +1,7 @@
 """The services of the running event loop: `request.services` in views, `loop_services.get()` elsewhere.
 
-daphne does not tell its application when it starts and stops, so the first request opens the services, and requests
-that come meanwhile wait for the same opening. settings.SERVICES_OPENER names the function that opens them.
+The first call of `get` opens the services, and concurrent calls wait for it. settings.SERVICES_OPENER names the
+function that opens them.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ S = TypeVar("S")
 
 
 class SiteServices(Protocol):
-    """What the web layer itself needs of the services, and every other service by its class."""
+    """The services that the web layer uses by name. All other services are selected by their class."""
 
     @property
     def store(self) -> Store: ...
@@ -45,7 +45,7 @@ class SiteServices(Protocol):
 
 
 class LoopServices:
-    """One SiteServices for each event loop. `bind` sets services that are open already, for tests and commands."""
+    """Stores the services of each event loop. Tests and commands set services that are already open with `bind`."""
 
     def __init__(self) -> None:
         self._bound: WeakKeyDictionary[asyncio.AbstractEventLoop, SiteServices] = WeakKeyDictionary()
@@ -56,7 +56,7 @@ class LoopServices:
         self._bound[asyncio.get_running_loop()] = services
 
     async def get(self) -> SiteServices:
-        """Return the services of the running loop; open them first if needed. Raises StoreError."""
+        """Return the services of the running loop, and open them first if necessary. Raises StoreError."""
         loop = asyncio.get_running_loop()
         return self._bound.get(loop) or await self._open(loop)
 
@@ -66,7 +66,7 @@ class LoopServices:
                 open_services = import_string(settings.SERVICES_OPENER)
                 stack = AsyncExitStack()
                 opening = stack.enter_async_context(open_services())
-                # In an empty context: background tasks must not log the id of the first visitor's request.
+                # The context is empty, so that background tasks do not log the id of the first request.
                 self._bound[loop] = await asyncio.create_task(opening, context=Context())
                 self._stacks[loop] = stack
             return self._bound[loop]

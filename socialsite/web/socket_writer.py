@@ -1,7 +1,7 @@
-"""Sends text frames through one websocket: in order, with a bounded queue, without blocking the publisher.
+"""Send text frames through one websocket in order, with a bounded queue and without blocking the publisher.
 
-`AsgiSocketWriter` needs an ASGI server with a `send` that waits for a slow reader. daphne's does not wait; for it
-see daphne/flow_control.py. Both close a socket with 4408 if its reader does not read for STALL_TIMEOUT_S.
+`AsgiSocketWriter` needs an ASGI server whose `send` waits for a slow reader. daphne's `send` does not wait, so
+daphne/flow_control.py has another writer. Both close a socket with 4408 if its reader stalls for STALL_TIMEOUT_S.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Protocol
 from socialsite.web.asgi_types import Send
 
 QUEUE_MAX_BYTES = 64 * 1024
-"""Size of the queue for a stalled reader. All sockets share the frames in their queues."""
+"""Maximum size of the queue for a stalled reader. The queues of all sockets share their frames."""
 STALL_TIMEOUT_S = 10.0
 CLOSE_CODE_TOO_SLOW = 4408
 
@@ -42,7 +42,7 @@ def encode_text_frame(text: bytes) -> bytes:
 
 
 class SocketWriter(Protocol):
-    """Sends or queues frames. `wait_until_drained` waits for the reader; call `detach` after the disconnect."""
+    """Sends or queues frames. `wait_until_drained` waits for a slow reader. Call `detach` after the disconnect."""
 
     is_closed: bool
 
@@ -53,7 +53,7 @@ class SocketWriter(Protocol):
 
 
 class FlowGate:
-    """An asyncio.Event for one waiter. The queue of waiters of an Event would take 0.8 kB for each socket."""
+    """A small replacement of asyncio.Event, whose queue of waiters takes 0.8 kB for each socket."""
 
     __slots__ = ("_waiter", "is_open")
 
@@ -71,15 +71,15 @@ class FlowGate:
             opened.set_result(None)
 
     async def wait_until_open(self) -> None:
-        """Returns while the gate is open."""
+        """Wait until the gate is open."""
         while not self.is_open:
             if self._waiter is None:
                 self._waiter = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._waiter)  # whoever is cancelled takes nobody along
+            await asyncio.shield(self._waiter)  # a cancelled waiter must not cancel the others
 
 
 class SendQueue:
-    """Frames for a stalled reader, counted in bytes; none are waiting nearly always, and take nothing."""
+    """A queue of frames for a stalled reader, limited in bytes. An empty queue has no deque, to save memory."""
 
     def __init__(self) -> None:
         self._frames: deque[TextFrame] | None = None
@@ -110,7 +110,7 @@ class SendQueue:
 
 
 class AsgiSocketWriter:
-    """For any ASGI server. While frames are queued, one task sends them in turn."""
+    """A writer for any ASGI server. While frames are queued, one task sends them in order."""
 
     def __init__(self, send: Send) -> None:
         self._asgi_send = send
@@ -150,7 +150,7 @@ class AsgiSocketWriter:
             self._task = self._loop.create_task(self._send_queued())
 
     async def _send_queued(self) -> None:
-        """Send the queued frames, then a close. A `send` that takes STALL_TIMEOUT_S closes the socket as too slow."""
+        """Send the queued frames, then a close frame. If `send` takes STALL_TIMEOUT_S, close the socket as too slow."""
         while self._queue and self._close_code != CLOSE_CODE_TOO_SLOW:
             text = self._queue.popleft().text.decode()
             try:

@@ -1,4 +1,4 @@
-"""Serves static files in front of Django, without a view or a session, if no proxy serves them.
+"""Serve static files before Django is called, without a view or a session, if no proxy serves them.
 
 WhiteNoise provides the table of files with their compressed variants, ETags and cache times. Its middleware is
 sync, so only the table is used.
@@ -27,7 +27,7 @@ class StaticFiles:
     def __init__(self, application: Application) -> None:
         self._application = application
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "No directory at")  # collectstatic need not have run
+            warnings.filterwarnings("ignore", "No directory at")  # absent before collectstatic
             self._files: Any = WhiteNoiseMiddleware()  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -58,7 +58,7 @@ async def _send_response(response: Response, send: Send) -> None:
 
 
 def _read_file(file: IO[bytes] | None) -> bytes:
-    """Read a file of some kB, which is in the system's page cache: a thread would cost more than the read."""
+    """Read a file of some kB from the system's page cache. A thread would cost more than the read."""
     if file is None:
         return b""
     with file:

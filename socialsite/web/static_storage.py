@@ -1,8 +1,8 @@
-"""Names and contents of collected static files: hashed names, compressed copies, one script instead of its modules.
+"""Write static files with hashed names and compressed copies, and bundle the modules of the site's script.
 
-Developers load the modules of static/js as they are. `collectstatic` writes them as one file, so that a page loads one
-script. Modules that another page loads import each other by their hashed names, so that no old module outlives an
-upgrade in a cache.
+During development the browser loads the modules of static/js. `collectstatic` writes them as one file, so that a page
+loads one script. Modules outside the bundle import each other by hashed names, so that after an upgrade no old module
+is loaded from a cache.
 """
 
 import re
@@ -20,7 +20,7 @@ REST_PATTERN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 class SiteStaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """The static files that `collectstatic` writes. The name js/site.js stands for the bundle."""
+    """The static files that `collectstatic` writes. js/site.js is the bundle."""
 
     support_js_module_import_aggregation = True
 
@@ -38,7 +38,7 @@ class SiteStaticFilesStorage(CompressedManifestStaticFilesStorage):
 
 
 def bundle_modules(entry: str, read: Callable[[str], str]) -> str:
-    """Return one script: each module in a function of its own, after the modules that it imports.
+    """Return one script with each module in a function of its own, after the modules that it imports.
 
     `read` returns the text of a module. Raises ValueError for circular imports and for other forms of import or export.
     """

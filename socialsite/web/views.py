@@ -1,6 +1,6 @@
 """Views of the site itself, for proxies, robots and browsers, and Django's error handlers.
 
-Django calls an error handler for errors that the site does not know; the page shows only the status.
+Django calls an error handler for errors that the site does not handle. The page shows only the status.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -22,12 +22,12 @@ SECURITY_TXT_VALIDITY = timedelta(days=180)
 
 
 async def livez(request: SiteRequest) -> HttpResponse:
-    """Respond, without using the store."""
+    """Respond without using the store."""
     return json_response({"status": "ok"})
 
 
 async def readyz(request: SiteRequest) -> HttpResponse:
-    """Report whether every component answers and accepts writes; if not, with status 503.
+    """Report whether every component answers and accepts writes. If one does not, the status is 503.
 
     `outbox` does not affect the status: readers are served while jobs are waiting for workers.
     """

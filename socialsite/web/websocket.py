@@ -1,7 +1,7 @@
-"""The handshake of a websocket: the check of its Origin, its cookies and its refusals.
+"""The handshake of a websocket: its Origin check, its cookies and its error responses.
 
-Browsers send cookies with a websocket from any page, so the Origin is checked first. Without an Origin, or with
-that of another site, the handshake ends with 403. If the session cannot be read, it ends with 503.
+Browsers send cookies with a websocket from any page, so the Origin is checked first. If the Origin is absent or belongs
+to another site, the handshake ends with 403. If the session cannot be read, it ends with 503.
 """
 
 from collections.abc import Awaitable
@@ -32,7 +32,7 @@ class OriginMiddleware:
         self._application = application
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Return the call of the application: a coroutine of its own would take memory of every open socket."""
+        """Return the application's coroutine. A coroutine around it would take memory for every open socket."""
         if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
             return self._application(scope, receive, send)
         origin = get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH]
@@ -42,7 +42,7 @@ class OriginMiddleware:
 
 
 def is_own_origin(origin: str, host: str) -> bool:
-    """Return whether the origin is this site (scheme by settings.HTTPS, an allowed Host) or a trusted origin."""
+    """Return whether the origin is trusted, or is this site: an allowed Host with the scheme of settings.HTTPS."""
     origin, host = origin.lower(), host.lower()
     domain, _ = split_domain_port(host)
     if not origin or not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
@@ -74,7 +74,7 @@ async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def reject_with_status(send: Send, status: HTTPStatus) -> None:
-    """End the handshake with `status` under daphne, with 403 under other servers: ASGI has no other status."""
+    """End the handshake with `status` under daphne, or with 403 under other servers, since ASGI has no other status."""
     protocol = find_daphne_protocol(send)
     if protocol is None or not hasattr(protocol, "handshake_deferred"):
         await send({"type": "websocket.close", "code": 1000})

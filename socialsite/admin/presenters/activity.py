@@ -1,4 +1,4 @@
-"""The statistics of a span of time: charts as SVG paths, and the figures beside them."""
+"""The statistics of a span of time: charts as SVG paths, and the numbers beside them."""
 
 from collections.abc import Sequence
 
@@ -80,7 +80,7 @@ def activity_json(activity: Activity) -> JsonObject:
 
 
 def line_path(values: Sequence[float | None], top: float) -> str:
-    """Return SVG path data of a line from left to right. None is a gap; `top` is the value at the upper edge."""
+    """Return SVG path data of a line from left to right. None makes a gap; `top` is the value at the upper edge."""
     parts: list[str] = []
     is_drawing = False
     for at, value in enumerate(values):

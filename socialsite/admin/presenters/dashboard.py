@@ -27,7 +27,7 @@ from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
 UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
-"""Unexplained memory is shown above this share and size: a server's buffers and libraries take less."""
+"""Unexplained memory is shown above this share and size, because a server's buffers and libraries take less."""
 
 
 def dashboard_page(found: Dashboard) -> TemplateContext:

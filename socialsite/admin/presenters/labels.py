@@ -1,4 +1,4 @@
-"""Labels of metrics, states and actions, and formats of figures."""
+"""Labels of metrics, states and actions, and formats of numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +47,7 @@ PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "li
 
 
 def format_duration(ms: float | None) -> str:
-    """Return e.g. 12 ms, 3.4 s or 5 min, and a dash for None."""
+    """Return a text such as 12 ms, 3.4 s or 5 min, or a dash for None."""
     if ms is None:
         return "–"
     if ms < 1_000:

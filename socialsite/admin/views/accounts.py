@@ -28,7 +28,7 @@ AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 
 @staff_only
 async def index(request: SiteRequest) -> HttpResponse:
-    """`?q=` is a handle or its prefix; without it the newest accounts are shown."""
+    """Show the accounts whose handle begins with `?q=`. Without `?q=` the newest accounts are shown."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
     page = await Moderation(get_services(request)).search(text, parse_cursor(request.GET, decode_id), ACCOUNTS_PER_PAGE)
     next_url = build_next_url(request, page.next_cursor, **({"q": text} if text else {}))
@@ -59,7 +59,7 @@ async def show(request: SiteRequest, account_id: int) -> HttpResponse:
 def _make_action_view(
     action: AccountAction, success_message: str | Promise
 ) -> Callable[..., Awaitable[HttpResponseBase]]:
-    """Return a view that does `action` and redirects to the account."""
+    """Return a view that performs `action` and redirects to the account."""
 
     @staff_only
     async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:

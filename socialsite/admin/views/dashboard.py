@@ -44,7 +44,7 @@ async def index(request: SiteRequest) -> HttpResponse:
 
 @staff_only
 async def statistics(request: SiteRequest) -> HttpResponse:
-    """`?range=` is one of SPAN_MS_BY_NAME."""
+    """Show the statistics of the span `?range=`, a name in SPAN_MS_BY_NAME."""
     name = request.GET.get("range", "24h")
     if name not in SPAN_MS_BY_NAME:
         raise MalformedRequest(

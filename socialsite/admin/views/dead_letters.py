@@ -1,4 +1,4 @@
-"""Pages of dead letters: jobs that failed too often, to be retried or deleted."""
+"""Pages to retry or delete dead letters, which are jobs that failed too often."""
 
 from collections.abc import Awaitable, Callable
 
@@ -44,7 +44,7 @@ async def index(request: SiteRequest) -> HttpResponse:
 def _make_action_view(
     action: LetterAction, success_message: str | Promise, result_name: str
 ) -> Callable[..., Awaitable[HttpResponseBase]]:
-    """Return a view that does `action` with the dead letter of the field `id`."""
+    """Return a view that performs `action` on the dead letter of the field `id`."""
 
     @staff_only
     async def act(request: SiteRequest) -> HttpResponseBase:

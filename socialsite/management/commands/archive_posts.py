@@ -1,7 +1,7 @@
 """manage.py archive_posts --older-than 90d: move the bodies of old posts to the archive (ARCHIVE_URL).
 
-Pages, feeds and searches still read them, all posts of a page in one read. The command may be stopped and repeated;
-`--undo` moves everything back into the store. Run it from cron, for example once a night.
+Pages, feeds and searches still contain archived posts; they read all bodies of a page at once. The command may be
+stopped and repeated. `--undo` moves all bodies back into the store. Run it from cron, for example once a night.
 """
 
 import re
@@ -54,7 +54,7 @@ class Command(OperatorCommand):
 
 
 def parse_age_ms(text: str) -> int:
-    """Return the ms of an age such as "90d". Raises CommandError."""
+    """Return the milliseconds of an age such as "90d". Raises CommandError."""
     match = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if not match or int(match[1]) == 0:
         raise CommandError(f"--older-than takes an age such as 90d, 12w or 48h, not {text!r}.")

@@ -1,8 +1,8 @@
 """manage.py audit [--repair] [--sample N] [--drop-strays]: compare all values in the store that must agree.
 
-The exit status is 1 if there is damage, with --repair if damage remains. An audit is safe while the site serves: only
-discrepancies that a second check two seconds later finds again are reported. Leftovers of crashes and expiry, which are
-harmless, are reported and repaired, but are no damage.
+The exit status is 1 if there is damage, or with --repair, if damage remains. An audit is safe while the site is
+running: it reports a discrepancy only if a second check finds it again two seconds later. Leftovers of crashes and
+expiry are harmless. They are reported and repaired, but do not count as damage.
 """
 
 import asyncio

@@ -40,7 +40,7 @@ class Command(AccountCommand):
 
 
 async def _require_same_account(services: Services, account: Account, options: dict[str, Any]) -> None:
-    """Raises CommandError unless the account equals the account that the command would create."""
+    """Raise CommandError unless the account equals the account that the command would create."""
     is_same = account.is_active and account.is_staff == options["staff"]
     if not is_same or not await services.accounts.check_password(account, options["new_password"]):
         raise CommandError(f"@{account.handle}: This handle is taken.")

@@ -1,6 +1,6 @@
 """manage.py deadletters [list | retry ID…|--all | drop ID…|--all]: jobs that failed in every try.
 
-Read the reason of a dead letter, correct the cause, then retry the job. Retrying is safe, because jobs are idempotent.
+Read the reason of a dead letter, correct the cause, then retry the job. A retry is safe, because jobs are idempotent.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,7 +1,7 @@
 """manage.py limits show [@HANDLE | ADDRESS] | limits reset @HANDLE | ADDRESS: show or reset rate limits.
 
-Without a handle or address, `show` lists the configured rules and the most active accounts. Accounts are counted by
-id, log-ins also by the handle that the client tried, and IPv6 addresses by their /64 network.
+Without a handle or address, `show` lists the configured rules and the most active accounts. Hits of accounts are
+counted by id, log-ins also by the handle that the client sent, and hits of IPv6 addresses by their /64 network.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ async def find_targets(services: Services, text: str) -> list[LimitTarget]:
 
 
 def address_rule(rule: Rule) -> Rule:
-    """Return the rule for an address: many accounts may share it, so some limits are higher."""
+    """Return the rule for an address. Many accounts may share an address, so some limits are higher."""
     is_shared = rule.name in ("post", "follow", "like", "block", "delete", "search", "complete")
     return Rule(rule.name, rule.limit and rule.limit * ACCOUNTS_PER_ADDRESS) if is_shared else rule
 
@@ -109,7 +109,7 @@ async def read_usage(services: Services, targets: Sequence[LimitTarget]) -> list
 
 
 def usage_row(name: str, stats: WindowStats) -> dict[str, Any]:
-    """`used` is the weighted minute that is compared with the limit."""
+    """Return a row of the output. `used` is the weighted count that is compared with the limit."""
     return {
         "subject": name,
         "rule": stats.rule,
@@ -123,7 +123,7 @@ def usage_row(name: str, stats: WindowStats) -> dict[str, Any]:
 async def reset_limits(
     services: Services, targets: Sequence[LimitTarget], rule_name: str | None, *, dry_run: bool
 ) -> dict[str, Any]:
-    """Delete the counters; return the names of the targets that had any."""
+    """Delete the counters, and return the names of the targets that had counters."""
     if rule_name is not None and rule_name not in services.rules:
         raise CommandError(f"There is no rule {rule_name!r}: use {', '.join(sorted(services.rules))}.")
     now_ms, forgotten = services.clock.server_ms(), []

@@ -32,7 +32,7 @@ HOST = "127.0.0.1"
 STAFF_HANDLE = "operator"
 """The demo's staff account, which may use /ops/."""
 WAIT_NOTICE_INTERVAL_S = 15.0
-"""Time before the first message about what the site waits for, and between such messages."""
+"""Time before the first message that the site is not ready, and between such messages."""
 
 DemoLogin = tuple[str, str]
 """Handle and password. Demo accounts exist only on the loopback address, so their passwords are not secret."""
@@ -89,7 +89,7 @@ class Command(SiteCommand):
             self.print_line(f"login: {handle} {password}", min_verbosity=0)
 
     def announce_readiness(self) -> None:
-        """Print once that the site is ready; until then, print the reason from time to time."""
+        """Print once that the site is ready. Until then, print from time to time why it is not."""
         if self.is_announced:
             return
         reason = get_unready_reason(self.address)
@@ -101,7 +101,7 @@ class Command(SiteCommand):
             self.print_line(f"The site is not ready yet: {reason}")
 
     def print_line(self, text: str, *, min_verbosity: int = 1) -> None:
-        """Print a line. If the reader of a pipe is gone, the site goes on without it."""
+        """Print a line. If the reader of stdout has closed the pipe, the site continues without output."""
         if self.verbosity >= min_verbosity and self.has_reader:
             try:
                 self.stdout.write(text)
@@ -112,7 +112,7 @@ class Command(SiteCommand):
 
 
 def load_demo_logins(directory: Path, *, create: bool) -> list[DemoLogin]:
-    """Return the demo logins of a directory; if `create`, load the demo at the first start.
+    """Return the demo logins of a directory. If `create`, load the demo at the first start.
 
     The demo is never loaded into a site that was started before. An interrupted load is repeated by the next start.
     """
@@ -129,7 +129,7 @@ async def _load_demo() -> list[DemoLogin]:
         logins = await services.demo.load(now_ms)
         # A secret password, because others may reach the port through a tunnel.
         password = salted_hmac("demo", STAFF_HANDLE).hexdigest()[:16]
-        with suppress(HandleTaken):  # an interrupted load
+        with suppress(HandleTaken):  # by an interrupted load
             await services.accounts.sign_up(
                 handle=STAFF_HANDLE, password=password, now_ms=now_ms, staff=True, allow_reserved=True
             )
@@ -137,7 +137,7 @@ async def _load_demo() -> list[DemoLogin]:
 
 
 def lock_directory(directory: Path) -> IO[bytes]:
-    """Lock the directory against a second quickstart; the kernel releases the lock when this process ends.
+    """Lock the directory against a second quickstart. The kernel releases the lock when this process ends.
 
     Raises CommandError if another quickstart uses the directory.
     """

@@ -136,7 +136,7 @@ class Command(SiteCommand):
 
 
 def _format_edges(edges: Mapping[str, int]) -> str:
-    """Format the numbers of edges by the name of their outgoing side."""
+    """Format the number of edges for each name of an outgoing side."""
     return ", ".join(f"{number} of {name}" for name, number in sorted(edges.items()))
 
 

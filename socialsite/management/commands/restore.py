@@ -1,7 +1,7 @@
 """manage.py restore FILE: write a backup into an empty store, on any topology (docs/reference/backup.md).
 
-The file is verified to its end before anything is written, and every key is read back. Then caches are rebuilt, and the
-audit repairs what changed during the backup. Stop the site before a restore and start it afterwards.
+The whole file is verified before the first write, and every key is read back. Then caches are rebuilt, and the audit
+repairs discrepancies by changes during the backup. Stop the site before a restore and start it afterwards.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """manage.py stats [--hours N] [--json]: the recent statistics of the site, from its time series.
 
-Counts are at most a second old. JSON: see `build_report`; times are Unix ms, latencies ms.
+Counts are at most a second old. `build_report` builds the JSON. Its times are in Unix ms, and its latencies in ms.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Command(SiteCommand):
 
 
 async def build_report(services: Services, hours: int) -> dict[str, Any]:
-    """Return the sums and points of the last hours, latencies, active accounts, and the size of outbox and buffers."""
+    """Return sums, points and latencies of the last hours, active accounts, and the sizes of outbox and buffers."""
     stats, now_ms = services.statistics.stats, services.clock.now_ms()
     start_ms = now_ms - hours * HOUR_MS
     latency = await stats.latency(start_ms, now_ms, now_ms=now_ms)

@@ -1,8 +1,8 @@
 """manage.py syndicate [--once] [--concurrency N] [--dry-run]: the worker.
 
-Adds published posts to home and list timelines, and flushes buffers every 10 s. Any number of workers may run on any
-machines; if one dies, the others perform its jobs. On SIGTERM or Ctrl-C the worker finishes the jobs in progress,
-leaves the other jobs in the queue, and exits with status 0.
+The worker adds published posts to home and list timelines, and flushes buffers every 10 s. Any number of workers may
+run on any machines; if a worker dies, the others perform its jobs. On SIGTERM or Ctrl-C a worker finishes the jobs in
+progress, leaves the other jobs in the queue, and exits with status 0.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Command(SiteCommand):
             return await self._run_worker(services, worker, once=options["once"])
 
     async def _run_worker(self, services: Services, worker: Worker, *, once: bool) -> bool:
-        """Run until stopped, or with `once` until the queue is empty; False if it was stopped before it was empty."""
+        """Run until stopped, or with `once` until the queue is empty. Returns False if it was stopped before that."""
         self._print_line(f"Worker {worker.name} syndicates.")
         progress = asyncio.create_task(self._print_progress(services, min_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))

@@ -1,8 +1,8 @@
-"""Flow control for websockets on daphne: its `send` never waits and buffers without limit.
+"""Flow control for websockets on daphne, whose `send` never waits and buffers without limit.
 
-The writer registers itself as the push producer of Twisted's transport, in place of the HTTPChannel that the
-upgrade left there, so Twisted calls it when the reader stalls. Frames were encoded once for all sockets, so they
-are written to the transport directly and not through autobahn.
+The writer registers itself as the push producer of Twisted's transport, in place of the HTTPChannel that handled the
+upgrade. Twisted then pauses the writer when the reader stalls. Frames are already encoded once for all sockets, so the
+writer writes them directly to the transport and not through autobahn.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from socialsite.web.socket_writer import (
 TRANSPORT_BUFFER_BYTES = 16 * 1024
 """Bytes that Twisted buffers before it pauses the writer (Twisted's default is 64 kB)."""
 KERNEL_BUFFER_BYTES = 64 * 1024
-"""Bytes that the kernel buffers (it doubles the number). By default it buffers up to 4 MB for a stalled reader."""
+"""Bytes that the kernel buffers (Linux doubles this number). By default it buffers up to 4 MB for a stalled reader."""
 ABORT_DELAY_S = 1.0
 
 WEBSOCKET_STATE_OPEN: Final = 3
@@ -114,7 +114,7 @@ class DaphneSocketWriter:
                 timer.cancel()
 
     def _write_frame(self, frame: bytes) -> None:
-        """Write directly to the socket if the buffers are empty: one system call instead of three."""
+        """Write a frame. If the buffers are empty, write to the socket with one system call instead of three."""
         transport = self._transport
         if self._protocol.state != WEBSOCKET_STATE_OPEN:
             return
@@ -127,14 +127,14 @@ class DaphneSocketWriter:
         transport.write(frame)
 
     def _close_too_slow(self) -> None:
-        """Close, and abort after ABORT_DELAY_S, because the stalled reader may not read the close frame."""
+        """Close the socket, and abort it after ABORT_DELAY_S, because a stalled reader may not read the close frame."""
         self.close(CLOSE_CODE_TOO_SLOW)
         self._abort_timer = self._loop.call_later(ABORT_DELAY_S, self._transport.abortConnection)
 
     # IPushProducer
 
     def pauseProducing(self) -> None:  # noqa: N802
-        """The reader stalls: stop writing. Stop reading too, because pongs and answers would be buffered."""
+        """Stop writing, because the reader stalls. Stop reading too, because pongs and replies would be buffered."""
         self._flow_gate.close()
         if self._stall_timer is None:
             self._stall_timer = self._loop.call_later(STALL_TIMEOUT_S, self._close_too_slow)
@@ -142,7 +142,7 @@ class DaphneSocketWriter:
             self._transport.pauseProducing()
 
     def resumeProducing(self) -> None:  # noqa: N802
-        """The transport's buffer is empty: send the queued frames."""
+        """Send the queued frames, because the transport's buffer is empty."""
         if self._stall_timer is not None:
             self._stall_timer.cancel()
             self._stall_timer = None
@@ -159,14 +159,14 @@ class DaphneSocketWriter:
 
 
 def _release_handshake(protocol: Any) -> None:
-    """Free the head of the request, which autobahn and daphne otherwise store while the socket is open."""
+    """Free the memory of the request's head, which autobahn and daphne otherwise keep while the socket is open."""
     protocol.http_request_data = b""
     protocol.http_headers.clear()
     protocol.clean_headers.clear()
 
 
 def find_daphne_protocol(send: Send) -> Any | None:
-    """Return daphne's WebSocketProtocol, the argument of the partial `send`; None for other servers."""
+    """Return daphne's WebSocketProtocol, which is an argument of the partial `send`, or None for other servers."""
     if not isinstance(send, functools.partial) or not send.args:
         return None
     protocol = send.args[0]

@@ -1,9 +1,9 @@
-"""Graceful shutdown of daphne, which without it cancels every running request at SIGTERM.
+"""Graceful shutdown of daphne. Without this module, daphne cancels every running request at SIGTERM.
 
-The process stops accepting connections, closes each websocket with "service restart" (1012), so that its client
-connects again with its cursor, answers running requests with `Connection: close`, and ends when all answers are
-sent. If several daphnes share one listening socket (`--fd`), waiting connections are accepted by another process,
-so a restart refuses no request. systemd is notified of start and stop (Type=notify).
+At SIGTERM the process stops accepting connections. It closes each websocket with "service restart" (1012), so that the
+client connects again with its cursor. It responds to running requests with `Connection: close`, and exits when all
+responses are sent. If several daphnes share one listening socket (`--fd`), another process accepts the waiting
+connections, so a restart refuses no request. systemd is notified of start and stop (Type=notify).
 """
 
 import asyncio
@@ -16,9 +16,9 @@ from typing import Any
 import structlog
 
 DRAIN_TIMEOUT_S = 25.0
-"""Time for running requests. Each takes at most 6 s (handler.REQUEST_DEADLINE_S); slow readers take longer."""
+"""Time limit for running requests. Each takes at most 6 s (handler.REQUEST_DEADLINE_S), or longer for slow readers."""
 IDLE_CONNECTION_LINGER_S = 1.0
-"""Time for which idle connections stay open, so that a request on its way is answered."""
+"""Time for which idle connections stay open, so that a request that was already sent gets a response."""
 CLOSE_TIMEOUT_S = 3.0
 POLL_INTERVAL_S = 0.05
 CLOSE_CODE_SERVICE_RESTART = 1012
@@ -41,7 +41,7 @@ def install_graceful_shutdown(on_start: LifecycleHook, on_stop: LifecycleHook) -
 
 
 def make_draining_request(request: Any) -> Any:
-    """Return daphne's request class, changed to close its connection after the answer during a shutdown."""
+    """Return daphne's request class, changed to close its connection after the response during a shutdown."""
 
     class LastRequest(request):  # type: ignore[misc]
         def handle_reply(self, message: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def make_draining_server(server: Any, on_start: LifecycleHook, on_stop: Lifecycl
             super().run()
 
         def kill_all_applications(self) -> Any:
-            """Drain. daphne calls this before its reactor ends, and waits for the returned Deferred."""
+            """Drain all connections. daphne calls this before its reactor ends, and waits for the returned Deferred."""
             from twisted.internet.defer import Deferred
 
             return Deferred.fromFuture(asyncio.ensure_future(_shut_down(self, on_stop)))
@@ -83,7 +83,7 @@ async def _start(on_start: LifecycleHook) -> None:
     try:
         await on_start()
     finally:
-        notify_systemd("READY=1")  # also without the store: requests are answered with 503 until it is available
+        notify_systemd("READY=1")  # even if the store is unavailable: requests then get 503
 
 
 async def _shut_down(server: Any, on_stop: LifecycleHook) -> None:
@@ -99,7 +99,7 @@ async def _shut_down(server: Any, on_stop: LifecycleHook) -> None:
 
 
 async def drain_connections(server: Any) -> None:
-    """Wait until all requests are answered and all sockets closed, at most DRAIN_TIMEOUT_S."""
+    """Wait at most DRAIN_TIMEOUT_S until all requests have responses and all sockets are closed."""
     loop = asyncio.get_running_loop()
     _stop_listening()
     started = loop.time()
@@ -114,7 +114,7 @@ async def drain_connections(server: Any) -> None:
 
 
 def _stop_listening() -> None:
-    """Stop accepting. An inherited socket stays open in its owner, where new connections wait."""
+    """Stop accepting connections. An inherited socket stays open in its owner, and new connections wait there."""
     from twisted.internet.tcp import Port
 
     ports: list[Any] = [reader for reader in get_reactor().getReaders() if isinstance(reader, Port)]
@@ -123,7 +123,7 @@ def _stop_listening() -> None:
 
 
 def _open_transports() -> set[Any]:
-    """Return the accepted connections that read or write. A connection that does neither has a running request."""
+    """Return the connections that Twisted reads or writes. It does neither while a connection's request is running."""
     from twisted.internet.tcp import Server
 
     return {each for each in (*get_reactor().getReaders(), *get_reactor().getWriters()) if isinstance(each, Server)}

@@ -1,13 +1,14 @@
 """Limits on requests that daphne lacks, applied before the application is called.
 
-- Twisted reads a whole body before it calls the application, and writes it to a file from 100 kB on: an endless
-  body would fill the disk. Here bytes beyond the limit are dropped; the handler sees one byte too many and
-  answers 413.
-- Twisted closes the connection at a header line over 16 kB, without a status. Here it reads enough for a 431.
-- Twisted parses form fields, which the site does not use, and closes the connection if it cannot. Here it does not
-  parse them, so the site answers 400 with a page.
-- autobahn handles any number of pings, pongs and fragments of a websocket, about 10 us each, and stores any number
-  of bytes that arrive before the socket is accepted. Here a socket with too many is disconnected.
+- Twisted reads a whole body before it calls the application, and writes a body above 100 kB to a file. An endless body
+  would fill the disk. Here bytes beyond the limit are dropped; the handler reads one byte too many and responds with
+  413.
+- Twisted closes the connection at a header line above 16 kB, without a status. Here it reads more, so that the site
+  can respond with 431.
+- Twisted parses form fields, which the site does not use, and closes the connection if they are invalid. Here it does
+  not parse them, so the site can respond with a page and status 400.
+- autobahn handles any number of pings, pongs and fragments of a websocket, which take about 10 us each. It stores any
+  number of bytes that arrive before the socket is accepted. Here a socket that exceeds a limit is disconnected.
 """
 
 import sys
@@ -17,12 +18,12 @@ from typing import Any
 HEAD_READ_MAX_BYTES = 64 * 1024
 MIN_HEADER_BYTES = len(b"a:")
 FRAMES_PER_S = 200
-"""Frames of any kind that a socket may send in one second."""
+"""Maximum frames of any kind that a socket may send in one second."""
 CONTROL_FRAMES_PER_S = 50
-"""Control frames (ping, pong, close) that a socket may send in one second."""
+"""Maximum control frames (ping, pong, close) that a socket may send in one second."""
 FRAGMENTS_PER_MESSAGE = 64
 EARLY_MAX_BYTES = 64 * 1024
-"""Bytes that may follow the handshake before the socket is accepted."""
+"""Maximum bytes that may follow the handshake before the socket is accepted."""
 CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
@@ -46,11 +47,11 @@ def install_request_limits(body_max_bytes: int) -> None:
     protocol.WebRequest = BoundedRequest
     sockets: Any = sys.modules["daphne.ws_protocol"]
     sockets.WebSocketFactory.protocol = make_bounded_socket(sockets.WebSocketProtocol)
-    # Twisted formats a log line for each request, which is not used: the site has its own access log.
+    # Twisted formats an unused log line for each request. The site has its own access log.
     protocol.HTTPFactory.log = lambda factory, request: None
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
-    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # no limit of its own: only the bytes are limited
+    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
 
 
 def make_bounded_socket(protocol: Any) -> Any:

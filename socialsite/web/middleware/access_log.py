@@ -1,7 +1,7 @@
 """The access log and the statistics of requests: an id, one log line and one count for each request.
 
-The server chooses the id, so a client cannot write to the log or make two requests look like one. It is bound to
-structlog's context, so every log line of the request has it, and it is returned in `X-Request-ID`.
+The server chooses the id, so a client cannot write to the log or make two requests look like one. The id is bound to
+structlog's context, so every log line of the request has it. The response has it in `X-Request-ID`.
 """
 
 import logging
@@ -38,7 +38,7 @@ class AccessLogMiddleware(Middleware):
 
 
 def record_request(request: SiteRequest, response: HttpResponseBase, seconds: float) -> None:
-    """Count a response. If the services are not open yet (no store since the start), only in Prometheus."""
+    """Count a response. If the services could not be opened yet, only Prometheus counts it."""
     if request.path_info in PROBE_PATHS:
         return
     match = request.resolver_match

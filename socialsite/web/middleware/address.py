@@ -1,8 +1,8 @@
 """The address of the client that sent a request.
 
-Each proxy appends the address of its client to `X-Forwarded-For`. Entries to the left of the first address that is
-not a trusted proxy were sent by the client and may be forged. So the list is read from the right, starting with
-the peer of the connection, while the addresses are in TRUSTED_PROXIES.
+Each proxy appends the address of its client to `X-Forwarded-For`. So the addresses are read from the right, starting
+with the peer of the connection. The first address that is not in TRUSTED_PROXIES is the client; it may have forged the
+entries to the left.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ FORWARDED_CACHE_MAX_LENGTH = 100  # characters of the longest X-Forwarded-For th
 def find_client_address(peer: str | None, forwarded_for: str, trusted: Sequence[Network]) -> str:
     """Return the address of the client as text, or UNKNOWN_ADDRESS.
 
-    A peer without an address (a Unix socket) counts as a trusted proxy, if any are configured. An entry that is no
-    address ends the search: the last proxy with an address counts as the client.
+    A peer without an address (a Unix socket) counts as a trusted proxy if any proxy is configured. An entry that is
+    not an address ends the search: the last proxy with an address counts as the client.
     """
     address = _parse_address(peer or "")
     if not trusted or (address is not None and not _is_in_networks(address, trusted)):

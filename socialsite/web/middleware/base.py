@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from socialsite.web.requests import SiteRequest
 
 PROBE_PATHS = ("/livez", "/readyz", "/metrics")
-"""Requested often, also while the store is unavailable: they use neither services nor sessions."""
+"""Paths that monitoring requests, also while the store is unavailable. They use neither services nor sessions."""
 ADDRESS_HOST = re.compile(r"(localhost|[0-9.]+|\[[0-9a-fA-F:.]+\])(:\d+)?")
 """A Host header without a domain name. A page of another site cannot send one (DNS rebinding)."""
 
@@ -17,7 +17,7 @@ GetResponse = Callable[[SiteRequest], Awaitable[HttpResponseBase]]
 
 
 class Middleware:
-    """Async middleware. Django refuses it under WSGI, instead of running it in threads."""
+    """Async middleware. Under WSGI, Django raises an error instead of running it in threads."""
 
     sync_capable = False
     async_capable = True

@@ -1,6 +1,6 @@
 """The deadline of a request.
 
-Each call of the store has its own time-out, but a request makes several calls and repeats some of them.
+Each call of the store has a time-out, but a request makes several calls and repeats some of them.
 """
 
 import asyncio

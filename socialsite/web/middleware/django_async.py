@@ -24,11 +24,11 @@ from socialsite.web.middleware.base import ADDRESS_HOST, PROBE_PATHS
 from socialsite.web.requests import JSON_TYPE, SiteRequest, get_form_data
 
 LANGUAGE_CACHE_MAX_LENGTH = 200
-"""Characters of the longest language cookie and header whose language is cached."""
+"""Maximum characters of a language cookie and an Accept-Language header whose language is cached."""
 
 
 class AsyncHooksMixin(MiddlewareMixin):
-    """The first base of a subclass of Django's middleware: calls its hooks on the event loop."""
+    """Calls the hooks of Django's middleware on the event loop. It must be the first base class."""
 
     sync_capable = False
 
@@ -44,11 +44,11 @@ class AsyncHooksMixin(MiddlewareMixin):
 
 
 class AsyncSecurityMiddleware(AsyncHooksMixin, SecurityMiddleware):
-    """HTTPS redirect, HSTS, nosniff, referrer and opener policy."""
+    """Redirects to HTTPS, and sets HSTS, nosniff, referrer and opener policy."""
 
 
 class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):
-    """Host check, missing slash, Content-Length. Probes may use any address as host."""
+    """Checks the host, appends missing slashes and sets Content-Length. Probes may use any IP address as host."""
 
     def process_request(self, request: HttpRequest) -> HttpResponsePermanentRedirect | None:
         host = request.META.get("HTTP_HOST", "localhost")
@@ -57,10 +57,10 @@ class AsyncCommonMiddleware(AsyncHooksMixin, CommonMiddleware):
 
 
 class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
-    """Chooses the language by cookie, then by Accept-Language."""
+    """Chooses the language by its cookie or, without a cookie, by Accept-Language."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Activate the language, as Django does if URLs contain no language."""
+        """Activate the language as Django does if URLs contain no language."""
         cookie = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
         accepted = request.META.get("HTTP_ACCEPT_LANGUAGE", "")
         is_short = len(cookie) + len(accepted) <= LANGUAGE_CACHE_MAX_LENGTH
@@ -68,14 +68,14 @@ class AsyncLocaleMiddleware(AsyncHooksMixin, LocaleMiddleware):
         request.LANGUAGE_CODE = get_language()
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Set Content-Language, as Django does if URLs contain no language. HeadersMiddleware sets Vary."""
+        """Set Content-Language as Django does if URLs contain no language. HeadersMiddleware sets Vary."""
         response.headers.setdefault("Content-Language", get_language())
         return response
 
 
 @lru_cache(maxsize=1_024)
 def choose_language(cookie: str, accepted: str) -> str:
-    """Return the language that Django chooses by a cookie and Accept-Language."""
+    """Return the language that Django chooses for this cookie and Accept-Language header."""
     request = HttpRequest()
     request.COOKIES[settings.LANGUAGE_COOKIE_NAME] = cookie
     request.META["HTTP_ACCEPT_LANGUAGE"] = accepted
@@ -83,11 +83,11 @@ def choose_language(cookie: str, accepted: str) -> str:
 
 
 class AsyncMessageMiddleware(AsyncHooksMixin, MessageMiddleware):
-    """One-time messages, stored in a cookie (settings.MESSAGE_STORAGE)."""
+    """Stores one-time messages in a cookie (settings.MESSAGE_STORAGE)."""
 
 
 class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
-    """Django's checks of token and origin. A JSON body may contain the token as a form does.
+    """Checks token and origin as Django does. The token may also be a field of a JSON body.
 
     `process_view` is a coroutine so that the handler awaits it instead of running it in a thread.
     """
@@ -106,9 +106,9 @@ class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
         return super().process_view(request, callback, args, kwargs)
 
     def _set_csrf_cookie(self, request: SiteRequest, response: HttpResponseBase) -> None:
-        """Set the cookie only if the browser has another value: renewing it on each page costs 3 % of the page.
+        """Set the cookie only if the browser has another value, because setting it costs 3 % of a page's time.
 
-        It expires a year after it was set, and the next page sets a new one. HeadersMiddleware sets Vary.
+        The cookie expires after a year, and the next page sets a new one. HeadersMiddleware sets Vary.
         """
         if request.COOKIES.get(settings.CSRF_COOKIE_NAME) != request.META["CSRF_COOKIE"]:
             super()._set_csrf_cookie(request, response)  # type: ignore[misc]

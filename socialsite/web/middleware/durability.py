@@ -1,4 +1,4 @@
-"""Responds to a write only after it is in the append-only files of the servers (docs/reference/reliability.md)."""
+"""Respond to a write only after it is in the append-only files of the servers (docs/reference/reliability.md)."""
 
 from http import HTTPStatus
 
@@ -12,7 +12,7 @@ from socialsite.web.requests import SAFE_METHODS, SiteRequest
 
 
 class DurabilityMiddleware(Middleware):
-    """Waits for every node that an unsafe request used, also for the writes of the session."""
+    """Waits for the append-only file of every node that an unsafe request used, also by writes of the session."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         if request.method in SAFE_METHODS:

@@ -1,7 +1,7 @@
-"""Turns errors into HTTP responses, as a page or as JSON (docs/reference/interface.md, Errors).
+"""Turn errors into HTTP responses, as a page or as JSON (docs/reference/interface.md, Errors).
 
-Each base of socialsite/errors.py has one status. An error of any other class is a defect: 500, without
-details. Errors of the store are 503: the effect is unknown, and the client may safely repeat the request.
+Each base class of socialsite/errors.py has one status. Errors of the store get 503: the effect is unknown, and the
+client may safely repeat the request. An error of any other class is a defect and gets 500, without details.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ log = structlog.get_logger("socialsite.errors")
 
 LazyText = str | Promise
 RETRY_AFTER_S = 3
-"""Retry-After for an unavailable store: a restart or failover takes about this time."""
+"""Retry-After for an unavailable store, since a restart or failover takes about this time."""
 
 STATUS_BY_ERROR: Mapping[type[Exception], int] = {
     site.MalformedRequest: 400,
@@ -56,20 +56,20 @@ DEFAULT_MESSAGES: Mapping[int, tuple[str, LazyText]] = {
     500: ("defect", _("Something went wrong on our side.")),
     503: (site.Unavailable.code, site.Unavailable.message),
 }
-"""Code and message of errors of Django and of the store, which have none."""
+"""Status -> code and message, for errors of Django and of the store without a code and message."""
 
 HANDLED_ERRORS: tuple[type[Exception], ...] = tuple(STATUS_BY_ERROR)
 
 
 def get_error_status(error: Exception) -> int:
-    """Return the status of the error's class or its nearest base class, 500 for an unknown class."""
+    """Return the status of the error's class or its nearest base class, or 500 for an unknown class."""
     if isinstance(error, site.RequestTooLarge):
         return int(error.status)
     return next((STATUS_BY_ERROR[kind] for kind in type(error).__mro__ if kind in STATUS_BY_ERROR), 500)
 
 
 def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
-    """Return the response to an error, as a page or as JSON. Counts refusals and logs store errors."""
+    """Return the response to an error, as a page or as JSON. Refusals are counted, and store errors are logged."""
     status = get_error_status(error)
     if isinstance(error, StoreUnavailable):
         log.warning("store unavailable", kind=type(error).__name__, reason=str(error))
@@ -99,7 +99,7 @@ def error_response(
     template: str | None = None,
     **page: object,
 ) -> HttpResponse:
-    """Return an error as JSON or as a page. The view's `on_error_page` may add to the page, e.g. a post's text."""
+    """Return an error as JSON or as a page. The view's `on_error_page` may add context, for example a post's text."""
     texts = {name: str(value) for name, value in (fields or {}).items()}
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
@@ -113,7 +113,7 @@ def error_response(
 
 
 def _find_error_page_hook(request: SiteRequest) -> ErrorPageHook | None:
-    """Return the hook of the view at this address, also if an error ended the request before the view was called."""
+    """Return the hook of the view at this URL. It is also used if an error occurred before the view was called."""
     if request.method in SAFE_METHODS:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Headers of every response: Content-Security-Policy, caching and compression.
+"""Set the headers of every response: Content-Security-Policy, caching and compression.
 
 Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (django_async.py).
 """
@@ -19,7 +19,10 @@ PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=
 
 @lru_cache(maxsize=64)
 def content_security_policy(websocket_origin: str) -> str:
-    """Allow this host only, no inline script or style. Some browsers do not count ws: as 'self', so it is listed."""
+    """Return a policy that allows this host only, without inline scripts and styles.
+
+    Some browsers do not count websockets as 'self', so their origin is listed.
+    """
     return "; ".join(
         (
             "default-src 'self'",
@@ -36,7 +39,7 @@ def content_security_policy(websocket_origin: str) -> str:
 
 
 class HeadersMiddleware(Middleware):
-    """Sets the headers. A response to or with a cookie is `private, no-store`."""
+    """Sets the headers. If the request or the response has a cookie, the response is `private, no-store`."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)

@@ -1,8 +1,8 @@
 """Limits on the size of a request's head and body.
 
-Django checks Content-Length, and only after the whole body is in memory or on disk. Here the bytes are counted
-while they are read, so a body without a length, or with a wrong one, is limited too. RequestSizeMiddleware sends
-the refusal, so that it has the same headers and shape as every other response.
+Django checks only Content-Length, after the whole body is in memory or on disk. Here the bytes are counted while they
+are read, so a body with an absent or wrong length is limited too. RequestSizeMiddleware sends the error response, so
+that it has the same headers and format as every other response.
 """
 
 from http import HTTPStatus
@@ -17,7 +17,7 @@ from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SiteRequest
 
 HEAD_MAX_BYTES = 12 * 1024
-"""Bytes of path, query and headers together. daphne closes the connection at 16 kB, without a page."""
+"""Maximum bytes of path, query and headers together. daphne closes the connection at 16 kB, without a page."""
 HEADER_COUNT_MAX = 100
 
 
@@ -30,7 +30,7 @@ class InvalidBody(Exception):
 
 
 def check_head(scope: Scope, body_max_bytes: int) -> HTTPStatus | None:
-    """Return the status of an invalid head, None if it is valid. Called before the body is read."""
+    """Return the error status for an invalid head, or None for a valid head. Call it before the body is read."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     size = len(scope["path"]) + len(scope.get("query_string", b""))
     size += sum(len(name) + len(value) + 4 for name, value in headers)
@@ -45,7 +45,7 @@ def check_head(scope: Scope, body_max_bytes: int) -> HTTPStatus | None:
 
 
 def parse_content_length(scope: Scope) -> int | None:
-    """Return the Content-Length of a valid head, None if it is absent (a chunked body or no body)."""
+    """Return the Content-Length of a valid head, or None if it is absent (a chunked body or no body)."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), None)
 
 

@@ -1,4 +1,4 @@
-"""Sets `request.services` and the side panel of every page."""
+"""Set `request.services` and the side panel of every page."""
 
 from django.conf import settings
 from django.http.response import HttpResponseBase
