@@ -1,7 +1,7 @@
--- Finish a build: merge what was read from the profiles with what arrived meanwhile.
+-- Finish a build: merge the ids that were read from the author feeds with the ids that were pushed during the build.
 -- KEYS[1] timeline
--- ARGV[1] token, ARGV[2] cap, ARGV[3] ms to live, ARGV[4] floor (id, 0: nothing left out), ARGV[5..] ids
--- returns 1 built, 0 the token is gone: somebody forgot the timeline, what was read may be stale
+-- ARGV[1] token, ARGV[2] cap, ARGV[3] ms to live, ARGV[4] floor (an id, or 0 without older posts), ARGV[5..] ids
+-- returns 1 if the timeline is built, 0 if the token is absent: the timeline was invalidated or the token expired
 if redis.call('LINDEX', KEYS[1], -1) ~= 'building:' .. ARGV[1] then return 0 end
 local cap, floor = tonumber(ARGV[2]), tonumber(ARGV[4])
 local seen, ids = {}, {}

@@ -1,7 +1,7 @@
--- Put a late or repeated id in its place: never twice, never below the floor, never into an absent timeline.
+-- Insert a late or repeated id at its position, unless it is present or below the floor, or the timeline is absent.
 -- KEYS[1] timeline (LIST, newest first, last element the floor "-id" or "building:<token>")
 -- ARGV[1] post id
--- returns the length of the list, 0 where nothing was inserted
+-- returns the length of the list, 0 if nothing was inserted
 local last = redis.call('LINDEX', KEYS[1], -1)
 if not last then return 0 end
 if string.sub(last, 1, 1) == 'b' then return redis.call('LPUSH', KEYS[1], ARGV[1]) end

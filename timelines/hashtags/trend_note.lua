@@ -1,8 +1,8 @@
--- Count the hashtags of a post, each once for an author within the window: one account makes no trend.
--- KEYS[1] who used which tag when, KEYS[2] the hour's ranking
--- ARGV[1] the post's ms, [2] ms before which uses are over, [3] most uses kept, [4] ms they are kept,
--- ARGV[5] Unix seconds at which the ranking goes, [6] most tags it keeps, [7] author, then the tags
--- returns how many tags counted
+-- Count the hashtags of a post. An author counts once within the window, so that one account cannot make a trend.
+-- KEYS[1] uses: author and hashtag with the time in ms (ZSET), KEYS[2] counts of the hour (ZSET)
+-- ARGV[1] time of the post in ms, [2] start of the window in ms, [3] maximum number of uses, [4] ms to live of uses,
+-- ARGV[5] Unix seconds at which the counts expire, [6] number of hashtags that a trim keeps, [7] author, then hashtags
+-- returns the number of hashtags that were counted
 local seen, hour, counted = KEYS[1], KEYS[2], 0
 redis.call('ZREMRANGEBYSCORE', seen, '-inf', '(' .. ARGV[2])
 for at = 8, #ARGV do
@@ -13,7 +13,7 @@ for at = 8, #ARGV do
 end
 redis.call('ZREMRANGEBYRANK', seen, 0, -tonumber(ARGV[3]) - 1)
 redis.call('PEXPIRE', seen, ARGV[4])
--- Trimmed to the cap only at twice the cap, so that new hashtags have time to grow.
+-- The counts are trimmed only above twice the cap, so that new hashtags have time to grow.
 if redis.call('ZCARD', hour) > 2 * tonumber(ARGV[6]) then
   redis.call('ZREMRANGEBYRANK', hour, 0, -tonumber(ARGV[6]) - 1)
 end

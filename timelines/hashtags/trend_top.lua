@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- The tags that are used most now: uses of each hour by its weight, of tags that enough accounts used.
--- KEYS the hours' rankings
--- ARGV[1] how many tags, [2] fewest accounts of one, then the weight of each hour
--- returns tag, number of accounts, tag, number of accounts, … best first
+-- Return the most used hashtags. Uses are weighted by hour. Hashtags that too few accounts used are left out.
+-- KEYS[..] the counts of each hour (ZSET)
+-- ARGV[1] number of hashtags, [2] minimum number of accounts, then the weight of each hour
+-- returns hashtag, number of accounts, hashtag, number of accounts, ..., the most used hashtag first
 local plain, weighed = {'ZUNION', #KEYS}, {'ZUNION', #KEYS}
 for i = 1, #KEYS do
   plain[i + 2], weighed[i + 2] = KEYS[i], KEYS[i]

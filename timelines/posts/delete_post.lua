@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
--- Replace a post by its permanent tombstone, so that no write restores it: "deleted:<author>", of a reply with
--- ":<parent>" behind it, of a boost with "::<original>". A post for followers has five parts, the last is "f":
--- "deleted:<author>:<parent or nothing>::f". So has an archived post, because its audience is not known here.
--- KEYS[1] post, KEYS[2] its counters, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
--- KEYS[7] fading: the boosts, until each of them is deleted
--- (its replies and their number stay, because the replies still exist)
--- ARGV[1] author of the post, ARGV[2] "claimed" if a reserved id without a post becomes a tombstone, too
--- returns 1 deleted now, 2 deleted and its body is in the archive, 0 there was no post
+-- Replace a post by a permanent tombstone, so that no later write restores the post. A tombstone is "deleted:<author>".
+-- For a reply ":<parent>" follows, and for a boost "::<original>". The tombstone of a post for followers is
+-- "deleted:<author>:<parent or nothing>::f". An archived post has this form, too, since its audience is not known here.
+-- The replies and their count remain, because the replies still exist.
+-- KEYS[1] post, KEYS[2] totals, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
+-- KEYS[7] the boosts that a job has yet to delete
+-- ARGV[1] author of the post, ARGV[2] "claimed" if a reserved id without a post is also replaced
+-- returns 1 if the post is deleted, 2 if it is deleted and its body is in the archive, 0 if there was no post
 local held = redis.call('GET', KEYS[1])
 local written = held and held ~= 'pending' and held ~= 'superseded' and string.sub(held, 1, 7) ~= 'deleted'
 if not written and not (ARGV[2] == 'claimed' and (not held or held == 'pending')) then return 0 end

@@ -1,7 +1,7 @@
 -- Add a member to one of the sets of a post, and store the sizes of the sets, which pages show as counts.
 -- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes, [6] the post, if it must exist
--- ARGV[1] member, [2] score, kept if the member exists
--- returns 1, 0 (existed) or -1 (the post does not exist), and the member's score
+-- ARGV[1] member, [2] score. An existing member keeps its score.
+-- returns 1 (added), 0 (the member exists) or -1 (the post does not exist), and the score of the member
 if KEYS[6] then
   local post = redis.call('GET', KEYS[6])
   if not post or post == 'pending' or post == 'superseded' or string.sub(post, 1, 7) == 'deleted' then

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Remove a member from one of the sets of a post, and store the counts that pages show (join_set.lua).
 -- KEYS[1] the set (ZSET), [2] counts (STRING), [3] replies, [4] boosts, [5] likes
--- ARGV[1] member, [2] the only score at which it is removed; none: any
--- returns the score that the member had; false if it was absent
+-- ARGV[1] member, [2] optional score: the member is removed only if it has this score
+-- returns the score that the member had, false if it was absent
 local held = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not ARGV[2] or held and tonumber(held) == tonumber(ARGV[2]) then redis.call('ZREM', KEYS[1], ARGV[1]) end
 local sizes = {}

@@ -1,6 +1,6 @@
 -- Abandon an id that was reserved more than a minute ago and has no post.
 -- KEYS[1] post
--- returns 1 the id is abandoned (now or before), 0 there is a post: keep it, -1 the post was deleted
+-- returns 1 if the id is abandoned now or was before, 0 if there is a post, which remains, -1 if the post was deleted
 local held = redis.call('GET', KEYS[1])
 if held == 'superseded' then return 1 end
 if held and string.sub(held, 1, 7) == 'deleted' then return -1 end

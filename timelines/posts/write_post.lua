@@ -1,7 +1,7 @@
 -- Store a post if its key is reserved or absent; never replace a post or a tombstone.
 -- KEYS[1] post
 -- ARGV[1] MessagePack of the post
--- returns 1 written, 2 the post existed, 0 deleted, -1 superseded
+-- returns 1 if the post is written, 2 if it exists, 0 if it was deleted, -1 if the id is superseded
 local held = redis.call('GET', KEYS[1])
 if not held or held == 'pending' then
   redis.call('SET', KEYS[1], ARGV[1])

@@ -1,8 +1,10 @@
--- Puts posts under terms. Postings are 7-byte big-endian ids, ascending: of a rare term a field of a hash, of another
--- a string of its own, after a floor (0: nothing was dropped). An id at or below the floor is not taken; above the
--- cap and a quarter the oldest go. KEYS[2k - 1] postings, KEYS[2k] rare terms
--- ARGV[1] cap, ARGV[2] most ids of a rare term, ARGV[2k + 1] term, ARGV[2k + 2] its ids, as postings
--- Returns how many ids are new, over all terms
+-- Add posts to the postings of their terms. Postings are 7-byte big-endian ids in ascending order. The postings of a
+-- rare term are a field of a hash. The postings of another term are a string, which starts with the floor. A floor of 0
+-- means that no id was dropped. Ids at or below the floor are not added. If a term has a quarter more ids than the cap,
+-- the oldest ids are dropped.
+-- KEYS[2k - 1] postings, KEYS[2k] rare terms
+-- ARGV[1] cap, ARGV[2] maximum number of ids of a rare term, ARGV[2k + 1] term, ARGV[2k + 2] its ids, as postings
+-- returns the number of new ids of all terms
 local W, cap, few, added = 7, tonumber(ARGV[1]), tonumber(ARGV[2]), 0
 local NO_FLOOR = string.rep('\0', W)
 local EXACT = 512 -- up to here a string is written whole: one that was appended to takes twice its bytes
@@ -12,7 +14,7 @@ local function at(packed, index)
   return (((((a * 256 + b) * 256 + c) * 256 + d) * 256 + e) * 256 + f) * 256 + g
 end
 
--- Element 0 of `held` is the floor, 1 .. its ids.
+-- Return the postings with the new ids. Element 0 of `held` is the floor, and its ids follow.
 local function merged(held, new)
   local size, parts, done, low = #held / W - 1, {}, 1, 1
   for number = 0, #new / W - 1 do
@@ -36,7 +38,7 @@ end
 local function write(key, held)
   local size = #held / W - 1
   if size > cap + math.floor(cap / 4) then
-    held = string.sub(held, (size - cap) * W + 1) -- the last one dropped becomes the floor
+    held = string.sub(held, (size - cap) * W + 1) -- the newest dropped id becomes the floor
   end
   redis.call('SET', key, held)
 end

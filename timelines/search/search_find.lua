@@ -1,9 +1,12 @@
 #!lua flags=no-writes
--- The newest posts under all of some terms, found by leaping from list to list (postings: see search_add.lua).
--- A list that dropped its oldest says nothing at or below its floor: there the other lists decide, and then the text.
--- KEYS[2k - 1] postings, KEYS[2k] rare terms | ARGV[1] highest id, ARGV[2] lowest id, ARGV[3] most ids, ARGV[4] most
--- steps (searches of a list, and blocks read for them), ARGV[k + 4] term
--- Returns {edge, id, ...}: ids from `edge` on are decided, the next round's highest is edge - 1; 0: nothing is older
+-- Find the newest posts that have all terms, by intersecting the lists of postings (search_add.lua).
+-- A list that dropped its oldest ids has no information at or below its floor. There only the other lists are compared,
+-- and the caller checks the texts.
+-- KEYS[2k - 1] postings, KEYS[2k] rare terms
+-- ARGV[1] highest id, ARGV[2] lowest id, ARGV[3] maximum number of ids, ARGV[4] maximum number of steps (searches of a
+-- list, and blocks read for them), ARGV[k + 4] term
+-- returns {edge, id, ...}: all ids from `edge` on were searched, and the next call starts at edge - 1. An edge of 0
+-- means that no older posts remain.
 local W, BLOCK = 7, 64
 local target, lowest = tonumber(ARGV[1]), tonumber(ARGV[2])
 local most, steps_left = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -23,7 +26,7 @@ local function id_at(list, index)
   return number_at(list.packed, index - 1 - block * BLOCK)
 end
 
--- The largest id of a list that is at most `id`, or its floor where there is none. Only ever asked downward.
+-- Return the largest id of a list that is at most `id`, or its floor if there is none. `id` never rises.
 local function seek(list, id)
   steps_left = steps_left - 1
   local high, step = list.position + 1, 1 -- everything from `high` on is above `id`
@@ -56,11 +59,11 @@ local lists = {}
 for number = 1, #KEYS, 2 do
   local list = list_of(KEYS[number], KEYS[number + 1], ARGV[(number + 9) / 2])
   if not list then
-    return {0} -- no post here has this term
+    return {0} -- no post of this partition has this term
   end
   lists[#lists + 1] = list
 end
--- What leads is whole and short; where no list is whole, the one that reaches back furthest.
+-- The leader is the list with the lowest floor. Of several lists without dropped ids it is the shortest.
 table.sort(lists, function(one, other)
   if one.floor ~= other.floor then return one.floor < other.floor end
   return one.size < other.size

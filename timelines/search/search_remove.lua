@@ -1,7 +1,7 @@
--- Remove a post from terms (postings: see search_add.lua). A term without posts is deleted.
+-- Remove a post from the postings of its terms (search_add.lua). Empty postings are deleted.
 -- KEYS[2k - 1] postings, KEYS[2k] rare terms
--- ARGV[1] the post's id, as postings; ARGV[k + 1] term
--- Returns from under how many terms it was taken
+-- ARGV[1] the post id, as postings, ARGV[k + 1] term
+-- returns the number of terms from which the post was removed
 local W, NO_FLOOR, removed = 7, string.rep('\0', 7), 0
 
 local function at(packed, index)
@@ -11,7 +11,7 @@ end
 
 local id = at(ARGV[1], 0)
 
--- Return the ids without this id, or nil if it is absent. Element 0 of `held` is the floor.
+-- Return the postings without the id, or nil if the id is absent. Element 0 of `held` is the floor.
 local function without(held)
   local size = #held / W - 1
   local low, high = 1, size + 1

@@ -1,7 +1,7 @@
--- Store the beginnings of names by which an account is found, and delete those of earlier names.
--- KEYS[1] names | KEYS[2] what stands there of each account
--- ARGV[1] account id | ARGV[2..] beginnings, none to take the account out
--- Returns 1 where something changed
+-- Replace the prefixes by which an account is found.
+-- KEYS[1] prefixes (ZSET), KEYS[2] the stored prefixes of each account (HASH)
+-- ARGV[1] account id, ARGV[2..] prefixes. Without prefixes the account is removed.
+-- returns 1 if the prefixes changed, 0 if not
 local id, now = ARGV[1], {}
 for number = 2, #ARGV do
   now[#now + 1] = ARGV[number]

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Return the relations of a reader to some posts and accounts: only those that exist; most pages have none.
--- KEYS[1] liked, [2] boosted, [3] bookmarks, [4] blocks, [5] blockers, [6] mutes, [7] quieted,
--- KEYS[8] exclusive (SET), [9] filters (HASH)
--- ARGV[1] how many post ids follow the next argument, ARGV[2] now in ms, then post ids, then account ids
--- returns seven lists of ids as KEYS[1] to [7], the exclusive lists, the filters' values
+-- Return those of the given posts and accounts to which the viewer has a relation. Most pages have none.
+-- KEYS[1] liked, [2] boosted, [3] bookmarks, [4] blocks, [5] blockers, [6] mutes, [7] accounts whose boosts are hidden,
+-- KEYS[8] exclusive lists (SET), [9] filters (HASH)
+-- ARGV[1] number of post ids, ARGV[2] now in ms, then the post ids, then the account ids
+-- returns seven lists of ids for KEYS[1] to [7], the exclusive lists, and the values of the filters
 local posts, now = tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local function hits(key, first, last, since)
