@@ -20,7 +20,7 @@ VISIBLE = regex.compile(r"[^\s\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]
 DIRECTION_OVERRIDES = r"\u202a-\u202e"
 """Embedding and override controls, which can reverse the text around them. Legitimate texts can use isolates."""
 
-# Combining marks, and other characters whose decomposition starts with a combining mark.
+# Characters that are combining marks, or whose decomposition starts with a combining mark.
 _REORDERED = r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]"
 _LONG_MARK_RUN = regex.compile(rf"({_REORDERED}{{{MARK_RUN_LENGTH}}}){_REORDERED}++", regex.VERSION1)
 # `\X` alone counts all regional indicators before each boundary, which is quadratic. So pairs are matched first.

@@ -53,7 +53,7 @@ def logging_settings(level: str, *, readable: bool) -> dict[str, Any]:
         "loggers": {
             # Without this entry, Django prints events twice and mails administrators.
             "django": {"handlers": [], "level": level, "propagate": True},
-            # Clients could fill the log with tracebacks by wrong Host headers. The access log has their status 400.
+            # Clients could fill the log with tracebacks of wrong Host headers. The access log records these requests.
             "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
             "django.server": {"handlers": [], "level": level, "propagate": True},
             # At INFO, daphne logs every request. The access log of the proxy has them already.

@@ -34,7 +34,7 @@ SHARED_FAMILIES = (
 """Families whose keys contain only posts."""
 POSTS_PER_BATCH = 20  # about 500 commands; other requests are served between two batches
 SIMILAR_KEYS_SAMPLED = 4
-"""Maximum hashtags, and maximum terms, that are read for each post. They represent the post's other ones."""
+"""Maximum number of hashtags (and of terms) that are read for each post. They represent all hashtags of the post."""
 T = TypeVar("T")
 
 
@@ -131,7 +131,7 @@ class SharedKeySampler:
         """Replace the estimates of SHARED_FAMILIES by those of the sampled posts."""
         try:
             latest = await _measure_posts(services, sampled, now_ms)
-        except ArchiveUnavailable:  # the earlier samples are used
+        except ArchiveUnavailable:  # only the earlier samples are used then
             latest = SharedKeyTotals(now_ms, 0)
         self._totals.append(latest)
         recent = [each for each in self._totals if now_ms - each.at_ms < SAMPLE_TTL_MS]
@@ -160,7 +160,7 @@ async def _measure_posts(services: Services, sampled: Sequence[PostId], now_ms: 
         counted = [(key, post_count) for key, post_count in counted if post_count]
         sizes = await _gather_from_nodes(services.store, [("MEMORY", "USAGE", key.key) for key, _ in counted])
         for (key, post_count), size in zip(counted, sizes, strict=True):
-            totals.add(key, post_count, size or 0)  # None: the key was deleted meanwhile
+            totals.add(key, post_count, size or 0)  # None if the key was deleted meanwhile
     return totals
 
 

@@ -61,7 +61,7 @@ class Backup:
             for pass_number in (REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS):
                 for node in self._store.nodes:
                     await self._write_pass(file, node, pass_number, frozenset(first_keys), on_progress)
-            if self._archive is not None:  # after the markers in the posts' keys
+            if self._archive is not None:  # read after the keys of the posts, which mark archived bodies
                 await self._write_archived_bodies(file, self._archive)
             await require_unchanged(self._store, before)
         return file.counts

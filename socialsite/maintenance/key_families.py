@@ -16,7 +16,7 @@ NOT_BACKED_UP = re.compile(
     r"|(search|limits|live|cache|map):.*"  # short-lived values, or values of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
     r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
-    r"|(follows|timelines):\{map\}:partitions"  # in the header of the backup
+    r"|(follows|timelines):\{map\}:partitions"  # stored in the header of the backup
     r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # quarantine of the audit
 )
 REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)

@@ -29,7 +29,7 @@ POST_FAMILY = "posts:{N}:post"
 GROWING_FAMILIES = re.compile(
     r"posts:\{(N|hex|aN)\}:.*|timelines:\{q?N\}:profile|timelines:\{hex\}:tag"
     r"|search:\{sN\}:(term|rare|tags)"  # the index of names grows with accounts
-    r"|timelines:\{N\}:(liked|boosted|bookmarks|notifications)"  # grow with reactions
+    r"|timelines:\{N\}:(liked|boosted|bookmarks|notifications)"  # these keys grow with reactions
 )
 CAPPED_FAMILIES = re.compile(r"timelines:\{N\}:home|timelines:\{lN\}:posts")
 BUCKET_BYTES = 8

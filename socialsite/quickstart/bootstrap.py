@@ -39,7 +39,7 @@ def prepare_environment(arguments: Sequence[str]) -> None:
     os.environ.setdefault("SECRET_KEY", key)
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
     os.environ.setdefault("LOG_LEVEL", "WARNING")
-    # A quickstart uses one embedded server, also if `.env` places the data elsewhere for production.
+    # A quickstart uses one embedded server, even if `.env` has other URLs for production.
     os.environ |= {
         "REDIS_URL": f"embedded://{directory}",
         "STATIC_ROOT": str(directory / "static"),

@@ -138,7 +138,7 @@ class ManagedProcess:
             self._schedule_restart(now_s, f"does not start: {error}")
 
     def _schedule_restart(self, now_s: float, reason: str) -> None:
-        # No pause after the first failure, because browsers wait meanwhile.
+        # The first restart has no pause, because browsers wait for it.
         pause = min(MAX_BACKOFF_S, INITIAL_BACKOFF_S * 2 ** (self.failures - 1)) if self.failures else 0.0
         self.failures = min(self.failures + 1, 10)
         self.restart_at_s = now_s + pause

@@ -162,7 +162,7 @@ def drop_response_body(send: Send) -> Send:
 
 
 def _render_response(response: Any) -> HttpResponseBase:
-    """Render a TemplateResponse on the loop. No middleware of the site changes its context before."""
+    """Render a TemplateResponse on the loop. No middleware of the site needs the unrendered response."""
     rendered: HttpResponseBase = response.render() if callable(getattr(response, "render", None)) else response
     return rendered
 

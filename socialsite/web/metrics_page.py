@@ -63,7 +63,7 @@ def render_metrics(families: Iterable[Metric]) -> bytes:
 
 
 def render_counters() -> bytes:
-    """Render the counts of all processes of METRICS_DIR, including ended ones; without it, those of this process."""
+    """Render the counts of all present and former processes of METRICS_DIR, or of this process without it."""
     prometheus.sample_process()
     directory = multiprocess.get_directory()
     if directory is None:

@@ -31,7 +31,7 @@ JSON_TYPES = (JSON_TYPE, "application/json; charset=utf-8", "application/json; c
 ACCEPT_CACHE_MAX_LENGTH = 200  # characters of the longest Accept that is cached
 NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more than 2,048
 
-JSON_INTEGER_MAX = 1 << 64  # larger integers are no ids, and slow to format
+JSON_INTEGER_MAX = 1 << 64  # larger integers are not ids, and are slow to format
 
 _json_object_decoder = msgspec.json.Decoder(dict[str, str | int | None])
 
@@ -214,7 +214,7 @@ ErrorPageHook = Callable[[SiteRequest, int, str], tuple[str | None, Mapping[str,
 
 
 def error_page(hook: ErrorPageHook) -> Callable[[AsyncView[P]], AsyncView[P]]:
-    """Let `hook` choose the error pages of a POST view, also for errors before the view is called."""
+    """Let `hook` choose the error pages of a POST view. It is also used for errors before the view is called."""
 
     def mark(view: AsyncView[P]) -> AsyncView[P]:
         view.on_error_page = hook  # type: ignore[attr-defined]  # read by middleware/errors.py

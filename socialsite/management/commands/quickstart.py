@@ -108,7 +108,7 @@ class Command(SiteCommand):
                 self.stdout.flush()
             except BrokenPipeError:
                 self.has_reader = False
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # also for Python's flush at exit
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python also flushes stdout at exit
 
 
 def load_demo_logins(directory: Path, *, create: bool) -> list[DemoLogin]:
@@ -127,9 +127,9 @@ async def _load_demo() -> list[DemoLogin]:
     async with open_services() as services:
         now_ms = services.clock.now_ms()
         logins = await services.demo.load(now_ms)
-        # A secret password, because others may reach the port through a tunnel.
+        # The password is secret, because other people may reach the port through a tunnel.
         password = salted_hmac("demo", STAFF_HANDLE).hexdigest()[:16]
-        with suppress(HandleTaken):  # by an interrupted load
+        with suppress(HandleTaken):  # an interrupted load created the account
             await services.accounts.sign_up(
                 handle=STAFF_HANDLE, password=password, now_ms=now_ms, staff=True, allow_reserved=True
             )

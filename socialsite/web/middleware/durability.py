@@ -12,7 +12,7 @@ from socialsite.web.requests import SAFE_METHODS, SiteRequest
 
 
 class DurabilityMiddleware(Middleware):
-    """Waits for the append-only file of every node that an unsafe request used, also by writes of the session."""
+    """Delays the response to an unsafe request until every node that it used has saved its append-only file."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         if request.method in SAFE_METHODS:
