@@ -1,6 +1,7 @@
 """Django's authentication backend by handle and password, natively async.
 
-The synchronous methods exist because Django reads their signatures. They raise, since they would block the loop.
+The synchronous methods exist because Django reads their signatures. They raise an error, since they would block the
+event loop.
 """
 
 from typing import NoReturn

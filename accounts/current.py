@@ -1,7 +1,7 @@
 """The services of the running event loop, for code that Django calls without a request.
 
-This code is the session engine (`SessionStore(key)`) and the backend (`aget_user(id)`). All other code takes its
-services from `request.services`. socialsite/startup.py binds the services of each loop.
+Django calls the session engine (`SessionStore(key)`) and the backend (`aget_user(id)`) in this way. All other code
+takes its services from `request.services`. socialsite/startup.py binds the services of each loop.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The author of posts, and the states of an account. Knows no Django and no store."""
+"""The author of posts, and the states of an account. This module imports neither Django nor the store."""
 
 from typing import Final, Literal
 
@@ -13,7 +13,7 @@ DELETED: Final = "deleted"
 
 
 class Author(msgspec.Struct, frozen=True, gc=False):
-    """The facts about an account that pages show beside its posts. `version` rises with each change of them."""
+    """The facts about an account that pages show beside its posts. Each change of a fact raises `version`."""
 
     id: AccountId
     handle: str
@@ -21,9 +21,9 @@ class Author(msgspec.Struct, frozen=True, gc=False):
     state: AccountState
     version: int
     private: bool = False
-    """Only followers see the posts, and the account accepts each follower."""
+    """Only followers see the posts of a private account, and it accepts each follower."""
 
     @property
     def is_visible(self) -> bool:
-        """Suspended and deleted accounts are hidden everywhere: each read checks this."""
+        """False for suspended and deleted accounts, which every page hides."""
         return self.state == ACTIVE

@@ -6,7 +6,7 @@ from socialsite.errors import Conflict, Invalid, NotFound, Unauthorized, Unavail
 
 
 class FieldErrors(Invalid):
-    """One message for each wrong input of a form, by its name."""
+    """Inputs of a form are wrong. The error has one message for each of them, by the name of the input."""
 
     message = _("Please correct the marked fields.")
 
@@ -22,26 +22,26 @@ class HandleTaken(Conflict):
 
 
 class AccountNotFound(NotFound):
-    """The account is absent, suspended or deleted. The three have one answer, which reveals nothing."""
+    """The account is absent, suspended or deleted. All three cases have the same response, which reveals nothing."""
 
     message = _("This account does not exist.")
 
 
 class PasswordsBusy(Unavailable):
-    """Too many passwords wait to be checked. Nothing was checked."""
+    """Too many passwords wait to be checked, so this password was not checked."""
 
     code = "busy"
     message = _("Many people are logging in right now. Please try again in a few seconds.")
 
 
 class InvalidCredentials(Unauthorized):
-    """The handle is unknown or the password is wrong. Both have the same answer, also for a suspended account."""
+    """The handle is unknown or the password is wrong. Both have the same response, also for a suspended account."""
 
     code = "wrong_login"
     message = _("Handle and password do not match.")
 
 
 class AccountSuspended(InvalidCredentials):
-    """Handle and password are right, but the account is suspended. A wrong password never gets this answer."""
+    """Handle and password are right, but the account is suspended. A wrong password never gets this response."""
 
     message = _("This account is suspended. Please contact the people who run this site.")

@@ -33,7 +33,7 @@ HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellchec
 
 
 def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
-    """Return a field that keeps spaces. `autocomplete` is for password managers."""
+    """Return a password field that does not strip spaces. Password managers read `autocomplete`."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(label=label, strip=False, max_length=PASSWORD_MAX_LENGTH, widget=widget, **more)
 
@@ -43,12 +43,15 @@ def make_new_password_field(label: Any) -> forms.CharField:
 
 
 class NewPasswordForm(forms.Form):
-    """Base of the forms in which a new password is entered twice. `validate_password_form` checks the rules for it."""
+    """Base of the forms in which a new password is entered twice.
+
+    `validate_password_form` checks the rules for the password.
+    """
 
     new_password_name, repeat_password_name = "password1", "password2"
 
     def get_account(self) -> Account:
-        """Return the account of the password, which must not resemble its names."""
+        """Return the account of the password. The password must not resemble the names of this account."""
         raise NotImplementedError
 
     def clean(self) -> dict[str, Any]:
@@ -77,7 +80,7 @@ class SignUpForm(NewPasswordForm):
     password2 = make_password_field(_("Password again"), "new-password")
 
     def clean_handle(self) -> str:
-        """Check the handle here, too, so that the page shows all errors. Returns the handle as typed."""
+        """Check the handle here, too, so that the page shows all errors at once. Return the handle unchanged."""
         handle: str = self.cleaned_data["handle"]
         try:
             validate_handle(handle)
@@ -86,7 +89,7 @@ class SignUpForm(NewPasswordForm):
         return handle
 
     def clean_display_name(self) -> str:
-        """Check the name here, too, because the rules for passwords compare the password with a valid name."""
+        """Check the name here, too, because the rules for passwords compare the password with the name."""
         name: str = self.cleaned_data["display_name"]
         try:
             return validate_profile_texts({"display_name": name})["display_name"] if name.strip() else ""
@@ -127,7 +130,10 @@ class ChangePasswordForm(NewPasswordForm):
 
 
 class SettingsForm(forms.Form):
-    """Each field is shown with a hidden copy, so that only changed fields are written (`get_changed_fields`)."""
+    """The settings of an account.
+
+    The page has a hidden copy of each field, so that only changed fields are written (`get_changed_fields`).
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -172,21 +178,21 @@ class EndSessionForm(forms.Form):
     session = forms.RegexField(r"^(all|[0-9a-f]{64})\Z", label=_("Session"), widget=forms.HiddenInput)
 
 
-# The forms in views
+# Functions of views that show the forms
 
 FORM_ERRORS = (FieldErrors, HandleTaken, InvalidCredentials)
-"""Errors that the viewer can correct in the form."""
+"""The errors that the viewer can correct in the form."""
 
 
 def validate_form(form: forms.Form) -> dict[str, Any]:
-    """Return the values of the form. Raises FieldErrors with one text a field."""
+    """Return the values of the form. Raises FieldErrors with one message per field."""
     if form.is_valid():
         return form.cleaned_data
     raise FieldErrors({name: " ".join(map(str, texts)) for name, texts in form.errors.items()})
 
 
 async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> dict[str, Any]:
-    """Call `validate_form`, and check the rules for the new password in a thread. Raises also PasswordsBusy."""
+    """Call `validate_form`, and check the rules for the new password in a thread. Raises FieldErrors, PasswordsBusy."""
     form.is_valid()
     password = form.cleaned_data.get(form.new_password_name)
     if password:
@@ -200,7 +206,7 @@ async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> di
 def render_form(
     request: SiteRequest, template: str, form: forms.Form, data: Callable[[], object] = dict
 ) -> HttpResponse:
-    """Return a page with the form, or `data` as JSON. Both set the CSRF cookie."""
+    """Return a page with the form, or the result of `data` as JSON. Both set the CSRF cookie."""
     get_token(request)
     return respond(request, template, page=lambda: {"form": form}, data=data)
 

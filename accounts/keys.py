@@ -10,13 +10,13 @@ from socialsite.store.key import Key, cached_key
 def account(account_id: AccountId) -> Key:
     """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private. Never expires.
 
-    Sign-up, profile edits, moderation and deletion write it by one script each; every page reads it.
+    Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
     """
     return Key("accounts", tag=str(account_id), name="account")
 
 
 def handle(normalized: str) -> Key:
-    """STRING: the account id of the handle, claimed by SET NX. Never expires, and is never reused."""
+    """STRING: the account id of the handle, claimed by SET NX. It never expires and is never reused."""
     return Key("accounts", tag=hashlib.sha256(normalized.encode()).hexdigest()[:32], name="handle")
 
 
@@ -28,7 +28,8 @@ def account_ids() -> Key:
 def session(account_id: AccountId, session_id: str) -> Key:
     """STRING: a StoredSession as MessagePack; `session_id` is the hex SHA-256 of the token.
 
-    TTL: the rest of its idle or absolute timeout, whichever ends first. It is valid only if it is in the index.
+    The TTL is the rest of its idle or absolute timeout, whichever ends first. A session is valid only if it is in
+    the index.
     """
     return Key("sessions", tag=str(account_id), name=f"session:{session_id}")
 
@@ -36,7 +37,7 @@ def session(account_id: AccountId, session_id: str) -> Key:
 def session_index(account_id: AccountId) -> Key:
     """ZSET: session id -> last use in ms, at most SESSIONS_CAP members. TTL: the idle time since any use.
 
-    Removing a member ends its session, even if the key of the session remains.
+    Removing a member from the index ends its session, even if the key of the session remains.
     """
     return Key("sessions", tag=str(account_id), name="index")
 
@@ -44,6 +45,6 @@ def session_index(account_id: AccountId) -> Key:
 def totals(account_id: int) -> Key:
     """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 
-    The flush of buffers writes it (socialsite/recipes/buffer_totals.py). It is deleted with the account.
+    The flusher of the buffers writes this key (socialsite/recipes/buffer_totals.py). It is deleted with the account.
     """
     return Key("accounts", tag=str(account_id), name="totals")

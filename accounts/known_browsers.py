@@ -1,7 +1,7 @@
 """The cookie of a browser in which accounts were signed in before.
 
-It gives their owners a separate rate limit, so that they can log in while others guess passwords. It grants nothing
-else. The cookie is random text and a MAC of it for each account.
+The cookie gives the owners of these accounts a separate rate limit, so that they can log in while an attacker guesses
+passwords. It grants nothing else. The cookie contains a random text and, for each account, a MAC of this text.
 """
 
 import re
@@ -17,14 +17,17 @@ _COOKIE_PATTERN = re.compile(rf"([A-Za-z0-9_-]{{22}})((?:\.[0-9a-f]{{64}}){{1,{A
 
 @dataclass(frozen=True, slots=True)
 class KnownBrowser:
-    """`secret` names the browser in rate limits. `macs` has one MAC per account, that of the last log-in first."""
+    """The parsed cookie of a browser.
+
+    `secret` identifies the browser in rate limits. `macs` has one MAC per account; the last log-in comes first.
+    """
 
     secret: str
     macs: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, cookie: str | None) -> Self | None:
-        """Return None if the cookie has another format. `knows` checks the MACs."""
+        """Parse the cookie. Return None if it has another format. The MACs are checked by `knows`."""
         match = _COOKIE_PATTERN.fullmatch(cookie or "")
         return cls(match[1], tuple(match[2][1:].split("."))) if match else None
 

@@ -1,4 +1,4 @@
-"""The account as a Django model without a table, for Django's authentication. Its fields come from a Redis hash.
+"""The account as a Django model without a table, for Django's authentication. A Redis hash contains its fields.
 
 AccountService changes accounts. The model's methods that would write to a database raise NotImplementedError.
 """
@@ -19,7 +19,7 @@ NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through AccountServic
 
 
 class Account(AbstractBaseUser):
-    """The fields of one account when it was read. `id` is an AccountId; times are Unix ms."""
+    """The fields of one account at the time of the read. `id` is an AccountId; times are Unix ms."""
 
     id = models.BigIntegerField(primary_key=True)
     handle = models.CharField(_("handle"), max_length=20, unique=True)
@@ -31,7 +31,7 @@ class Account(AbstractBaseUser):
     is_staff = models.BooleanField(default=False)
     version = models.BigIntegerField(default=1)
     is_private = models.BooleanField(default=False)
-    last_login = None  # sessions carry it
+    last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -45,13 +45,13 @@ class Account(AbstractBaseUser):
         return f"@{self.handle}"
 
     def copy(self) -> "Account":
-        """Return an equal account that can be changed. Ten times faster than Django's constructor."""
+        """Return an equal account that can be changed. This is ten times faster than Django's constructor."""
         account = Account.__new__(Account)
         account.__dict__.update(self.__dict__, _state=ModelState())
         return account
 
     def get_session_auth_hash(self) -> str:
-        """Return Django's hash of the password's hash and the site's key. Cached, since each request needs it."""
+        """Return Django's hash of the password's hash and the site's key. It is cached, since each request needs it."""
         return _session_auth_hash(self.password, settings.SECRET_KEY)
 
     @property
@@ -60,7 +60,7 @@ class Account(AbstractBaseUser):
 
     @property
     def author(self) -> Author:
-        """The fields that pages show beside posts."""
+        """The facts that pages show beside the account's posts."""
         state: AccountState = self.state  # type: ignore[assignment]
         return Author(AccountId(self.id), self.handle, self.display_name, state, self.version, self.is_private)
 

@@ -1,7 +1,7 @@
 """Callbacks from accounts to the rest of the site, which accounts never imports.
 
-Each may be called again with the same arguments. OnSessionsEnded is a hint, since the live layer checks its sessions
-anyway: an error of the store in it does not undo the end of the sessions.
+Each callback may be called again with the same arguments. OnSessionsEnded is only a hint, since the live layer checks
+its sessions anyway. An error of the store in this callback does not undo the end of the sessions.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,17 +20,17 @@ OnAccountCreated = Callable[[], None]
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """Called after a change of names or states, to update the search index."""
 OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
-"""(account id, session id; None: all sessions of the account)."""
+"""Called with the account id and the id of the ended session; None means all sessions of the account."""
 
 
 class EndSessions(Protocol):
-    """SessionService.end_all."""
+    """The signature of SessionService.end_all, which ends all sessions of an account except one."""
 
     async def __call__(self, account_id: AccountId, except_id: str | None = None) -> None: ...
 
 
 OnAccountDeleted = Callable[[AccountId], Awaitable[None]]
-"""Called before the state becomes "deleted" to store the intent, and afterwards to close what is open."""
+"""Called before the state becomes "deleted", to store a job, and afterwards, to close sockets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class BadgePort:
 
     read_command: Callable[[AccountId], Command]
     parse_reply: Callable[[AccountId, Reply], Awaitable[Badge]]
-    """May read once more. Raises StoreUnavailable."""
+    """Returns the badge for (account id, reply). It may execute one more read. Raises StoreUnavailable."""
 
 
 log = structlog.get_logger("accounts.security")
 
 
 async def notify_sessions_ended(port: OnSessionsEnded, account_id: AccountId, session_id: str | None) -> None:
-    """Call the port. An error of the store is logged: the sessions have ended anyway."""
+    """Call the port. An error of the store is only logged, since the sessions have ended anyway."""
     log.info("session_ended" if session_id else "sessions_ended", account=account_id)
     try:
         await port(account_id, session_id)

@@ -1,4 +1,4 @@
-"""Errors of posts, timelines, follows and lists. The base of each class has its HTTP status."""
+"""Errors of posts, timelines, follows and lists. The base class of each error has its HTTP status."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -6,7 +6,7 @@ from socialsite.errors import Conflict, Invalid, LazyText, NotFound, Unavailable
 
 
 class PostNotFound(NotFound):
-    """The post is absent, deleted or invisible to the viewer, or it is not the account's own."""
+    """The post is absent, deleted or invisible to the viewer, or another account wrote it."""
 
     message = _("This post does not exist, or no longer does.")
 
@@ -18,7 +18,7 @@ class TimelineNotFound(NotFound):
 
 
 class HashtagNotFound(TimelineNotFound):
-    """The text is not a valid hashtag. The timeline of an unused hashtag is empty and no error."""
+    """The text is not a valid hashtag. (A valid but unused hashtag has an empty timeline.)"""
 
     message = _("This is not a valid hashtag. A hashtag has only letters, digits and underscores.")
 
@@ -58,14 +58,14 @@ class CannotFollowSelf(Invalid):
 
 
 class FollowingCapReached(Conflict):
-    """The account follows FOLLOWING_CAP accounts."""
+    """The account already follows FOLLOWING_CAP accounts."""
 
     code = "following_cap"
     message = _("You follow as many accounts as this site allows.")
 
 
 class RequesterFollowingCapReached(Conflict):
-    """The requester follows FOLLOWING_CAP accounts; the follow request stays pending."""
+    """The requester already follows FOLLOWING_CAP accounts. The follow request stays pending."""
 
     code = "requester_cap"
     message = _(
@@ -74,7 +74,7 @@ class RequesterFollowingCapReached(Conflict):
 
 
 class ListNotFound(NotFound):
-    """The list is absent, deleted, or of another account."""
+    """The list is absent or deleted, or it belongs to another account."""
 
     message = _("This list does not exist.")
 

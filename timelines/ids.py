@@ -1,4 +1,4 @@
-"""Ids of this app."""
+"""The types of ids that only this app uses."""
 
 from typing import NewType
 

@@ -1,6 +1,6 @@
-"""Jobs of the outbox: the work that follows a published or deleted post, or a deleted account.
+"""Jobs of the outbox: the work that remains after a post is published or deleted, or an account is deleted.
 
-Jobs are MessagePack maps with a tag for their kind.
+Jobs are MessagePack maps. Their tag is the kind of the job.
 """
 
 from collections.abc import Callable
@@ -15,15 +15,16 @@ FanOutPhase = Literal["homes", "lists"]
 
 
 class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
-    """Finish the publishing of a post. The job has the whole post, so that a worker can finish it after a crash.
+    """Finish the publication of a post. The job contains the whole post, so that a worker can do so after a crash.
 
-    The post is encoded as it will be stored, so that a worker of an older release writes fields unknown to it.
+    The post is encoded as it will be stored, so that a worker of an older release also writes fields that it does not
+    know.
     """
 
     value: msgspec.Raw = msgspec.field(name="post")
 
     def __post_init__(self) -> None:
-        """Decoding a job raises DecodeError if this release cannot read its post."""
+        """Check the post, so that decoding the job raises DecodeError if this release cannot read the post."""
         require_post_id(self.post.id)
 
     @classmethod
@@ -38,7 +39,7 @@ class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
 class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
     """Deliver a post to the next followers of its author, or to the next lists that have the author as a member.
 
-    `partition`, `at_ms` and `id` are the last follow or membership that was delivered to.
+    `partition`, `at_ms` and `id` identify the last follow or membership that the post was delivered to.
     """
 
     post_id: PostId
@@ -55,7 +56,7 @@ class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
 class PurgeAccount(msgspec.Struct, frozen=True, tag="purge"):
     """Delete the data of a deleted account, in rounds.
 
-    `is_deletion`: the job is the stored intent of a deletion, so the account itself may have to be deleted first.
+    If `is_deletion` is true, the job was stored before the deletion, so the account may have to be deleted first.
     """
 
     account_id: AccountId
@@ -72,7 +73,7 @@ class DeleteBoostsOfPost(msgspec.Struct, frozen=True, tag="fade"):
 
 
 def require_post_id(post_id: int) -> None:
-    """Raises ValueError if the number cannot be a post id; then decoding the job raises DecodeError."""
+    """Raise ValueError if the number cannot be a post id. The decoder of the job then raises DecodeError."""
     if not 0 <= post_id <= MAX_ID:
         raise ValueError(f"{post_id} is no id of a post")
 
@@ -84,8 +85,8 @@ _decode: Callable[[bytes], Job] = msgspec.msgpack.Decoder(Job).decode
 
 
 def decode_job(payload: bytes) -> Job:
-    """Raises DecodeError if the payload is not a job."""
+    """Return the job of a payload. Raises DecodeError if the payload is not a job."""
     try:
         return _decode(payload)
-    except (UnicodeDecodeError, RecursionError) as error:  # invalid UTF-8 in a name, nesting without end
+    except (UnicodeDecodeError, RecursionError) as error:  # a name is invalid UTF-8, or the nesting is too deep
         raise msgspec.DecodeError(str(error)) from error

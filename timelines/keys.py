@@ -8,21 +8,21 @@ from socialsite.store.pair_partitions import partition_of_pair
 
 @cached_key
 def post(post_id: int) -> Key:
-    """STRING: a MessagePack Post | "pending" (1 h) | "deleted:<author>" or "superseded", without expiry."""
+    """STRING: a MessagePack Post, "pending" (for 1 h), or the tombstone "deleted:<author>" or "superseded"."""
     return Key("posts", tag=str(post_id), name="post")
 
 
 @cached_key
 def replies(post_id: int) -> Key:
-    """ZSET of reply ids (score = member). Added by publish and the worker, removed by delete."""
+    """ZSET of reply ids (score = member). Publish and the worker add to it; delete removes from it."""
     return Key("posts", tag=str(post_id), name="replies")
 
 
 @cached_key
 def deleted_replies(post_id: int) -> Key:
-    """ZSET of ids of deleted replies that are answered themselves (score = member): threads go on there.
+    """ZSET of ids of deleted replies that have replies themselves (score = member), so that threads continue there.
 
-    Added by delete, and by publish where it answers a post that is deleted meanwhile.
+    Delete adds to it; publish does, too, if the post that it answers is deleted meanwhile.
     """
     return Key("posts", tag=str(post_id), name="gone")
 
@@ -33,27 +33,30 @@ def likes(post_id: int) -> Key:
 
 
 def boosts(post_id: int) -> Key:
-    """ZSET: id of an account that boosts the post -> id of its boost. `fading` after the post's deletion."""
+    """ZSET: id of an account that boosts the post -> id of its boost. Renamed to `fading` when the post is deleted."""
     return Key("posts", tag=str(post_id), name="boosts")
 
 
 def boosts_to_delete(post_id: int) -> Key:
-    """ZSET: the members of `boosts` at the deletion of the post, each until its boost is deleted."""
+    """ZSET: the members that `boosts` had when the post was deleted. A member stays until its boost is deleted."""
     return Key("posts", tag=str(post_id), name="fading")
 
 
 @cached_key
 def post_counts(post_id: int) -> Key:
-    """STRING "<replies> <boosts> <likes>": the sizes of the three sets, written with them. Absent: none."""
+    """STRING "<replies> <boosts> <likes>": the sizes of the three sets, written with them.
+
+    If it is absent, all are 0.
+    """
     return Key("posts", tag=str(post_id), name="counts")
 
 
 def idempotency_record(account_id: int, digest: str) -> Key:
-    """STRING "<post id>:<digest of the request>", 25 h. Claimed by the first request of a form."""
+    """STRING "<post id>:<digest of the request>", expires after 25 h. The first request of a form claims it."""
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
 
 
-# What an account has to do with posts and with others: sources of truth, all under the account's tag.
+# Relations of an account to posts and to other accounts: sources of truth, all under the account's tag.
 
 
 def liked_posts(account_id: int) -> Key:
@@ -67,7 +70,7 @@ def boosted_posts(account_id: int) -> Key:
 
 
 def bookmarks(account_id: int) -> Key:
-    """ZSET: id of a bookmarked post -> ms. BOOKMARKS_CAP, the newest."""
+    """ZSET: id of a bookmarked post -> ms. The newest BOOKMARKS_CAP bookmarks are kept."""
     return Key("timelines", tag=str(account_id), name="bookmarks")
 
 
@@ -82,12 +85,12 @@ def blocked_by(account_id: int) -> Key:
 
 
 def mutes(account_id: int) -> Key:
-    """ZSET: id of a muted account -> the ms until which it is."""
+    """ZSET: id of a muted account -> end of the mute in ms."""
     return Key("timelines", tag=str(account_id), name="mutes")
 
 
 def follow_requests(account_id: int) -> Key:
-    """ZSET: id of an account that requests to follow this private account -> ms. No cap; read in pages."""
+    """ZSET: id of an account that requests to follow this private account -> ms. It has no cap and is read in pages."""
     return Key("timelines", tag=str(account_id), name="requests")
 
 
@@ -97,51 +100,52 @@ def sent_follow_requests(account_id: int) -> Key:
 
 
 def boosts_hidden(account_id: int) -> Key:
-    """ZSET: id of an account, boosts by which are hidden -> ms."""
+    """ZSET: id of an account whose boosts are hidden -> ms."""
     return Key("timelines", tag=str(account_id), name="quieted")
 
 
 def exclusive_lists(account_id: int) -> Key:
-    """SET of the account's exclusive lists: their members leave its home."""
+    """SET of the account's exclusive lists, whose members do not appear in its home."""
     return Key("timelines", tag=str(account_id), name="exclusive")
 
 
 def keyword_filters(account_id: int) -> Key:
-    """HASH: number of a keyword filter -> MessagePack Filter. FILTERS_CAP."""
+    """HASH: number of a keyword filter -> MessagePack Filter. At most FILTERS_CAP fields."""
     return Key("timelines", tag=str(account_id), name="filters")
 
 
 @cached_key
 def notifications(account_id: int) -> Key:
-    """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. NOTIFICATIONS_CAP, the newest.
+    """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. The newest NOTIFICATIONS_CAP are kept.
 
-    Added by the worker (mentions, replies, boosts), like and follow; with `notified` by one script.
+    The worker (mentions, replies, boosts), like and follow add to it.
     """
     return Key("timelines", tag=str(account_id), name="notifications")
 
 
 @cached_key
 def last_read_notification(account_id: int) -> Key:
-    """STRING: id of the last notification that the account has read; all older ones are read, too."""
+    """STRING: id of the newest notification that the account has read. All older notifications are read, too."""
     return Key("timelines", tag=str(account_id), name="notified")
 
 
 @cached_key
 def preferences(account_id: int) -> Key:
-    """HASH: kind of notification -> "all", "followed" (only from people one follows) or "none"; and
-    scroll -> "on" or "off" (older posts come by themselves).
+    """HASH: kind of notification -> "all", "followed" (actions of followed accounts only) or "none".
+
+    The field `scroll` is "on" or "off": whether pages load older posts by themselves.
     """
     return Key("timelines", tag=str(account_id), name="preferences")
 
 
 @cached_key
 def markers(account_id: int) -> Key:
-    """HASH: name of a timeline -> id of the newest post that was read there. POSITIONS_CAP."""
+    """HASH: name of a timeline -> id of the newest post that was read there. At most MARKERS_CAP fields."""
     return Key("timelines", tag=str(account_id), name="position")
 
 
 def followed_hashtags(account_id: int) -> Key:
-    """ZSET: hashtag that the account follows -> ms. FOLLOWED_TAGS_CAP."""
+    """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_TAGS_CAP members."""
     return Key("timelines", tag=str(account_id), name="tags")
 
 
@@ -153,36 +157,46 @@ LIST_TIMELINE_KEY_PATTERN = b"timelines:{l%d}:posts"
 
 @cached_key
 def home_timeline(account_id: int) -> Key:
-    """LIST of post ids, newest first; the last element is the floor (-id). HOME_CAP, 30 days unread."""
+    """LIST of post ids, newest first; the last element is the floor (-id).
+
+    At most HOME_CAP ids; expires after 30 days unread.
+    """
     return Key("timelines", tag=str(account_id), name="home")
 
 
 def list_timeline(list_id: int) -> Key:
-    """LIST like a home, of the posts of the list's members. LIST_CAP, 30 days unread."""
+    """LIST like a home, with posts of the list's members. At most LIST_CAP ids; expires after 30 days unread."""
     return Key("timelines", tag=f"l{list_id}", name="posts")
 
 
 @cached_key
 def author_feed(account_id: int) -> Key:
-    """ZSET of post ids (score = member). PROFILE_CAP. Added by publish and the worker, removed by delete."""
+    """ZSET of post ids (score = member), at most PROFILE_CAP.
+
+    Publish and the worker add to it, delete removes from it.
+    """
     return Key("timelines", tag=str(account_id), name="profile")
 
 
 def hashtag_timeline(digest: str) -> Key:
-    """ZSET of post ids (score = member). TAG_CAP. A cache: `rebuild_timelines --tags` fills it.
+    """ZSET of post ids (score = member), at most TAG_CAP. It is a cache that `rebuild_timelines --tags` fills.
 
-    `digest`: hex, of the normalized tag. Added by publish, the worker and imports, removed by delete.
+    `digest` is the hex digest of the normalized hashtag. Publish, the worker and imports add to the key; delete
+    removes from it.
     """
     return Key("timelines", tag=digest, name="tag")
 
 
 def author_feed_part(account_id: int, number: int, count: int) -> Key:
-    """ZSET like a profile, one of its PROFILE_PARTITIONS parts, each under a tag and on a node of its own."""
+    """ZSET like `author_feed`, with one of PROFILE_PARTITIONS parts of a feed.
+
+    Each part has a tag and a node of its own.
+    """
     return Key("timelines", tag=f"q{account_id * count + number}", name=f"profile:{account_id}")
 
 
 class AuthorFeedKeys:
-    """The keys of an author feed: one, or several parts (Redis in Action, listing 10.13)."""
+    """The keys of an author feed: one key, or one key per part (Redis in Action, listing 10.13)."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
@@ -200,69 +214,72 @@ class AuthorFeedKeys:
 
 
 def author_feed_owner(key: Key) -> int:
-    """Return the account of the key of a feed or of a part of it."""
+    """Return the account id in the key of a feed, or of a part of a feed."""
     return int(key.rpartition(":")[2] if key.tag.startswith("q") else key.tag)
 
 
 def author_feed_partitions() -> Key:
-    """STRING: the number of parts of a profile, recorded at first start, checked at every other."""
+    """STRING: the number of parts of an author feed. The first start records it, and every other start checks it."""
     return Key("timelines", tag="map", name="partitions")
 
 
 def fan_out_on_read_authors() -> Key:
-    """ZSET: id of an author, posts by whom are not pushed to homes -> ms of entry. PULLED_CAP."""
+    """ZSET: id of an author whose posts are not pushed to homes -> ms since when. At most PULLED_CAP members."""
     return Key("timelines", tag="pulled", name="authors")
 
 
 def public_timeline() -> Key:
-    """ZSET of post ids (score = member). PUBLIC_CAP. A cache: `rebuild_timelines` fills it."""
+    """ZSET of post ids (score = member), at most PUBLIC_CAP. It is a cache that `rebuild_timelines` fills."""
     return Key("public", tag="public", name="posts")
 
 
-# Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, "p7".
+# Follows, lists and their members: sources of truth. `tag` is the partition of the pair of ids, such as "p7".
 
 
 def follow_partitions() -> Key:
-    """STRING: the number of follow partitions. Recorded at the first start and compared at every other."""
+    """STRING: the number of follow partitions. The first start records it, and every other start checks it."""
     return Key("follows", tag="map", name="partitions")
 
 
 @cached_key
 def following(tag: str, account_id: int) -> Key:
-    """ZSET: id of an account that `account_id` follows -> ms. FOLLOWING_CAP over all partitions.
+    """ZSET: id of an account that `account_id` follows -> ms. At most FOLLOWING_CAP members in all partitions.
 
-    Written with the other side in one script (add_edges, remove_edges) by follow, unfollow and imports.
+    Follow, unfollow and imports write it and `followers` in one script (add_edges, remove_edges).
     """
     return Key("follows", tag=tag, name=f"following:{account_id}")
 
 
 def followers(tag: str, account_id: int) -> Key:
-    """ZSET: id of a follower of `account_id` -> ms, the other side of `following`. No cap; read in pages."""
+    """ZSET: id of a follower of `account_id` -> ms, the other side of `following`.
+
+    It has no cap and is read in pages.
+    """
     return Key("follows", tag=tag, name=f"followers:{account_id}")
 
 
 def list_members(tag: str, list_id: int) -> Key:
-    """ZSET: id of an account on the list -> ms. LIST_MEMBERS_CAP over all partitions."""
+    """ZSET: id of an account on the list -> ms. At most LIST_MEMBERS_CAP members in all partitions."""
     return Key("follows", tag=tag, name=f"members:{list_id}")
 
 
 def lists_with_account(tag: str, account_id: int) -> Key:
-    """ZSET: id of a list with the account as a member -> ms, the other side of `members`. Read by fan-out."""
+    """ZSET: id of a list with the account as a member -> ms, the other side of `members`. Fan-out reads it."""
     return Key("follows", tag=tag, name=f"listed:{account_id}")
 
 
 def account_list(list_id: int) -> Key:
-    """HASH of a list: owner, title, created_ms; `deleted` while a deletion is under way."""
+    """HASH of a list: owner, title, created_ms. The field `deleted` marks a deleted list."""
     return Key("timelines", tag=f"l{list_id}", name="list")
 
 
 def list_index(account_id: int) -> Key:
-    """ZSET of the ids of an account's own lists (score = member). LISTS_PER_ACCOUNT."""
+    """ZSET of the ids of an account's own lists (score = member), at most LISTS_PER_ACCOUNT."""
     return Key("timelines", tag=str(account_id), name="lists")
 
 
 def list_id_counter() -> Key:
-    """STRING: the last list id given out (INCR)."""
+    """STRING: the highest list id (INCR)."""
     return Key("timelines", tag="ids", name="lists")
 
 
@@ -270,12 +287,12 @@ def list_id_counter() -> Key:
 
 
 def import_source(digest: str) -> Key:
-    """STRING: id of the post of an imported row, negative during its import. No expiry."""
+    """STRING: id of the post of an imported row, negative during its import. It never expires."""
     return Key("posts", tag=digest, name="source")
 
 
 def imported_graph_ranks() -> Key:
-    """ZSET: account id -> followers in the imported graphs. GRAPH_RANKS_CAP, the most followed."""
+    """ZSET: account id -> followers in the imported graphs. The GRAPH_RANKS_CAP most followed accounts are kept."""
     return Key("timelines", tag="graph", name="ranks")
 
 
@@ -283,33 +300,38 @@ def imported_graph_ranks() -> Key:
 
 
 def delivery_lag() -> Key:
-    """ZSET: hour since 1970 -> largest delivery lag in ms, where above 60 s. 25 h. Noted by the worker."""
+    """ZSET: hour since 1970 -> largest delivery lag in ms, if above 60 s.
+
+    It expires after 25 h. The worker writes it.
+    """
     return Key("live", tag="lag", name="hours")
 
 
-# Search: caches, filled again by `rebuild_timelines --search`. `partition` is 0 to SEARCH_PARTITIONS - 1.
+# Search: caches that `rebuild_timelines --search` fills. `partition` is 0 to SEARCH_PARTITIONS - 1.
 
 
 def search_term(partition: int, digest: str) -> Key:
-    """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. TERM_CAP.
+    """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. At most TERM_CAP ids.
 
-    A term with at most RARE_CAP posts stands in `search_rare_terms` instead.
-
-    Filled by the worker and imports, emptied by delete (timelines/search/search_add.lua).
+    A term with at most RARE_CAP posts is stored in `search_rare_terms` instead. The worker and imports add ids, and
+    delete removes them (timelines/search/search_add.lua).
     """
     return Key("search", tag=f"s{partition}", name=f"term:{digest}")
 
 
 @cached_key
 def search_rare_terms(partition: int, number: int) -> Key:
-    """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with it. RARE_HASHES."""
+    """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with the term.
+
+    There are RARE_HASHES such keys.
+    """
     return Key("search", tag=f"s{partition}", name=f"rare:{number}")
 
 
 def search_name_prefixes(partition: int) -> Key:
     """ZSET, by text: "<beginning of a name, or @handle>\\0<account id>" of the partition's accounts.
 
-    Written with `search_prefixes_of_account` in one script at sign-up, profile edits, moderation and deletion.
+    One script writes it and `search_prefixes_of_account` at sign-up, profile edits, moderation and deletion.
     """
     return Key("search", tag=f"s{partition}", name="names")
 
@@ -320,19 +342,22 @@ def search_prefixes_of_account(partition: int) -> Key:
 
 
 def search_pending() -> Key:
-    """ZSET of post ids (score = member) that the index lacks: its servers were away. DEBTS_CAP."""
+    """ZSET of post ids (score = member) that the index lacks because its servers were down.
+
+    At most DEBTS_CAP members.
+    """
     return Key("jobs", tag="search", name="owed")
 
 
 def notifications_pending() -> Key:
-    """ZSET "<reader>:<notification>" -> ms since it is pending. Written by the web process and workers."""
+    """ZSET "<reader>:<notification>" -> ms since when it is pending. Web processes and workers write it."""
     return Key("jobs", tag="notices", name="owed")
 
 
 def search_hashtags(partition: int) -> Key:
-    """ZSET, by text: hashtags that were used, for completion. TAGS_CAP. Added by the worker and imports.
+    """ZSET, by text: used hashtags, for autocomplete, at most TAGS_CAP. The worker and imports add to it.
 
-    A hashtag with accents has its form without accents and a NUL before it: "cafe\\0café".
+    The member of a hashtag with accents starts with its form without accents and a NUL: "cafe\\0café".
     """
     return Key("search", tag=f"s{partition}", name="tags")
 
@@ -341,11 +366,11 @@ def search_hashtags(partition: int) -> Key:
 
 
 def repair_log() -> Key:
-    """HASH: kind of discrepancy -> how often the background audit of the workers found it. No expiry."""
+    """HASH: kind of discrepancy -> how often the background audit of the workers found it. It never expires."""
     return Key("jobs", tag="audit", name="drift")
 
 
-# Counters: what buffers are flushed into (socialsite/recipes/buffer_totals.py).
+# Counters: totals to which buffers are flushed (socialsite/recipes/buffer_totals.py).
 
 
 def post_totals(post_id: int) -> Key:

@@ -23,7 +23,7 @@ from timelines.threads import views as threads
 
 
 class IdConverter(IntConverter):
-    """Converts ids. An id has no leading zero, so that each page has one URL."""
+    """Converts ids. An id with a leading zero does not match, so that each page has one URL."""
 
     regex = "[1-9][0-9]{0,15}"
 
@@ -35,7 +35,7 @@ class IdConverter(IntConverter):
 
 
 class HandleConverter(StringConverter):
-    """Converts handles in any case; the views redirect pages to lower case."""
+    """Converts handles in upper or lower case. The views redirect pages to lower case."""
 
     regex = "[A-Za-z0-9_]{1,20}"
 

@@ -1,7 +1,8 @@
-"""Hashes, checks and validates passwords in two threads beside the event loop. One Argon2 hash takes about 19 MB.
+"""Hashes, checks and validates passwords in two threads beside the event loop.
 
-The number of waiting checks is limited, because a request whose deadline passed gets no answer. Checks for known
-browsers (known_browsers.py) run first, and twice as many of them may wait.
+One Argon2 hash takes about 19 MB. The number of waiting checks is limited, because a request whose deadline passed
+gets no response.
+Checks for known browsers (known_browsers.py) run first, and twice as many of them may wait.
 
 The limit is a pool of threads, not a semaphore, because a thread continues after its request was cancelled. A password
 for an unknown account is checked against a dummy hash, so that it takes as long as a wrong password.
@@ -30,8 +31,8 @@ from accounts.models import Account
 
 MAX_CONCURRENT_HASHES = 2
 WAITING_CAP = 32
-"""Maximum number of checks that wait for a thread, about 1 s of work. For known browsers it is twice as high."""
-PASSWORD_MAX_LENGTH = 1024  # code points; longer ones only cost time
+"""The maximum number of checks that wait for a thread (about 1 s of work). For known browsers it is twice as high."""
+PASSWORD_MAX_LENGTH = 1024  # code points; a longer password would only take more time to hash
 
 T = TypeVar("T")
 _hashing_pool = ThreadPoolExecutor(max_workers=MAX_CONCURRENT_HASHES, thread_name_prefix="passwords")
@@ -40,7 +41,10 @@ _sequence = count()
 
 
 class SiteArgon2Hasher(Argon2PasswordHasher):
-    """Argon2id with 19 MiB, two passes, one lane (OWASP Password Storage). A log-in replaces a hash of other costs."""
+    """Argon2id with 19 MiB, two passes and one lane (OWASP Password Storage).
+
+    A log-in replaces a hash that was made with other parameters.
+    """
 
     time_cost = 2
     memory_cost = 19 * 1024
@@ -48,7 +52,7 @@ class SiteArgon2Hasher(Argon2PasswordHasher):
 
 
 async def hash_password(raw: str | None, *, is_known: bool = True) -> str:
-    """Return the hash to store. None makes a hash that no password matches. Raises PasswordsBusy."""
+    """Return the hash to store; for None, a hash that no password matches. Raises PasswordsBusy."""
     if raw is None:
         return make_password(None)
     return await _run_in_pool(lambda: make_password(raw), is_known=is_known)
@@ -81,7 +85,10 @@ def _dummy_hash(algorithm: str) -> str:
 
 
 async def _run_in_pool(work: Callable[[], T], *, is_known: bool) -> T:
-    """Run `work` in a thread; that of known browsers first. Work cancelled before its start is not run."""
+    """Run `work` in a thread.
+
+    Work for known browsers runs first. Work that is cancelled before its start is not run.
+    """
     if _waiting.qsize() >= WAITING_CAP * (1 + is_known):
         raise PasswordsBusy
     future: Future[T] = Future()

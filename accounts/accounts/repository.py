@@ -1,4 +1,4 @@
-"""Stores accounts as hashes of texts, and claims handles.
+"""Stores each account as a Redis hash, and claims handles.
 
 An account changes only by scripts on its own key. A handle is claimed once and never again. Decoded accounts and
 authors are cached by their stored bytes, so a cached value is never outdated.
@@ -56,8 +56,8 @@ class AccountRepository:
     async def create(self, account: Account) -> Account | None:
         """Store a new account and claim its handle. Returns None if the handle is taken.
 
-        The account is complete before its handle leads to it. If the reply to the claim is lost, the account stays:
-        the claim may have succeeded, and an account without a handle cannot be reached.
+        The account is written before its handle is claimed. If the reply to the claim is lost, the account is kept,
+        because the claim may have succeeded. If it failed, nothing refers to the account.
         """
         await self._write_with_new_ids([account])
         handle = keys.handle(account.handle)
@@ -68,7 +68,7 @@ class AccountRepository:
         return None
 
     async def create_many(self, accounts: Sequence[Account]) -> dict[str, AccountId]:
-        """Create many accounts in four round trips a node. Returns the account id of each handle afterwards."""
+        """Create the accounts in four round trips per node. Returns the account id of each handle, new or not."""
         handles = [keys.handle(account.handle) for account in accounts]
         await self._write_with_new_ids(accounts)
         claims = zip(handles, accounts, strict=True)
@@ -78,38 +78,38 @@ class AccountRepository:
         return await self.find_ids_by_handle([account.handle for account in accounts])
 
     async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
-        """Return the ids of the accounts that have or had these handles, without free handles."""
+        """Return the account id of each handle that an account has or had. Free handles are left out."""
         names = list(handles)
         replies = await self.gather([("GET", keys.handle(handle)) for handle in names])
         pairs = zip(names, replies, strict=True)
         return {handle: AccountId(int(reply)) for handle, reply in pairs if reply is not None}
 
     async def is_handle_claimed(self, handle: str) -> bool:
-        """Whether an account has or had this handle."""
+        """Return whether an account has or had this handle."""
         key = keys.handle(handle)
         return bool(await self._accounts[key].execute("EXISTS", key))
 
     async def find_by_handle(self, handle: str) -> Account | None:
-        """Take two round trips for free handles, too, so that the time reveals nothing."""
+        """Return the account. A free handle also takes two round trips, so that the time does not reveal it."""
         key = keys.handle(handle)
         reply = await self._accounts[key].execute("GET", key)
         return await self.find(AccountId(int(reply)) if reply is not None else NO_ACCOUNT_ID)
 
     async def find_by_cached_handle(self, handle: str) -> Account | None:
-        """As `find_by_handle`, in one round trip if this process has cached the handle's account id.
+        """Return the account in one round trip if this process has cached its id, else as `find_by_handle` does.
 
-        Not for passwords: the time reveals whether this process has looked for the handle before.
+        Do not use it to check passwords: the time reveals whether this process has looked for the handle before.
         """
         cached_id = self._ids_by_handle.get(handle)
         account = None if cached_id is None else await self.find(cached_id)
-        if account is None or account.handle != handle:  # not cached, or another backup was restored meanwhile
+        if account is None or account.handle != handle:  # not cached, or outdated by a restore of another backup
             account = await self.find_by_handle(handle)
             if account is not None:
                 self._cache_id(handle, AccountId(account.id))
         return account
 
     def cached_id(self, handle: str) -> AccountId | None:
-        """Return the cached account id of the handle. It is wrong only after a restore of another backup."""
+        """Return the cached account id of the handle. The id is wrong only after a restore of another backup."""
         return self._ids_by_handle.get(handle)
 
     async def find(self, account_id: AccountId) -> Account | None:
@@ -117,27 +117,27 @@ class AccountRepository:
         return question.parse(await self._accounts.gather(question.commands))
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
-        """The read of `find`."""
+        """Return the read that `find` executes."""
         return Read([read_account_command(account_id)], lambda replies: self.parse_account(account_id, replies[0]))
 
     async def find_many(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Account]:
-        """Return accounts by id, without absent accounts, in one round trip a node."""
+        """Return the accounts that exist, by id, in one round trip per node."""
         ids = list(dict.fromkeys(account_ids))
         replies = await self._accounts.gather([self.read_account_command(account_id) for account_id in ids])
         accounts = ((i, self.parse_account(i, reply)) for i, reply in zip(ids, replies, strict=True))
         return {account_id: account for account_id, account in accounts if account is not None}
 
     async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
-        """Return authors by account id, without absent accounts, in one round trip a node."""
+        """Return the authors of the accounts that exist, by account id, in one round trip per node."""
         question = self.read_authors(account_ids)
         return question.parse(await self._accounts.gather(question.commands))
 
     def read_authors(self, account_ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
-        """The read of `find_authors`."""
+        """Return the read that `find_authors` executes."""
         ids = list(account_ids)
 
         def parse(replies: Sequence[Reply]) -> dict[AccountId, Author]:
-            authors = map(decode_author, ids, *zip(*replies, strict=True))  # a loop of C alone
+            authors = map(decode_author, ids, *zip(*replies, strict=True))  # `map` and `zip` loop in C
             authors_by_id = dict(zip(ids, authors, strict=True))
             if None in authors_by_id.values():
                 authors_by_id = {id: author for id, author in authors_by_id.items() if author is not None}
@@ -151,18 +151,21 @@ class AccountRepository:
         return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
 
     async def change_state(self, account_id: AccountId, state: AccountState, fields: Mapping[str, str]) -> bool:
-        """Set the state, with `fields` if it changes. Returns whether it did. Raises AccountNotFound if deleted."""
+        """Set the state, and also `fields` if the state changes. Returns whether the state changed.
+
+        Raises AccountNotFound if the account is deleted.
+        """
         key = keys.account(account_id)
         command = CHANGE_STATE_SCRIPT.command([key], [state, *flatten_fields(fields)])
         (reply,) = await self._accounts.write(key, command)  # waits for replicas: a failover must not undo a suspension
         return _parse_changed(reply)
 
     async def set_password(self, account_id: AccountId, encoded: str, *, expected_hash: str = "") -> bool:
-        """Store the hash, unless the stored hash differs from `expected_hash`. Returns whether it was stored."""
+        """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
         return _parse_changed(await self._run_script(SET_PASSWORD_SCRIPT, account_id, encoded, expected_hash))
 
     async def gather(self, commands: Sequence[Command]) -> list[Reply]:
-        """Execute commands on any keys in one round trip a node."""
+        """Execute commands on any keys in one round trip per node."""
         return await self._accounts.gather(commands)
 
     async def last_id(self) -> int:
@@ -187,7 +190,7 @@ class AccountRepository:
         while unwritten:
             last = int(await self._accounts[counter].execute("INCRBY", counter, len(unwritten)))
             recorded = await record_account_id(self._store, last)
-            if recorded > last - len(unwritten):  # the counter lost its last writes, or another sign-up is faster
+            if recorded > last - len(unwritten):  # the counter lost writes, or a concurrent sign-up took the ids
                 await self._accounts[counter].run(RAISE_NUMBER, [counter], [recorded])
                 continue
             for account_id, account in enumerate(unwritten, last - len(unwritten) + 1):
@@ -208,7 +211,7 @@ def _parse_changed(reply: int) -> bool:
 
 
 def create_account_command(account: Account) -> Command:
-    """Return a command for a pipeline. Its reply is whether the id was free."""
+    """Return a command for a pipeline. Its reply says whether the id was free."""
     return CREATE_ACCOUNT_SCRIPT.command([keys.account(AccountId(account.id))], flatten_fields(encode_account(account)))
 
 
@@ -229,13 +232,13 @@ def encode_account(account: Account) -> dict[str, str]:
 
 
 def flatten_fields(fields: Mapping[str, str]) -> list[str]:
-    """Return field, value, field, value, ... as the scripts take them."""
+    """Return the list [field, value, field, value, ...], which the scripts take as arguments."""
     return [part for pair in fields.items() for part in pair]
 
 
 @lru_cache(maxsize=20_000)
 def read_account_command(account_id: AccountId) -> PreparedCommand:
-    """Read ACCOUNT_FIELDS. `decode_account` takes the reply."""
+    """Return the command that reads ACCOUNT_FIELDS. `decode_account` takes its reply."""
     return prepare_command("HMGET", keys.account(account_id), *ACCOUNT_FIELDS)
 
 
@@ -253,7 +256,7 @@ def decode_account(
     version: bytes,
     private: bytes | None,
 ) -> Account:
-    """Return the account of a reply. The caller copies it, since Django models can be changed."""
+    """Return the account of a reply. The caller copies the account before use, since Django models are mutable."""
     return Account(
         id=account_id,
         handle=handle.decode(),
@@ -271,7 +274,7 @@ def decode_account(
 
 @lru_cache(maxsize=20_000)
 def read_author_command(account_id: AccountId) -> PreparedCommand:
-    """Read AUTHOR_FIELDS. `decode_author` takes the reply."""
+    """Return the command that reads AUTHOR_FIELDS. `decode_author` takes its reply."""
     return prepare_command("HMGET", keys.account(account_id), *AUTHOR_FIELDS)
 
 

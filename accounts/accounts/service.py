@@ -29,7 +29,7 @@ log = structlog.get_logger("accounts.security")
 
 @dataclass(kw_only=True, slots=True)
 class AccountService:
-    """Reads and changes accounts. `end_sessions` is SessionService.end_all."""
+    """Reads and changes accounts. The field `end_sessions` is the method SessionService.end_all."""
 
     accounts: AccountRepository
     end_sessions: EndSessions
@@ -53,41 +53,44 @@ class AccountService:
         return account
 
     async def find_by_handle(self, handle: str) -> Account | None:
-        """Return the account in any state. Slower than `get_by_handle`: its time does not depend on the handle."""
+        """Return the account in any state.
+
+        It is slower than `get_by_handle`, because its time does not depend on the handle.
+        """
         return await _find_normalized(self.accounts.find_by_handle, handle)
 
     async def get_by_handle(self, handle: str) -> Account:
-        """Raises AccountNotFound if the account is absent, suspended or deleted."""
+        """Return the active account. Raises AccountNotFound if it is absent, suspended or deleted."""
         account = await _find_normalized(self.accounts.find_by_cached_handle, handle)
         if account is None or not account.is_active:
             raise AccountNotFound
         return account
 
     def cached_id(self, handle: str) -> AccountId | None:
-        """Return the account id that this process last read for the handle, without a read. Rarely outdated."""
+        """Return the account id that this process has cached for the handle. It is rarely outdated."""
         return self.accounts.cached_id(handle)
 
     async def get_undeleted_by_handle(self, handle: str) -> Account:
-        """Return an active or suspended account, e.g. to unfollow it. Raises AccountNotFound."""
+        """Return an active or suspended account, for example to unfollow it. Raises AccountNotFound."""
         account = await _find_normalized(self.accounts.find_by_cached_handle, handle)
         if account is None or account.state == DELETED:
             raise AccountNotFound
         return account
 
     async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
-        """Return the accounts in any state by id, without absent accounts."""
+        """Return the accounts that exist, in any state, by id."""
         return await self.accounts.find_many(ids)
 
     async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
-        """Return the authors in any state by id, without absent accounts."""
+        """Return the authors of the accounts that exist, in any state, by id."""
         return await self.accounts.find_authors(ids)
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
-        """The read of `find`."""
+        """Return the read that `find` executes."""
         return self.accounts.read_account(account_id)
 
     def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
-        """The read of `find_authors`."""
+        """Return the read that `find_authors` executes."""
         return self.accounts.read_authors(ids)
 
     # Creating accounts
@@ -104,13 +107,14 @@ class AccountService:
         allow_reserved: bool = False,
         is_known: bool = True,
     ) -> Account:
-        """Create an account. Without a password it cannot sign in. Raises FieldErrors, HandleTaken, PasswordsBusy.
+        """Create an account. An account without a password cannot sign in.
 
         The caller has counted the attempt and checked the rules for passwords. `is_known` is False for visitors.
+        Raises FieldErrors, HandleTaken, PasswordsBusy.
         """
         handle = validate_handle(handle, allow_reserved=allow_reserved)
         texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
-        if await self.accounts.is_handle_claimed(handle):  # saves the slow hash; only the claim itself is certain
+        if await self.accounts.is_handle_claimed(handle):  # avoids the slow hash; only the later claim is certain
             raise HandleTaken
         account = Account(
             handle=handle,
@@ -127,9 +131,9 @@ class AccountService:
         return account
 
     async def import_accounts(self, *, handles: Sequence[str], now_ms: int) -> dict[str, AccountId]:
-        """Return the account ids of the handles; create absent accounts without a password. Raises FieldErrors.
+        """Return the account ids of the handles, and create absent accounts without a password. Raises FieldErrors.
 
-        For imports and demonstrations: reserved handles are allowed, and a repetition changes nothing.
+        Imports and the demo use it. Reserved handles are allowed, and a repetition changes nothing.
         """
         names = list(dict.fromkeys(validate_handle(handle, allow_reserved=True) for handle in handles))
         ids_by_handle: dict[str, AccountId] = {}
@@ -147,11 +151,12 @@ class AccountService:
     async def authenticate(
         self, handle: str, password: str, *, caller: Caller | None = None, browser: KnownBrowser | None = None
     ) -> Account | None:
-        """Return the active account of this handle and password. A failure takes the same time for any reason.
+        """Return the active account of this handle and password. Every failure takes the same time.
 
-        An attempt counts for the browser if the account was signed in there before. Else it counts for the address,
-        and if it fails also for the handle, even an unknown one. Raises RateLimited, PasswordsBusy, InvalidCredentials,
-        and AccountSuspended if the password is right but the account is suspended.
+        The attempt is counted for the browser if the account was signed in with it before. Otherwise it is counted
+        for the address. A failed attempt of this kind is also counted for the handle, even if the handle is unknown.
+        Raises RateLimited, PasswordsBusy, InvalidCredentials, and AccountSuspended if the password is right but the
+        account is suspended.
         """
         account = await self.find_by_handle(handle)
         is_known = caller is None or (account is not None and browser is not None and browser.knows(account.id))
@@ -179,9 +184,9 @@ class AccountService:
 
     @sensitive_variables("raw")
     async def check_password(self, account: Account | None, raw: str, *, caller: Caller | None = None) -> bool:
-        """Return whether this is the account's password. Replaces an outdated hash.
+        """Return whether this is the account's password, and replace an outdated hash.
 
-        A check counts as a log-in of the caller. Raises RateLimited, PasswordsBusy.
+        The check is counted as a log-in of the caller. Raises RateLimited, PasswordsBusy.
         """
         await self.limits.enforce(caller, "login")
         is_right = await self._check_password(account, raw)
@@ -209,7 +214,10 @@ class AccountService:
         keep_session_id: str | None = None,
         caller: Caller | None = None,
     ) -> Account:
-        """Return the account with its new password. Ends its sessions except `keep_session_id`. Raises FieldErrors."""
+        """Change the password, and return the changed account. Raises FieldErrors.
+
+        All sessions of the account end, except `keep_session_id`.
+        """
         if not await self.check_password(account, old, caller=caller):
             _raise_wrong_password("old_password")
         return await self._replace_password(account, new, keep_session_id, expected_hash=account.password)
@@ -232,8 +240,8 @@ class AccountService:
     ) -> Account:
         """Change the fields that are not None. Raises FieldErrors, and AccountNotFound if the account is deleted.
 
-        Followers stay if the account becomes private or public. Pending follow requests are not accepted if it becomes
-        public.
+        Followers stay if the account becomes private or public. If it becomes public, pending follow requests are not
+        accepted automatically.
         """
         sent = {"display_name": display_name, "bio": bio, "link": link}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
@@ -263,17 +271,17 @@ class AccountService:
     async def delete(self, *, account_id: AccountId) -> bool:
         """Delete the account for good; its handle is never assigned again. Returns whether the state changed.
 
-        The intent is stored first: if this process crashes, a worker completes the deletion. May be repeated.
-        Raises AccountNotFound if there is no such account.
+        A job is stored first, so that a worker completes the deletion if this process crashes. The call may be
+        repeated. Raises AccountNotFound if there is no such account.
         """
         await self.get(account_id)
         await self.on_deletion_requested(account_id)
         return await self.complete_deletion(account_id)
 
     async def complete_deletion(self, account_id: AccountId) -> bool:
-        """Perform a deletion whose intent is stored. Returns whether the state changed. Raises AccountNotFound.
+        """Perform a deletion whose job is stored. Returns whether the state changed. Raises AccountNotFound.
 
-        The state changes first, and every reader then hides the account. A repetition does all steps again.
+        The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
         empty_profile = {"display_name": "", "bio": "", "link": "", "staff": "0"}
         unusable = await passwords.hash_password(None)
@@ -304,7 +312,7 @@ async def _find_normalized(find: Callable[[str], Awaitable[Account | None]], han
 
 
 def _login_handle(text: str) -> str:
-    """Return the normalized handle, so that all its spellings have one counter; an invalid handle as it is."""
+    """Return the normalized handle, so that all its spellings have one counter. Return an invalid handle unchanged."""
     try:
         return normalize_handle(text)
     except InvalidHandle:

@@ -1,9 +1,9 @@
 """Rules for handles and profile texts: their stored form, their limits, and the message for each broken rule.
 
-A handle is ASCII after NFKC and case folding, so no two handles look alike in different scripts. Texts are NFC and
-limited in grapheme clusters, which readers call characters. Sizes are checked first, since normalization is slow.
-The handle identifies an account. Names may be equal, but contain no invisible characters and no styled letters (full
-width, mathematical), which imitate plain letters.
+A handle is ASCII after NFKC and case folding, so no two handles look alike in different scripts. Texts are stored as
+NFC, and their limits count grapheme clusters, which readers call characters. Sizes are checked first, since
+normalization is slow. The handle identifies an account. Two accounts may have equal names, but a name contains no
+invisible characters and no styled letters (full width, mathematical), which imitate plain letters.
 """
 
 import re
@@ -28,12 +28,12 @@ from socialsite.errors import LazyText
 
 HANDLE_MAX_LENGTH = 20
 RAW_HANDLE_MAX_LENGTH = 100
-"""Longer input is rejected before NFKC, which can make one code point eighteen."""
+"""Longer input is rejected before NFKC, which can expand one code point to eighteen."""
 NAME_MAX_GRAPHEMES = 50
 BIO_MAX_GRAPHEMES = 500
 LINK_MAX_LENGTH = 300  # code points
 BYTES_PER_GRAPHEME_CAP = 32
-"""The longest family emoji has 25 bytes; zero-width joiners alone could make a grapheme of any size."""
+"""The longest family emoji has 25 bytes. Without this cap, zero-width joiners could make a grapheme of any size."""
 
 HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
     "empty": _("Please choose a handle."),
@@ -61,18 +61,18 @@ _HANDLE_PATTERN = re.compile(rf"[a-z0-9_]{{1,{HANDLE_MAX_LENGTH}}}")
 _RESERVED_HANDLES_FILE = Path(__file__).with_name("reserved_handles.txt")
 _FORBIDDEN = regex.compile(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}--\n]", regex.V1)
 _DIRECTION_CONTROL = regex.compile(rf"[{DIRECTION_OVERRIDES}\u2066-\u2069]")
-"""Embedding, override and isolate controls: in a name they could reorder the words around it."""
+"""Embedding, override and isolate controls. A name with them could reorder the words around it."""
 _INVISIBLE_IN_NAME = regex.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
     r"\ufff0-\ufff8]|(?<![^\x00-\x7f])[\u200c\u200d]++|[\u200c\u200d]++(?![^\x00-\x7f])"
 )
-"""Invisible characters, which make names differ that look equal. Joiners stay between non-ASCII characters."""
+"""Invisible characters, with which names that look equal could differ. Joiners between non-ASCII characters stay."""
 _STYLED_LETTERS = regex.compile(r"[[\p{L}&&[\u2100-\u2138]]\uff01-\uffdc\U0001d400-\U0001d7ff]++", regex.VERSION1)
 _FORBIDDEN_IN_LINK = regex.compile(r"[\s\p{C}\p{Z}<>\"'\\`{}|^]")
 
 
 class InvalidHandle(ValueError):
-    """The text is not a handle in any spelling. `code`: "empty", "too_long" or "characters"."""
+    """The text is not a handle in any spelling. `code` is "empty", "too_long" or "characters"."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"not a handle: {code}")
@@ -80,7 +80,7 @@ class InvalidHandle(ValueError):
 
 
 class InvalidText(ValueError):
-    """`code`: "empty", "too_long", "characters" or "link"."""
+    """The text of a profile breaks a rule. `code` is "empty", "too_long", "characters" or "link"."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"text refused: {code}")
@@ -99,7 +99,7 @@ def validate_handle(raw: str, *, allow_reserved: bool = False) -> str:
 
 
 def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
-    """Return the stored form of each text by its field. Raises FieldErrors with a message for each invalid field."""
+    """Return the stored form of each text, by field. Raises FieldErrors with a message for each invalid field."""
     cleaned: dict[str, str] = {}
     messages: dict[str, LazyText] = {}
     for name, value in raw.items():
@@ -113,7 +113,7 @@ def validate_profile_texts(raw: Mapping[str, str]) -> dict[str, str]:
 
 
 def normalize_handle(raw: str) -> str:
-    """Return the stored form of a typed handle. Raises InvalidHandle."""
+    """Return the stored form of a handle that a user typed. Raises InvalidHandle."""
     if not raw:
         raise InvalidHandle("empty")
     if len(raw) > RAW_HANDLE_MAX_LENGTH:
@@ -126,7 +126,7 @@ def normalize_handle(raw: str) -> str:
 
 
 def is_reserved(handle: str) -> bool:
-    """Whether a normalized handle is reserved, ignoring underscores. Only sign-up checks this, no command does."""
+    """Return whether a normalized handle is reserved, ignoring underscores. Sign-up checks this, commands do not."""
     return handle.replace("_", "") in _load_reserved_handles() or not handle.strip("_")
 
 
@@ -137,7 +137,7 @@ def _load_reserved_handles() -> frozenset[str]:
 
 
 def clean_name(raw: str) -> str:
-    """Return a display name as stored: one line, NFC, 1 to 50 graphemes. Raises InvalidText."""
+    """Return the stored form of a display name: one line, NFC, 1 to 50 graphemes. Raises InvalidText."""
     _check_size(raw, NAME_MAX_GRAPHEMES)
     if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
         raise InvalidText("characters")
@@ -149,12 +149,15 @@ def clean_name(raw: str) -> str:
 
 
 def clean_bio(raw: str) -> str:
-    """Return a bio as stored: NFC, LF line ends, at most 500 graphemes, may be empty. Raises InvalidText."""
+    """Return the stored form of a bio: NFC, LF line ends, 0 to 500 graphemes. Raises InvalidText."""
     return _clean_text(raw, BIO_MAX_GRAPHEMES)
 
 
 def clean_link(raw: str) -> str:
-    """Return a link as stored: empty, or absolute http(s) with a host and without a user. Raises InvalidText."""
+    """Return the stored form of a link: empty, or an absolute http(s) URL with a host and without a user.
+
+    Raises InvalidText.
+    """
     link = raw.strip()
     if len(link) > LINK_MAX_LENGTH:
         raise InvalidText("too_long")
@@ -178,7 +181,7 @@ def _is_link(link: str) -> bool:
         parts.port  # noqa: B018  raises ValueError if the port is not a number
     except ValueError:
         return False
-    # A user part makes https://bank.example@evil.example look like the bank's.
+    # With a user part, https://bank.example@evil.example would look like a link to the bank.
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
@@ -197,7 +200,7 @@ def _clean_text(raw: str, max_graphemes: int) -> str:
 
 
 def _check_size(raw: str, max_graphemes: int) -> None:
-    """Raises InvalidText if the text is too long. Another rule refuses halves of surrogate pairs."""
+    """Raise InvalidText if the text is too long. Another rule refuses halves of surrogate pairs."""
     most_bytes = max_graphemes * BYTES_PER_GRAPHEME_CAP
     if len(raw) > most_bytes or len(raw.encode("utf-8", "surrogatepass")) > most_bytes:
         raise InvalidText("too_long")

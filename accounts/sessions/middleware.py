@@ -1,7 +1,7 @@
 """Reads the session, the account and the rate limit of the address in one round trip.
 
-Sets request.session, request.account (Account or None), request.user and request.auser, which Django's alogin and
-alogout need. After the view it saves a changed session and sets or deletes the cookie, as Django's
+The middleware sets request.session, request.account (Account or None), request.user and request.auser. Django's alogin
+and alogout need the last two. After the view it saves a changed session and sets or deletes the cookie, as Django's
 SessionMiddleware does, but without a thread.
 """
 
@@ -62,7 +62,7 @@ async def load_session(request: SiteRequest) -> None:
             raise
         replies = await services.store.gather(
             reads
-        )  # limits and badge may be on other servers: a page is read without them
+        )  # limits and badge may be on other servers, which are down: the page is shown without them
         hits, badge = [], []
     account, session = services[SessionService].parse_session_replies(cookie, replies[: len(reads)], now_ms)
     _set_account(request, account, session)
@@ -75,11 +75,14 @@ async def load_session(request: SiteRequest) -> None:
     except StoreUnavailable:
         if request.method not in SAFE_METHODS:
             raise
-        # reading continues if the store rejects writes; a later request writes the last use
+        # if the store rejects writes, the page is shown and a later request writes the last use
 
 
 def _badge_commands(request: SiteRequest, cookie: str | None) -> list[Command]:
-    """Read the newest notification, for pages only. Often no second read follows."""
+    """Return the commands that read the newest notification; none for requests that are not pages.
+
+    Most pages need no second read.
+    """
     token = SessionToken.parse(cookie)
     if token is None or request.method not in SAFE_METHODS or wants_json(request):
         return []
@@ -118,7 +121,7 @@ async def save_session(request: SiteRequest, response: HttpResponseBase) -> None
         await session.asave()
     except UpdateError as error:
         raise SessionInterrupted("the session ended while the request ran") from error
-    if session.session_key:  # only an account's session is stored
+    if session.session_key:  # only the session of an account is stored
         _set_cookie(response, session.session_key, session.get_expiry_age())
 
 

@@ -1,7 +1,8 @@
 """Stores sessions: a value under the digest of the token, and an entry in the account's index.
 
-A session is valid only if both exist (the double check of the Retwis article, "Design and implementation of a simple
-Twitter clone"). So removing ids from the index ends sessions in one step, and a value that a crash left is useless.
+A session is valid only if both exist. (The Retwis article, "Design and implementation of a simple Twitter clone",
+describes this double check.) So removing ids from the index ends sessions in one step, and a value that remains after
+a crash is useless.
 """
 
 from collections.abc import Sequence
@@ -30,7 +31,7 @@ class SessionRepository:
         self.limits = limits or SessionLimits()
 
     async def open(self, token: SessionToken, stored: StoredSession, now_ms: int) -> None:
-        """Store a new session. An account with `max_sessions` sessions loses the least recently used."""
+        """Store a new session. If the account has `max_sessions` sessions, its least recently used session ends."""
         session, index = self._keys(token.account_id, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
         args = (
@@ -60,7 +61,7 @@ class SessionRepository:
         return self.parse_session(*await self._sessions.gather(commands))
 
     async def list_sessions(self, account_id: AccountId) -> list[tuple[str, SessionRecord]]:
-        """Return (id, session) of each stored session, last used first."""
+        """Return (id, session) of each stored session. The last used session comes first."""
         ids = await self._read_session_ids(account_id)
         commands = [command for i in ids for command in self.read_commands(account_id, i)]
         replies = await self._sessions.gather(commands)
@@ -72,13 +73,13 @@ class SessionRepository:
         return bool(await self._end(account_id, [session_id]))
 
     async def end_all(self, account_id: AccountId, *, except_id: str | None = None) -> Sequence[str]:
-        """End all sessions except `except_id`. Returns their ids, without sessions that were opened meanwhile."""
+        """End all sessions except `except_id`, and return their ids. Sessions that are opened meanwhile may stay."""
         ids = [session_id for session_id in await self._read_session_ids(account_id) if session_id != except_id]
         await self._end(account_id, ids, except_id=except_id or "")
         return ids
 
     def read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:
-        """Return two commands for a pipeline. `parse_session` takes their replies."""
+        """Return the two commands that read a session. `parse_session` takes their replies."""
         session, index = self._keys(account_id, session_id)
         return [("ZSCORE", index, session_id), ("GET", session)]
 
@@ -87,7 +88,7 @@ class SessionRepository:
             return None
         try:
             return SessionRecord(_decoder.decode(value), int(float(score)))
-        except msgspec.MsgspecError:  # another release wrote it, or it is damaged: the account signs in again
+        except msgspec.MsgspecError:  # another release wrote the value, or it is damaged: the user must sign in again
             return None
 
     async def _read_session_ids(self, account_id: AccountId) -> Sequence[str]:

@@ -1,7 +1,7 @@
-"""The sessions of accounts, and the session engine of Django (SESSION_ENGINE) over them.
+"""The sessions of accounts, and Django's session engine (SESSION_ENGINE) for them.
 
 Only a signed-in account has a stored session. Its token is created when the session is first saved, and replaced by
-`acycle_key`. Django's synchronous session methods raise, except on data that is already in memory; so the
+`acycle_key`. Django's synchronous session methods raise an error unless the data is already in memory. So the
 middleware loads the session first.
 """
 
@@ -54,7 +54,7 @@ class SessionService:
     # The session of a request
 
     async def load(self, cookie: str | None, now_ms: int) -> "tuple[Account | None, SessionStore]":
-        """Return the account and the session of a cookie, or (None, an empty session). Write the last use."""
+        """Return the account and session of a cookie, or (None, an empty session). Store the time of the last use."""
         commands = self.read_session_commands(cookie)
         replies = await self.accounts.gather(commands) if commands else []
         account, session = self.parse_session_replies(cookie, replies, now_ms)
@@ -62,7 +62,7 @@ class SessionService:
         return account, session
 
     def read_session_commands(self, cookie: str | None) -> list[Command]:
-        """Return three commands for a pipeline, or none if this site cannot have issued the cookie."""
+        """Return the three commands that read a session, or none if this site cannot have issued the cookie."""
         token = SessionToken.parse(cookie)
         return self._read_commands(token.account_id, token.session_id) if token else []
 
@@ -81,7 +81,7 @@ class SessionService:
         return None, session
 
     async def touch(self, session: "SessionStore", now_ms: int) -> None:
-        """Write that the session was used, at most once in `touch_interval_ms`."""
+        """Store the time of the last use, at most once in `touch_interval_ms`."""
         token = session.token
         if token is None or session.created_ms is None:
             return
@@ -91,7 +91,7 @@ class SessionService:
         session.last_used_ms = now_ms
 
     async def are_sessions_active(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
-        """For each (account, session id): whether a request with it would still be signed in."""
+        """Return for each (account id, session id) whether a request with this session would be signed in."""
         active: list[bool] = []
         for start in range(0, len(pairs), SESSIONS_PER_CHECK):
             active += await self._check_batch(pairs[start : start + SESSIONS_PER_CHECK])
@@ -100,7 +100,7 @@ class SessionService:
     # The sessions of an account
 
     async def list_sessions(self, account_id: AccountId, current: str | None = None) -> list[ActiveSession]:
-        """Return the active sessions, last used first. `current` is the id of the viewer's session."""
+        """Return the active sessions; the last used comes first. `current` is the id of the viewer's session."""
         now_ms = self.now_ms()
         return [
             ActiveSession(i, s.stored.device, s.stored.created_ms, s.last_used_ms, current=i == current)
@@ -109,7 +109,7 @@ class SessionService:
         ]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
-        """Sign one session out. Returns whether it was open; False for a text that is not a session id."""
+        """End one session. Returns whether it was open; False if the text is not a session id."""
         if not SESSION_ID_PATTERN.fullmatch(session_id):
             return False
         ended = await self.sessions.end(account_id, session_id)
@@ -118,15 +118,15 @@ class SessionService:
         return ended
 
     async def end_all(self, account_id: AccountId, except_id: str | None = None) -> None:
-        """Sign every session out, except the session with the id `except_id`."""
+        """End every session of the account, except the session with the id `except_id`."""
         ended = await self.sessions.end_all(account_id, except_id=except_id)
         for session_id in ended if except_id else (None,):
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
-    # For SessionStore
+    # Methods that SessionStore calls
 
     async def find(self, token: SessionToken) -> SessionRecord | None:
-        """Return the session of a token if a request with it would be signed in."""
+        """Return the session of a token, or None if a request with this token would not be signed in."""
         commands = self._read_commands(token.account_id, token.session_id)
         active = self._parse_active(token.account_id, await self.accounts.gather(commands), self.now_ms())
         return active[1] if active else None
@@ -145,7 +145,10 @@ class SessionService:
     def _parse_active(
         self, account_id: AccountId, replies: Sequence[Reply], now_ms: int
     ) -> tuple[Account, SessionRecord] | None:
-        """Return the session if it is in the index, stored, not expired, and its account's password is unchanged."""
+        """Return the account and the session, or None if the session is not valid.
+
+        A valid session is stored and in the index, has not expired, and its account's password is unchanged.
+        """
         score, value, account_reply = replies
         record = self.sessions.parse_session(score, value)
         account = self.accounts.parse_account(account_id, account_reply)
@@ -165,7 +168,7 @@ class SessionService:
 
 
 def _matches_account(stored: StoredSession, account: Account) -> bool:
-    """Whether the session was opened with the account's present password and a present key of this site."""
+    """Return whether the session was opened with the account's present password and a present key of this site."""
     if stored.data.get(SESSION_KEY) != str(account.id):
         return False
     stored_hash = str(stored.data.get(HASH_SESSION_KEY) or "")
@@ -175,7 +178,7 @@ def _matches_account(stored: StoredSession, account: Account) -> bool:
 
 
 class SessionStore(SessionBase):
-    """The session of one request, as Django uses it. `session_key` is the value of the cookie, a secret."""
+    """The session of one request, as Django uses it. `session_key` is the value of the cookie and a secret."""
 
     def __init__(self, session_key: str | None = None, *, sessions: SessionService | None = None) -> None:
         super().__init__(session_key)
@@ -190,18 +193,18 @@ class SessionStore(SessionBase):
 
     @property
     def session_id(self) -> str | None:
-        """The digest that names this session in lists and messages, or None if the session is not stored."""
+        """The digest that identifies this session in lists and messages, or None if the session is not stored."""
         token = self.token
         return token.session_id if token else None
 
     def populate(self, record: SessionRecord) -> None:
-        """Take over a session that was read from the store."""
+        """Fill this object with a session that was read from the store."""
         stored = record.stored
         self._session_cache: dict[str, Any] = dict(stored.data)
         self.created_ms, self.device, self.last_used_ms = stored.created_ms, stored.device, record.last_used_ms
 
     def make_anonymous(self) -> None:
-        """Become an empty anonymous session. The middleware then deletes the cookie."""
+        """Empty this object, so that the session is anonymous. The middleware then deletes the cookie."""
         self._session_key = None
         self._session_cache = {}
         self.created_ms = None
@@ -209,7 +212,7 @@ class SessionStore(SessionBase):
     # Methods that Django calls
 
     def is_empty(self) -> bool:
-        """Whether there is neither a stored session nor an account to store a session for."""
+        """Return True if there is neither a stored session nor an account to store a session for."""
         return self._session_key is None and _account_id_of(getattr(self, "_session_cache", {})) is None
 
     def _validate_session_key(self, key: str | None) -> bool:
@@ -234,7 +237,10 @@ class SessionStore(SessionBase):
         self.modified = True
 
     async def acycle_key(self) -> None:
-        """End the token and keep the data. The next save creates another token for the rest of the same 90 days."""
+        """End the token and keep the data.
+
+        The next save creates another token; the absolute timeout does not restart.
+        """
         data = await self._get_data()
         await self.adelete()
         self._session_key = None
@@ -242,7 +248,10 @@ class SessionStore(SessionBase):
         self.modified = True
 
     async def asave(self, must_create: bool = False) -> None:
-        """Store the data if it belongs to an account. Raises UpdateError if the session has ended meanwhile."""
+        """Store the data if the session belongs to an account.
+
+        Raises UpdateError if the session has ended meanwhile.
+        """
         data = await self._get_data(no_load=must_create)
         owner, token = _account_id_of(data), self.token
         if token is not None and (owner != token.account_id or must_create):

@@ -1,4 +1,4 @@
-"""Reads the viewer of a websocket from its handshake."""
+"""Identifies the viewer of a websocket by the cookie of its handshake."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from socialsite.web.websocket import choose_language, find_scope_address, get_he
 
 @dataclass(frozen=True, slots=True)
 class SocketViewer:
-    """The viewer of a socket. `session_id` is the hex digest of the token. Without a sign-in both ids are None."""
+    """The viewer of a socket. `session_id` is the hex digest of the token. For a visitor both ids are None."""
 
     account_id: AccountId | None
     session_id: str | None
@@ -27,7 +27,7 @@ class SocketViewer:
 async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketViewer:
     """Read the viewer, and count the handshake for its address. Raises RateLimited, StoreUnavailable."""
     cookies, address = parse_socket_cookies(scope), find_scope_address(scope)
-    with suppress(StoreError):  # public timelines are sent even if the limits are unavailable
+    with suppress(StoreError):  # visitors can read public timelines even if the limits are unavailable
         await services[ActionLimits].enforce(Caller(None, address), "address")
     cookie = cookies.get(settings.SESSION_COOKIE_NAME)
     account, session = await services[SessionService].load(cookie, services.clock.now_ms())

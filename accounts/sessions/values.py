@@ -1,7 +1,7 @@
 """Values of sessions: the token in the cookie, the stored session, its limits, and the name of the device.
 
-A cookie is `<account id>.<43 random characters>`. The 256 random bits are the secret; the store has only their SHA-256.
-Times are Unix milliseconds.
+A cookie is `<account id>.<43 random characters>`. The 256 random bits are the secret. The store contains only their
+SHA-256 digest. Times are Unix milliseconds.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId
 
 SESSIONS_CAP: Final = 50
-"""Open sessions of an account. One more ends the session that was unused for the longest time."""
+"""The maximum number of open sessions of an account. One more ends the least recently used session."""
 SESSION_SCHEMA_VERSION: Final = 1
 SESSION_ID_PATTERN = re.compile(r"[0-9a-f]{64}")
 DEVICE_MAX_LENGTH = 60  # code points
 
 _COOKIE_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
-_BROWSERS: Sequence[tuple[str, str]] = (  # the first match counts: most browsers also name a browser below them
+_BROWSERS: Sequence[tuple[str, str]] = (  # the first match wins: most user agents also contain later names
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
     ("SamsungBrowser/", "Samsung Internet"),
@@ -68,25 +68,25 @@ class SessionToken:
 
     @property
     def session_id(self) -> str:
-        """The hex SHA-256 of the secret. It names the session in keys, pages and control messages."""
+        """The hex SHA-256 of the secret. It identifies the session in keys, pages and live messages."""
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """A session ends `idle_timeout_ms` after its last use, and at most `absolute_timeout_ms` after sign-in."""
+    """A session ends `idle_timeout_ms` after its last use, but at the latest `absolute_timeout_ms` after sign-in."""
 
     idle_timeout_ms: int = 14 * DAY_MS
     absolute_timeout_ms: int = 90 * DAY_MS
     touch_interval_ms: int = 60_000
-    """The shortest time between two writes of the last use, so that most pages cost no write."""
+    """The minimum time between two writes of the last use, so that most pages cause no write."""
     max_sessions: int = SESSIONS_CAP
 
     def is_expired(self, created_ms: int, last_used_ms: int, now_ms: int) -> bool:
         return now_ms - last_used_ms >= self.idle_timeout_ms or now_ms - created_ms >= self.absolute_timeout_ms
 
     def ttl_ms(self, created_ms: int, now_ms: int) -> int:
-        """Return the time to live of the stored session from `now_ms` on; at least 1, as PEXPIRE requires."""
+        """Return the time to live of the stored session from `now_ms` on. It is at least 1, as PEXPIRE requires."""
         return max(1, min(self.idle_timeout_ms, created_ms + self.absolute_timeout_ms - now_ms))
 
 
@@ -125,7 +125,7 @@ class ActiveSession:
 
 
 def describe_device(user_agent: str) -> str:
-    """Return "Firefox on Linux", or the shortened name that another program gives itself. A hint for people only."""
+    """Return a text such as "Firefox on Linux", or the shortened user agent of another program, for display only."""
     browser, system = _first_match(_BROWSERS, user_agent), _first_match(_SYSTEMS, user_agent)
     if browser and system:
         return f"{browser} on {system}"

@@ -1,4 +1,4 @@
-"""Signing up, logging in, logging out."""
+"""The views to sign up, log in and log out."""
 
 from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
@@ -29,8 +29,8 @@ async def signup_page(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
-    """201 with the account, signed in."""
-    await request.services[ActionLimits].enforce(request.caller, "signup")  # before anything of it is looked at
+    """Create an account and sign it in. The response is 201 with the account."""
+    await request.services[ActionLimits].enforce(request.caller, "signup")  # before the form is read
     form = SignUpForm(get_form_data(request))
     try:
         fields = await validate_password_form(form, is_known=False)
@@ -55,7 +55,7 @@ async def login_page(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def log_in(request: SiteRequest) -> HttpResponse:
-    """200 with the account. An unknown handle and a wrong password have the same answer."""
+    """Sign in. The response is 200 with the account. An unknown handle and a wrong password have the same response."""
     form = LoginForm(get_form_data(request))
     try:
         fields = validate_form(form)
@@ -72,7 +72,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
 
 
 async def logout_page(request: SiteRequest) -> HttpResponse:
-    """Show the form that logs out. HTML only: JSON clients must POST."""
+    """Show the form that logs out. It exists as HTML only: JSON clients must POST."""
     if wants_json(request):
         raise MethodNotAllowed(["POST"])
     return page_response(request, "accounts/logout.html", {})

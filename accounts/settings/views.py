@@ -1,4 +1,4 @@
-"""The pages of an account about itself: profile, password, sessions, deletion."""
+"""The pages on which users change their own account: profile, password, sessions, deletion."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -43,7 +43,10 @@ async def settings_page(request: SiteRequest) -> HttpResponse:
 
 
 async def edit_profile(request: SiteRequest) -> HttpResponse:
-    """200 with the edited account. Only fields that are sent, and differ from what the page showed, are written."""
+    """Change the profile. The response is 200 with the edited account.
+
+    A field is written only if the request contains it, with a value that differs from the one that the page showed.
+    """
     account, shown = require_account(request), _profile_initial(request)
     form = SettingsForm({f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request))
     changed = get_changed_fields(request)
@@ -92,7 +95,7 @@ async def sessions_page(request: SiteRequest) -> HttpResponse:
 
 
 async def end_session(request: SiteRequest) -> HttpResponse:
-    """End one session or all sessions, also the viewer's own. An ended session is no error."""
+    """End one session or all sessions, including the viewer's own. It is no error if the session has ended before."""
     account_id = AccountId(require_account(request).id)
     session_id = validate_form(EndSessionForm(get_form_data(request)))["session"]
     is_own = session_id in ("all", get_session(request).session_id)

@@ -1,4 +1,4 @@
-"""Create the archive that ARCHIVE_URL names. Another kind of archive is one class and one line here."""
+"""Creates the archive for ARCHIVE_URL. Another kind of archive needs one class, and one line in this module."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from timelines.posts.archive import Archive, InvalidArchiveUrl, NoArchive
 
 
 def create_archive(url: str) -> Archive:
-    """Return the archive of a URL; its first use opens it. Raises BadArchiveUrl."""
+    """Return the archive of a URL, which is opened at its first use. Raises BadArchiveUrl."""
     if not url:
         return NoArchive()
     scheme, _, rest = url.partition("://")

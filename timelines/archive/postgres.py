@@ -1,6 +1,7 @@
 """The archive as one table of a PostgreSQL database, for a site with processes on several machines.
 
-psycopg and psycopg_pool are optional (requirements-postgres.txt): only ARCHIVE_URL=postgresql://… imports this module.
+psycopg and psycopg_pool are optional (requirements-postgres.txt), so this module is imported only if ARCHIVE_URL starts
+with postgresql://.
 """
 
 import asyncio
@@ -18,17 +19,17 @@ BODIES_PER_PAGE = 500
 BODIES_PER_WRITE = 500
 IDS_PER_READ = 5000
 TIMEOUT_S = 5.0
-"""Longest duration of one use, including the wait for a connection. A page never waits longer."""
+"""The time limit of one use of the archive, including the wait for a connection. A page never waits longer."""
 CANCEL_GRACE_S = 1.0
-"""Time in which the server may confirm that a query was cancelled. A frozen server never does."""
-MAX_CONNECTIONS = 4  # of one process: what a page reads takes a millisecond
+"""The time that the server has to confirm that a query was cancelled. A server that hangs never confirms it."""
+MAX_CONNECTIONS = 4  # per process; the reads of a page take about a millisecond
 
 DEFAULT_OPTIONS: dict[str, str | int | None] = {"application_name": "socialsite", "connect_timeout": 5}
 SETTINGS = (
     "SELECT set_config('statement_timeout', %s, false), CASE current_setting('synchronous_commit')"
     " WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"
 )
-"""A body must be on disk before Redis drops it, also if the database turns synchronous_commit off."""
+"""SQL for each new connection. It turns synchronous_commit on, since a body must be on disk before Redis deletes it."""
 CREATE = "CREATE TABLE IF NOT EXISTS archived_posts (id bigint PRIMARY KEY, body bytea NOT NULL)"
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('archived_posts'))"
 PUT = (
@@ -45,13 +46,13 @@ T = TypeVar("T")
 
 
 class PostgresArchive:
-    """Table `archived_posts` (id, body). The first `put` creates it; a read of a database without it fails."""
+    """Stores bodies in the table `archived_posts` (id, body). The first `put` creates it; reads fail without it."""
 
     def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:
         self._pool = PostgresPool(url, timeout_s)
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
-        ordered = sorted(dict(bodies).items())  # each id once, in one order: two writers never deadlock
+        ordered = sorted(dict(bodies).items())  # each id once, in a fixed order, so that two writers never deadlock
         for start in range(0, len(ordered), BODIES_PER_WRITE):
             batch = ordered[start : start + BODIES_PER_WRITE]
             columns = ([post_id for post_id, _ in batch], [body for _, body in batch])
@@ -96,7 +97,7 @@ class PostgresArchive:
         await self._pool.close()
 
     async def _read_page(self, after: int) -> list[ArchivedBody]:
-        """Return an empty page if the table does not exist, as SQLiteArchive does without a file."""
+        """Return the bodies after the id `after`. The page is empty if the table does not exist."""
 
         async def read(connection: Connection) -> list[ArchivedBody]:
             try:
@@ -109,17 +110,17 @@ class PostgresArchive:
 
 
 async def _create_table(connection: Connection) -> None:
-    """Create the table under a lock: two processes may create it at the same time, and one would fail."""
+    """Create the table under a lock, because one of two processes that create it at the same time would fail."""
     async with connection.transaction():
         await connection.execute(LOCK)
         await connection.execute(CREATE)
 
 
 class PostgresPool:
-    """The connections of one process. Every failure is ArchiveUnavailable.
+    """The connections of one process. Every failure raises ArchiveUnavailable.
 
-    A failed connection closes the pool, so that no request waits for a server that is down; the next use opens
-    another pool. (psycopg_pool alone would let each request wait for its whole time-out.)
+    A failed connection closes the pool, so that no request waits for a server that is down. The next use opens
+    another pool. (With psycopg_pool alone, each request would wait for the whole time-out.)
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -130,9 +131,9 @@ class PostgresPool:
         self._closing: set[asyncio.Task[None]] = set()
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Run `work`, twice if its first connection is broken.
+        """Run `work`, and repeat it once if its connection is broken.
 
-        Raises ArchiveUnavailable, after `timeout_s` + CANCEL_GRACE_S at the latest.
+        Raises ArchiveUnavailable after `timeout_s` + CANCEL_GRACE_S at the latest.
         """
         try:
             # The inner time-out cancels the query on the server; the outer one stops waiting for the server.
@@ -158,7 +159,7 @@ class PostgresPool:
             self._failure = None
             self._pool = AsyncConnectionPool(
                 self._conninfo,
-                # Prepared statements would break behind a pooler that changes the server connection.
+                # Prepared statements would fail behind a pooler such as PgBouncer, which changes the server connection.
                 kwargs={"autocommit": True, "prepare_threshold": None},
                 configure=self._configure,
                 min_size=0,
@@ -181,13 +182,13 @@ class PostgresPool:
             raise
 
     def _on_connect_failed(self, pool: AsyncConnectionPool[Any]) -> None:
-        """Called by a task of the pool, which cannot wait for its own end."""
+        """Start to close the pool. A task of the pool calls this, so it cannot wait until the pool is closed."""
         closing = asyncio.create_task(self._discard(pool))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
     async def _discard(self, pool: Pool) -> None:
-        """Close a pool. Requests that wait for a connection of it fail with PoolClosed."""
+        """Close a pool. Requests that wait for one of its connections fail with PoolClosed."""
         if self._pool is pool:
             self._pool = None
         await pool.close()
@@ -199,7 +200,10 @@ async def _run_on(pool: Pool, work: Callable[[Connection], Awaitable[T]]) -> T:
 
 
 def make_connection_string(url: str) -> str:
-    """The connection string for libpq. Raises BadArchiveUrl without the URL, which may contain a password."""
+    """Return the connection string for libpq.
+
+    Raises BadArchiveUrl; the error omits the URL, which may have a password.
+    """
     try:
         options = conninfo_to_dict(url)
     except psycopg.Error:

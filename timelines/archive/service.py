@@ -1,7 +1,7 @@
-"""Move the bodies of old posts to the archive and back (Redis in Action, sidebar of section 10.3.3).
+"""Moves the bodies of old posts to the archive and back (Redis in Action, sidebar of section 10.3.3).
 
-A body is on disk before a marker replaces it in the store, and the marker replaces only the value that was written to
-disk. So a crash at any point and any number of repetitions neither lose nor duplicate a post.
+A body is on disk before a mark replaces it in Redis, and the mark replaces only the value that was written to disk. So
+a crash or a repetition neither loses nor duplicates a post.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -23,8 +23,10 @@ TO_BODY = load_script("unarchive_post.lua", __package__)
 
 @dataclass(slots=True)
 class ArchiveResult:
-    """The number of posts moved, the bytes of their keys in Redis before and after, and the number of bodies that
-    were removed from the archive because their posts are deleted."""
+    """The result of a run: the number of moved posts, and the bytes of their keys in Redis before and after.
+
+    It also has the number of bodies that were removed from the archive because their posts are deleted.
+    """
 
     posts: int = 0
     bytes_before: int = 0
@@ -56,12 +58,12 @@ class ArchivingService:
         return result
 
     async def restore_all(self, on_progress: OnProgress = ignore_progress) -> int:
-        """Move every body back into the store. Return the number of posts."""
+        """Move every body back to Redis. Return the number of posts."""
         count = 0
         async for page in self._archive.iterate_pages():
             on_progress(len(page))
             commands = [TO_BODY.command([keys.post(i)], [make_marker(body), body]) for i, body in page]
-            async with wait_for_aof_at_exit():  # the only other copy is deleted next
+            async with wait_for_aof_at_exit():  # afterwards the copy in the archive is deleted
                 count += sum(await self._store.gather(commands))
             await self._archive.remove([post_id for post_id, _ in page])
         return count
@@ -81,7 +83,10 @@ class ArchivingService:
         await self._archive.remove(deleted)
 
     async def _remove_orphans(self) -> int:
-        """Remove bodies without a marker, which a deletion or an interrupted move left."""
+        """Remove bodies whose posts are not marked as archived.
+
+        A deletion or an interrupted move leaves such bodies.
+        """
         removed = 0
         async for page in self._archive.iterate_pages():
             async with wait_for_aof_at_exit():
@@ -98,18 +103,18 @@ async def key_sizes(node: Node, post_keys: Sequence[Key]) -> list[int]:
 
 
 def public_url(url: str) -> str:
-    """Return ARCHIVE_URL without user, password and parameters, to be printed."""
+    """Return ARCHIVE_URL without user, password and parameters, so that it can be printed."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def make_marker(body: bytes) -> bytes:
-    """Return the value that replaces an archived body: the id of the author in digits."""
+    """Return the value that replaces an archived body in Redis: the author's id in decimal digits."""
     return b"%d" % decode_post(body).author_id
 
 
 class ArchivedBodies:
-    """The archive as backups and restores use it (socialsite.maintenance)."""
+    """The interface of the archive that backups and restores use (socialsite.maintenance)."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive

@@ -16,13 +16,13 @@ from timelines.posts.archive import ArchivedBody, ArchiveUnavailable
 
 SCHEMA = 1
 BODIES_PER_PAGE = 500
-IDS_PER_READ = 500  # below SQLite's limit of variables in every build
+IDS_PER_READ = 500  # below the limit of variables in every build of SQLite
 BUSY_TIMEOUT_S = 5.0
 T = TypeVar("T")
 
 
 class SQLiteArchive:
-    """Table `posts` (id, body). The first `put` creates the file; reads never create it."""
+    """Stores bodies in the table `posts` (id, body). The first `put` creates the file; reads never create it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -89,7 +89,7 @@ class SQLiteArchive:
             raise ArchiveUnavailable(f"the archive {self._path} cannot be used: {error}") from error
 
     def _open(self, *, may_create: bool = False) -> sqlite3.Connection:
-        """Return the connection, to be used only in the archive's thread."""
+        """Return the connection. Only the archive's thread may use it."""
         if self._connection is None:
             if may_create:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ class SQLiteArchive:
             url = f"{self._path.absolute().as_uri()}?mode={mode}"
             connection = sqlite3.connect(url, uri=True, timeout=BUSY_TIMEOUT_S)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")  # a body must be on disk before Redis drops it
+            connection.execute("PRAGMA synchronous = FULL")  # a body must be on disk before Redis deletes it
             connection.execute("CREATE TABLE IF NOT EXISTS posts (id INTEGER PRIMARY KEY, body BLOB NOT NULL)")
             connection.execute(f"PRAGMA user_version = {SCHEMA}")
             self._connection = connection

@@ -1,8 +1,8 @@
-"""The audit: compares every value in the store with the others that it must agree with, and repairs on request.
+"""The audit compares every stored value with the other values that it must agree with, and repairs on request.
 
-A walk over the keys hands each to the check of its family (key_families.py). A discrepancy is reported only
-if a second check, a little later and without cached reads, finds it again: so an audit is safe while the site serves.
-Discrepancies are damage, which should never occur, or leftovers of crashes and expiry, which are harmless.
+A walk over all keys passes each key to the check of its family (key_families.py). A discrepancy is reported only if a
+second check, a little later and without cached reads, finds it again. So an audit can run while the site serves
+requests. A discrepancy is either damage, which should never occur, or a harmless leftover of a crash or of expiry.
 """
 
 from timelines.audit.audit import Audit, AuditReport

@@ -1,4 +1,4 @@
-"""The keys that belong to one account alone, without its posts and sessions: for audits and memory estimates."""
+"""The keys that belong to one account alone, except its posts and sessions. Audits and memory estimates use them."""
 
 from accounts import keys as account_keys
 from socialsite.ids import AccountId

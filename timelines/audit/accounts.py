@@ -1,4 +1,4 @@
-"""Accounts, their handles, the counter of their ids, their sessions and their notifications."""
+"""Checks accounts, their handles, the counter of their ids, their sessions and their notifications."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from timelines.audit.reader import ABSENT, AuditReader
 from timelines.notifications.notification import Notification
 
 NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
-SIGN_UP_MS = 60_000  # a sign-up may still be between the account and its handle
+SIGN_UP_MS = 60_000  # a younger account may not have its handle yet, because its sign-up is not finished
 
 
 class AccountChecks:
@@ -24,7 +24,10 @@ class AccountChecks:
         self._context = context
 
     async def accounts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each account has all its fields, an id below the counter and its handle; a deleted one has nothing else."""
+        """Check that each account has all its fields, an id up to the counter, and its handle.
+
+        Check also that a deleted account has no other keys.
+        """
         counter = account_keys.account_ids()
         last_id, highest = await reader.read_counter(counter), max(checked, key=lambda key: int(key.tag))
         if last_id is not None and int(highest.tag) > last_id:
@@ -33,7 +36,7 @@ class AccountChecks:
         accounts: dict[Key, dict[str, str]] = {}
         for key, (row,) in await reader.read_each(checked, ("HMGET", *ACCOUNT_FIELDS)):
             if row.count(None) == len(ACCOUNT_FIELDS):
-                continue  # deleted since the walk met it
+                continue  # deleted since the walk found the key
             if missing := find_missing_fields(row):
                 yield Discrepancy("account_half", key, ",".join(missing), partial(self.fill, key, missing))
             else:
@@ -45,7 +48,7 @@ class AccountChecks:
             yield found
 
     async def handles(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each handle names an account that has this handle."""
+        """Check that each handle refers to an account that has this handle."""
         owners: dict[Key, int] = {}
         for key, (owner,) in await reader.read_each(checked, ("GET",)):
             if owner is not None and owner.isdigit():
@@ -64,7 +67,7 @@ class AccountChecks:
     async def _check_handles(
         self, reader: AuditReader, accounts: Mapping[Key, Mapping[str, str]]
     ) -> AsyncIterator[Discrepancy]:
-        """Each account is found by its handle."""
+        """Check that each account is found by its handle."""
         handle_keys = [account_keys.handle(fields["handle"]) for fields in accounts.values()]
         owners = await reader.gather(("GET", handle_key) for handle_key in handle_keys)
         signed_up_ms = self._context.clock.now_ms() - SIGN_UP_MS
@@ -79,7 +82,8 @@ class AccountChecks:
     async def fill(self, key: Key, missing: Sequence[str] = ACCOUNT_FIELDS) -> None:
         """Fill the missing fields of an account so that it can be read.
 
-        Without a state it becomes suspended, without the mark of its audience private: a repair exposes nothing.
+        An account without a state becomes suspended, and one without the field `private` becomes private, so that a
+        repair exposes nothing.
         """
         handle = f"lost_{key.tag}"
         values = dict.fromkeys(ACCOUNT_FIELDS, "") | {
@@ -92,7 +96,7 @@ class AccountChecks:
             await self._context.store.gather([("SET", account_keys.handle(handle), key.tag, "NX")])
 
     async def _rename(self, key: Key, handle_key: Key, owner: int, handle: str) -> None:
-        """Two accounts have one handle: the account that the handle names keeps it, if its own fields agree."""
+        """Repair two accounts with one handle: the account of the handle key keeps the handle, if its fields agree."""
         (other,) = await self._context.store.gather([("HGET", account_keys.account(AccountId(owner)), "handle")])
         if other == handle.encode():
             free = f"lost_{key.tag}"
@@ -105,7 +109,7 @@ class AccountChecks:
             await self._context.store.gather([("SET", handle_key, key.tag)])
 
     async def _find_unpurged(self, reader: AuditReader, deleted: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """A deleted account has nothing left once the worker has purged it."""
+        """Check that a deleted account has no keys left after the worker has purged it."""
         partitions = range(self._context.config.follow_partitions)
         for key in deleted:
             account_id = int(key.tag)
@@ -115,11 +119,11 @@ class AccountChecks:
             for key_of in (keys.following, keys.followers, keys.lists_with_account):
                 owned += [key_of(f"p{number}", account_id) for number in partitions]
             left = sum(await reader.gather(("ZCARD", each) for each in owned))
-            if left:  # the number is the detail: a purge at work leaves less at the second read
+            if left:  # `detail` is the number of keys, which falls between the two checks if a purge is running
                 yield Discrepancy("account_unswept", key, str(left), self._context.purge(account_id))
 
     async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that each session has an account, expires, is readable and is in the index, which makes it valid."""
+        """Check that each session has an account, expires, is readable, and is in the index."""
         indexes = [(account_keys.session_index(AccountId(int(key.tag))), key.rpartition(":")[2]) for key in checked]
         scores = await reader.gather(("ZSCORE", index, session_id) for index, session_id in indexes)
         states = await reader.read_states(int(key.tag) for key in checked)
@@ -138,7 +142,7 @@ class AccountChecks:
                 yield Discrepancy("session_unindexed", key, repair=delete, is_damage=False)
 
     async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Check that each entry names a session. The entry of a session that expired first is a leftover."""
+        """Check that each entry refers to a session. If the session has expired, its entry is a leftover."""
         states = await reader.read_states(int(key.tag) for key in checked)
         for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * SESSIONS_CAP), ("PTTL",)):
             if not members:
@@ -158,8 +162,10 @@ class AccountChecks:
                     yield Discrepancy("session_gone", key, session_id, remove, is_damage=False)
 
     async def notifications(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each entry is a notification by and for accounts that exist. Readers check its post: a deleted one is no
-        damage."""
+        """Check that each entry is a notification by and for accounts that exist.
+
+        A deleted post of a notification is no damage, because readers check the post.
+        """
         async for key, members in reader.pages_of_many(checked):
             parsed = {member: Notification.parse(member, score) for member, score in members}
             ids = {int(key.tag), *(each.account_id for each in parsed.values() if each is not None)}
@@ -173,7 +179,7 @@ class AccountChecks:
 
 
 def find_missing_fields(row: Reply) -> list[str]:
-    """Return the names of fields that are absent, or that are no numbers but should be."""
+    """Return the names of the fields that are absent, and of number fields whose value is not a number."""
     return [
         name
         for name, value in zip(ACCOUNT_FIELDS, row, strict=True)

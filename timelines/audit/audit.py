@@ -1,4 +1,4 @@
-"""One run of the audit: walk or sample the keys, check them, check the suspects again, repair."""
+"""One run of the audit: walk or sample the keys, check them, check the suspects again, and repair them."""
 
 import asyncio
 import random
@@ -25,11 +25,11 @@ from timelines.audit.wrong_types import NO_TYPE
 
 SECOND_CHECK_AFTER_S = 2.0
 SUSPECTS_PER_CHECK = 2_000
-MAX_DISCREPANCIES = 1_000  # of the others only the number is kept
+MAX_DISCREPANCIES = 1_000  # further discrepancies are only counted
 KEYS_PER_SAMPLED_ACCOUNT = 10
 POST_KEY = re.compile(r"posts:\{\d+\}:post")
 UNREADABLE = (CommandRefused, ValueError)
-"""Raised by a check if a key, or another key that it reads, has another type or a member that is no number."""
+"""The errors that a check raises if a key that it reads has a wrong type, or a member that is no number."""
 
 log = structlog.stdlib.get_logger("timelines.audit")
 
@@ -38,8 +38,8 @@ log = structlog.stdlib.get_logger("timelines.audit")
 class AuditReport:
     """The result of an audit: discrepancies by kind, and the first MAX_DISCREPANCIES of them.
 
-    `is_whole` is False for a sample. `left` counts the damage that was not repaired; `for_a_walk` counts the part of it
-    that only an audit of the whole store repairs.
+    `is_whole` is False for a sample. `left` counts the damage that was not repaired. `for_a_walk` counts the part of
+    `left` that only an audit of the whole store can repair.
     """
 
     is_whole: bool = True
@@ -59,7 +59,7 @@ class AuditReport:
 
 
 class Audit:
-    """For one run at a time."""
+    """Runs audits, one at a time."""
 
     def __init__(self, context: AuditContext, *, second_check_after_s: float = SECOND_CHECK_AFTER_S) -> None:
         self._context = context
@@ -74,10 +74,10 @@ class Audit:
         drop_foreign: bool = False,
         on_progress: OnProgress = ignore_progress,
     ) -> AuditReport:
-        """Audit everything, or about `sample` keys and all keys of a tenth as many accounts.
+        """Audit all keys, or a sample: about `sample` random keys, and all keys of `sample / 10` random accounts.
 
-        A sample that is not smaller than the site is a whole audit. Only a whole audit reports foreign keys;
-        `drop_foreign` deletes them.
+        If the site has no more keys than the sample, all keys are audited. Only a whole audit reports foreign keys,
+        and deletes them if `drop_foreign` is true.
         """
         is_whole = sample is None or await count_keys(self._context.store) <= sample
         report = AuditReport(is_whole, foreign_keys=ForeignKeys(drop_foreign))
@@ -119,8 +119,10 @@ class Audit:
         return discrepancies
 
     async def _check_alone(self, reader: AuditReader, family: KeyFamily, key: Key) -> list[Discrepancy]:
-        """Check one key. If it cannot be checked, it has a wrong type, or it is unreadable, or another key that the
-        check reads has a wrong type: that is a discrepancy of the other key."""
+        """Check one key. Return a discrepancy if the key has a wrong type or is unreadable.
+
+        If another key that the check reads has a wrong type, the discrepancy is reported for that key.
+        """
         try:
             return [found async for found in family.check(reader, [key])]
         except UNREADABLE as error:
@@ -149,7 +151,7 @@ class Audit:
 
 
 async def try_repair(discrepancy: Discrepancy) -> bool:
-    """Return False if there is no repair, or the store refuses it."""
+    """Run the repair. Return False if there is no repair, or if the store refuses it."""
     if discrepancy.repair is None:
         return False
     try:

@@ -1,7 +1,7 @@
-"""Home and list timelines against a rebuild.
+"""Compares home and list timelines with the result of a rebuild.
 
-A post of a pending job may be missing, a deleted post may still be there, and ids below the floor are not promised. The
-repair invalidates the timeline: its next reader rebuilds it.
+Three differences are allowed: a post of a pending job may be missing, a deleted post may still be there, and ids below
+the floor may be missing. The repair invalidates the timeline, and its next reader rebuilds it.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -60,7 +60,7 @@ class CachedTimelineChecks:
     async def _check(
         self, reader: AuditReader, key: Key, owner: int, timelines: CachedTimelines, name: str
     ) -> list[Discrepancy]:
-        jobs = await reader.pending_jobs()  # before the timeline: what was delivered since is in it
+        jobs = await reader.pending_jobs()  # read before the timeline, which has the posts that are delivered meanwhile
         limit = 3 * timelines.cap + 100
         elements, size, ttl_ms = await reader.gather([("LRANGE", key, 0, limit - 1), ("LLEN", key), ("PTTL", key)])
         if not elements:
@@ -87,7 +87,7 @@ class CachedTimelineChecks:
     async def _compare_with_rebuild(
         self, reader: AuditReader, key: Key, owner: int, stored: StoredTimeline, jobs: PendingJobs
     ) -> tuple[list[PostId], list[int]]:
-        """Return the missing ids and the foreign ids."""
+        """Return the missing ids, and the ids that do not belong in the timeline."""
         is_home = key.endswith(":home")
         authors = await self._read_authors(owner, is_home=is_home)
         limit = len(stored.ids) + 200
@@ -101,7 +101,7 @@ class CachedTimelineChecks:
         return missing, await self._find_foreign(reader, list(unexpected), set(authors), jobs)
 
     async def _without_fan_out_on_read(self, reader: AuditReader, ids: Sequence[PostId]) -> list[PostId]:
-        """Return the ids without posts of authors with very many followers: readers merge these in."""
+        """Return the ids without posts of authors in fan-out on read, whose posts are merged when a home is read."""
         since_ms = await self._context.pulled.read_all()
         if not since_ms:
             return list(ids)
@@ -112,7 +112,10 @@ class CachedTimelineChecks:
     async def _find_foreign(
         self, reader: AuditReader, ids: Sequence[int], authors: set[AccountId], jobs: PendingJobs
     ) -> list[int]:
-        """Return the ids that were never a post, or are posts of other authors. Deleted posts keep their ids."""
+        """Return the ids that never belonged to a post, or that are posts of other authors.
+
+        Deleted posts are left out.
+        """
         values = await reader.gather(("GET", keys.post(post_id)) for post_id in ids)
         foreign: list[int] = []
         for post_id, value in zip(ids, values, strict=True):
@@ -130,12 +133,12 @@ class CachedTimelineChecks:
 
 
 def first_read_id(since_ms: Mapping[AccountId, int], post: Post) -> int:
-    """Return the id from which on posts of this author need not be in home timelines."""
+    """Return the id from which on the posts of this author are read by fan-out on read."""
     return id_at(since_ms[post.author_id]) if post.author_id in since_ms else ABOVE_ALL_IDS
 
 
 def parse_timeline(elements: Sequence[bytes]) -> StoredTimeline | None:
-    """Return the ids and the floor; None if the last element is no floor, or another element is no id."""
+    """Return the ids and the floor, or None if the last element is no floor or another element is no id."""
     last = elements[-1]
     if not last.startswith(b"-") or not last[1:].isdigit():
         return None
@@ -145,7 +148,10 @@ def parse_timeline(elements: Sequence[bytes]) -> StoredTimeline | None:
 
 
 def is_ordered(ids: Sequence[int]) -> bool:
-    """Return whether the newest ids come first, up to the disorder that readers sort."""
+    """Return whether the newest ids come first.
+
+    Ids up to MAX_DISORDER_IDS out of order are allowed: readers sort them.
+    """
     lowest = ABOVE_ALL_IDS
     for post_id in ids:
         if post_id - lowest > MAX_DISORDER_IDS:
@@ -155,5 +161,5 @@ def is_ordered(ids: Sequence[int]) -> bool:
 
 
 def detail_of_ids(ids: Sequence[int]) -> str:
-    """Return the oldest ids: ids that were added since the first read do not change the detail."""
+    """Return the oldest ids as text, so that ids that were added since the first read do not change the detail."""
     return ",".join(map(str, sorted(ids)[:IDS_IN_DETAIL]))

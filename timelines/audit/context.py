@@ -54,15 +54,15 @@ class AuditContext:
         return self.run(("ZREM", key, member))
 
     def purge(self, account_id: int) -> Repair:
-        """Return a repair that has the worker delete everything that an account left."""
+        """Return a repair that adds a job, in which the worker deletes all remaining data of an account."""
         return partial(self.outbox.add_when_full, encode_job(PurgeAccount(AccountId(account_id))))
 
     def delete_boosts(self, post_id: PostId) -> Repair:
-        """Return a repair that has the worker delete the boosts of a deleted post."""
+        """Return a repair that adds a job, in which the worker deletes the boosts of a deleted post."""
         return partial(self.outbox.add_when_full, encode_job(DeleteBoostsOfPost(post_id)))
 
     def changing_profile(self, author_id: AccountId, repair: Repair) -> Repair:
-        """Return a repair that invalidates the timelines with the author's posts before and after `repair`."""
+        """Return a repair that runs `repair`, and invalidates timelines with the author's posts before and after it."""
 
         async def repair_and_invalidate() -> None:
             affected = await self.affected.of_authors([author_id])
@@ -73,7 +73,7 @@ class AuditContext:
         return repair_and_invalidate
 
     def raise_counter(self, key: Key, highest: int) -> Repair:
-        """Return a repair that raises a counter of ids, by the difference: ids given out meanwhile stay valid."""
+        """Return a repair that raises a counter of ids by INCRBY, so that ids assigned meanwhile stay valid."""
 
         async def raise_counter() -> None:
             (last,) = await self.store.gather([("GET", key)])

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from socialsite.store import Key
 
 Repair = Callable[[], Awaitable[object]]
-"""Safe to repeat, and safe if the discrepancy has disappeared meanwhile."""
+"""A repair is safe to repeat, and safe if the discrepancy has disappeared meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """`kind` at `key`; `detail` names the part of the value, so that two reads can be compared.
+    """A discrepancy of the kind `kind` at `key`. `detail` identifies the wrong part, so that two reads can be compared.
 
-    `is_damage` is False for a leftover: a harmless rest of a crash or of an expiry. `needs_walk` is True if the
-    repair deletes a value that only a walk over all keys rebuilds.
+    `is_damage` is False for a leftover, the harmless rest of a crash or of expiry. `needs_walk` is True if the repair
+    deletes a value that only a walk over all keys rebuilds.
     """
 
     kind: str

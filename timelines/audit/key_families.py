@@ -25,10 +25,10 @@ from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyFamily:
-    """`check` finds the discrepancies of some keys, each with its repair.
+    """One row of the table. `check` finds the discrepancies of some keys of the family, each with its repair.
 
-    `cap` is the largest size, after the name of the entries in the output of `manage.py trim`. `leaves_leftovers` is
-    True if trimming removes the leftovers that `check` finds.
+    `cap` is a pair: the name of the entries in the output of `manage.py trim`, and the largest number of them.
+    `leaves_leftovers` is True if trimming removes the leftovers that `check` finds.
     """
 
     pattern: re.Pattern[str]
@@ -53,7 +53,7 @@ class KeyFamilies:
             return KeyFamily(re.compile(pattern), redis_type, check, cap, leftovers)
 
         def type_only(pattern: str, redis_type: str, cap: tuple[str, int] | None = None) -> KeyFamily:
-            """Only the type of these keys can be checked."""
+            """Return a family whose check covers only the type of its keys."""
             return family(pattern, redis_type, self.types.has_type(redis_type), cap)
 
         self.all = (
@@ -97,7 +97,7 @@ class KeyFamilies:
             # lists: owners, and the index of each owner
             family(r"timelines:\{l\d+\}:list", "hash", lists.lists, leftovers=True),
             family(r"timelines:\{\d+\}:lists", "zset", lists.indexes, leftovers=True),
-            # nothing but the type
+            # families of which only the type is checked
             type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
             type_only(r"timelines:\{\d+\}:(mutes|quieted|tags)|series:\{trends\}:.*", "zset"),
             type_only(r"posts:\{\d+\}:gone|timelines:\{pulled\}:authors", "zset"),

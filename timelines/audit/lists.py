@@ -1,4 +1,4 @@
-"""Lists: their fields, the indexes of their owners and the counter of their ids."""
+"""Checks lists: their fields, the indexes of their owners and the counter of their ids."""
 
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ class ListChecks:
         self._context = context
 
     async def lists(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each list has an owner, all its fields and an id below the counter, and only a deleted one expires."""
+        """Check that each list has an owner, all its fields and an id up to the counter. Only deleted lists expire."""
         counter = keys.list_id_counter()
         last_id, highest = await reader.read_counter(counter), max(checked, key=list_id_of)
         if last_id is not None and list_id_of(highest) > last_id:
@@ -34,7 +34,7 @@ class ListChecks:
             owner, title, created_ms, deleted = fields
             if not any(field is not None for field in fields):
                 continue
-            if ttl_ms > 0:  # the trace of a deleted list
+            if ttl_ms > 0:  # the key of a deleted list, kept so that the deletion may be repeated
                 if deleted is None:
                     yield Discrepancy("list_expires", key, repair=self._context.run(("PERSIST", key)))
             elif owner is None or states[int(owner)] == ABSENT:
@@ -52,7 +52,10 @@ class ListChecks:
             yield found
 
     async def indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each entry is a list of the owner. A crash at the end of a deletion leaves the entry: a leftover."""
+        """Check that each entry is a list of the owner.
+
+        An entry that remains after a crash during a deletion is a leftover.
+        """
         async for key, members in reader.pages_of_many(checked):
             ids = [ListId(int(member)) for member, _ in members if member.isdigit()]
             rows = await reader.gather(("HGET", keys.account_list(list_id), "owner") for list_id in ids)
@@ -64,7 +67,7 @@ class ListChecks:
                     yield Discrepancy("list_gone", key, detail_of(member), remove, is_damage=is_damage)
 
     async def _find_unindexed(self, reader: AuditReader, owners: dict[Key, int]) -> AsyncIterator[Discrepancy]:
-        """Find the lists that their owners cannot find."""
+        """Find the lists that are absent from the index of their owner."""
         indexes = {key: keys.list_index(owner) for key, owner in owners.items()}
         scores = await reader.gather(("ZSCORE", indexes[key], key.tag[1:]) for key in owners)
         marks = await reader.gather(("HEXISTS", key, "deleted") for key in owners)

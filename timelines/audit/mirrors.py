@@ -1,8 +1,8 @@
-"""Relations that are stored twice: follows, list members, blocks and follow requests.
+"""Checks relations that are stored twice: follows, list members, blocks and follow requests.
 
-An entry of `member` in a set of `owner` must agree with the entry of `owner` in a set of `member`. A one-sided entry is
-completed with its time: both sides change in one script or before anything is answered, so a lost key takes more
-entries along than were ever half written.
+An entry of `member` in a set of `owner` must agree with the entry of `owner` in a set of `member`. The repair of a
+one-sided entry adds the other side with the same time, and never deletes the entry. Both sides change in one script, or
+before the response is sent, so a one-sided entry is more probably the result of a lost key than of a crash.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
@@ -24,8 +24,11 @@ Existing = Callable[[AuditReader, Iterable[int]], Awaitable[set[int]]]
 
 
 async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
-    """Return the ids of lists that exist. A list that is being deleted exists: its deletion removes the members.
-    A deleted list leaves a trace, which alone has a lifetime."""
+    """Return the ids of lists that exist.
+
+    A list that is being deleted exists, because its deletion removes the members. The key of a deleted list stays for
+    some time; only then does it have a TTL.
+    """
     list_ids = list(dict.fromkeys(ids))
     ttls = await reader.gather(("PTTL", keys.account_list(ListId(list_id))) for list_id in list_ids)
     return {list_id for list_id, ttl_ms in zip(list_ids, ttls, strict=True) if ttl_ms == -1}
@@ -33,7 +36,10 @@ async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a relation: `own(owner, member)` is the set of the entry, `other(member, owner)` of its mirror."""
+    """One side of a relation.
+
+    `own(owner, member)` is the key that contains the entry, and `other(member, owner)` is the key of the other side.
+    """
 
     name: str
     own: KeyOfPair
@@ -41,11 +47,11 @@ class Side:
     existing_owners: Existing = AuditReader.existing_accounts
     existing_members: Existing = AuditReader.existing_accounts
     invalidate: Callable[[int, int], Awaitable[object]] | None = None
-    """Invalidate the timelines that are made of the relation of (owner, member)."""
+    """Invalidates the timelines that depend on the relation of (owner, member)."""
 
     @property
     def is_partitioned(self) -> bool:
-        """Follows and list members have one time on both sides, and their keys depend on the pair."""
+        """True for follows and list members, whose sides have the same time, and whose keys depend on the pair."""
         return self.invalidate is not None
 
 
@@ -106,7 +112,7 @@ class MirrorChecks:
             yield found
 
     def _misplaced(self, side: Side, key: Key, owner: int, member: bytes, score: bytes) -> Discrepancy | None:
-        """Return the discrepancy of an entry that is no id, or that is in the wrong partition."""
+        """Return a discrepancy if the entry is no id or is in the wrong partition."""
         if not member.isdigit() or (side.name == "follow" and int(member) == owner):
             repair = self._changing(side, owner, member, ("ZREM", key, member))
             return Discrepancy(f"{side.name}_garbage", key, detail_of(member), repair)
@@ -141,7 +147,7 @@ class MirrorChecks:
                 yield Discrepancy(f"{side.name}_{kind}", entry.key, str(entry.member), repair)
 
     def _changing(self, side: Side, owner: int, member: bytes, *commands: Command) -> Repair:
-        """Return a repair that invalidates the timelines made of the relation before and after it changes."""
+        """Return a repair that runs `commands` and, before and after, invalidates timelines that use the relation."""
         if side.invalidate is None:
             return self._context.run(*commands)
         invalidate = partial(side.invalidate, owner, int(member) if member.isdigit() else owner)

@@ -1,7 +1,7 @@
-"""Sorted sets of post ids: author feeds, replies, tag timelines and the public timeline.
+"""Checks sorted sets of post ids: author feeds, replies, hashtag timelines and the public timeline.
 
-Each entry must be a post that belongs there, under its id as score; each post must be in all its sets, unless newer
-posts pushed it out of a capped one.
+Each entry must be a post that belongs in the set, with its id as the score. Each post must be in all its sets, unless
+newer posts pushed it out of a capped set.
 """
 
 import heapq
@@ -29,12 +29,12 @@ KEYS_PER_READ = 20  # sets with up to 1,000 posts each
 
 @dataclass(frozen=True, slots=True)
 class PostIndex:
-    """How the entries of one kind of set are checked."""
+    """The rules by which the entries of one kind of set are checked."""
 
     name: str
     is_member: Callable[[Key, Post], bool]
     foreign: str
-    """Kind of an entry whose post does not belong there; "of_nothing" is the kind if there is no post."""
+    """The kind of discrepancy if the post does not belong in the set. If there is no post, the kind is "of_nothing"."""
     place: Callable[[Key, Post], Key] = lambda key, _: key
     cap: int | None = None
 
@@ -66,7 +66,7 @@ class PostIndexChecks:
         self._public = PostIndex(
             "public", lambda _, post: post.is_discoverable, "of_unlisted", cap=context.config.public_cap
         )
-        self._newest: list[PostId] = []  # a heap: of the posts that the audit met, the newest `public_cap`
+        self._newest: list[PostId] = []  # a heap of the newest `public_cap` posts that the audit has read
 
     async def profiles(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         owners = {key: keys.author_feed_owner(key) for key in checked}
@@ -99,7 +99,7 @@ class PostIndexChecks:
             yield found
 
     def add_met(self, post_ids: Iterable[PostId]) -> None:
-        """Remember posts that the audit met: the newest of them must be in the public timeline."""
+        """Record posts that the audit has read. The newest of them must be in the public timeline."""
         for post_id in post_ids:
             if len(self._newest) < self._context.config.public_cap:
                 heapq.heappush(self._newest, post_id)
@@ -133,7 +133,7 @@ class PostIndexChecks:
         return self._context.changing_profile(AccountId(keys.author_feed_owner(key)), repair)
 
     async def _move(self, key: Key, right: Key, post_id: PostId) -> None:
-        """Add the entry under its id before the wrong one is removed: a crash between the two loses nothing."""
+        """Add the entry to the right set, then remove it from the wrong set, so that a crash loses nothing."""
         await self._context.store.gather([("ZADD", right, post_id, post_id)])
         if right != key:
             await self._context.store.gather([("ZREM", key, post_id)])
@@ -156,8 +156,10 @@ class PostIndexChecks:
             yield Discrepancy("public_incomplete", keys.public_timeline(), repair=repair)
 
     async def find_unindexed(self, reader: AuditReader, posts: Mapping[Key, Post]) -> list[Discrepancy]:
-        """Find the posts that are absent from their author's feed, their parent's replies, their original's boosts or
-        their tags."""
+        """Find the posts that are absent from one of their sets.
+
+        These are the author's feed, the replies of the parent, the boosts of the original, and the hashtag timelines.
+        """
         context, cap = self._context, self._context.config.profile_cap
         profiles, replies, boosts, tags = (list[ExpectedEntry]() for _ in range(4))
         for key, post in posts.items():
@@ -189,7 +191,7 @@ class PostIndexChecks:
     async def _find_absent(
         self, reader: AuditReader, entries: Sequence[ExpectedEntry], cap: int | None = None
     ) -> list[Discrepancy]:
-        """Find the entries that are absent although newer posts did not push them out and no job will add them."""
+        """Find the absent entries, except entries that newer posts pushed out, or that a pending job will add."""
         scores = await reader.gather(("ZSCORE", entry.index_key, entry.member) for entry in entries)
         absent = [entry for entry, score in zip(entries, scores, strict=True) if score is None]
         if absent and cap is not None:
@@ -216,7 +218,7 @@ class PostIndexChecks:
 def was_pushed_out(post_id: int, size: int, oldest: Sequence[bytes], cap: int) -> bool:
     """Return whether newer posts pushed a post out of a capped set of `size` entries.
 
-    Deletions make room that nothing fills, so a set of at least half its cap counts as once full.
+    Deletions make room that older posts do not fill. So a set with at least half its cap is treated as full.
     """
     return bool(oldest) and 2 * size >= cap and post_id < int(oldest[0])
 

@@ -1,4 +1,4 @@
-"""Posts, and the records that make publishing idempotent."""
+"""Checks posts, and the records of idempotency keys."""
 
 import re
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +24,10 @@ class PostChecks:
         self._indexes = indexes
 
     async def posts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each post is readable, has a lifetime only while it is reserved, has an author, and is in all its sets."""
+        """Check that each post is readable, has an author, and is in all its sets.
+
+        Only a reserved id may have a TTL.
+        """
         posts: dict[Key, Post] = {}
         archived: list[Key] = []
         for key, (value, ttl_ms) in await reader.read_each(checked, ("GET",), ("PTTL",)):
@@ -40,7 +43,7 @@ class PostChecks:
             elif post is not PostState.PENDING and ttl_ms > 0:
                 yield Discrepancy("post_expires", key, repair=self._context.run(("PERSIST", key)))
         bodies = await reader.read_posts(int(key.tag) for key in archived)
-        # Only a copy of the archive can bring a lost text back: there is no repair.
+        # There is no repair, because only a copy of the archive can restore a lost text.
         for key in archived:
             if int(key.tag) in bodies:
                 posts[key] = bodies[int(key.tag)]
@@ -67,7 +70,7 @@ class PostChecks:
             await self._context.posts.remove_reply(post.in_reply_to, post.id)
 
     async def idempotency(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Each record names a post and a digest, and expires."""
+        """Check that each record contains a post id and a digest, and expires."""
         for key, (value, ttl_ms) in await reader.read_each(checked, ("GET",), ("PTTL",)):
             if value is not None and not IDEMPOTENCY_RECORD.fullmatch(value):
                 yield Discrepancy("idempotency_garbage", key, repair=self._context.run(("DEL", key)))

@@ -1,8 +1,8 @@
-"""Likes and boosts: the sets of a post, its counts, and the index of each account.
+"""Checks likes and boosts: the sets of a post, its counts, and the index of each account.
 
-The set of the post decides. If only the index of an account has a like, the set is completed all the same: a lost set
-takes more likes along than were ever half removed. The id of a boost is in the set and in the boost itself, so a set of
-boosts is completed from the boosts that exist.
+The set of the post is the source. If only the index of an account has a like, the repair adds the like to the set,
+because the set was more probably lost than the like half removed. A boost itself contains the id of its original, so a
+set of boosts is repaired from the boosts that exist.
 """
 
 import contextlib
@@ -19,9 +19,9 @@ from timelines.posts.counts import LEAVE_SET, count_script_keys
 from timelines.reactions.repository import PostGone, ReactionKind
 
 NOBODY = AccountId(0)
-"""To remove an account that is in no set writes the counts again."""
+"""An account that is in no set. The command that removes it writes the counts again."""
 COUNTED_SETS = (keys.replies, keys.boosts, keys.likes)
-"""In the order of the counts."""
+"""The sets that are counted, in the order of the counts."""
 
 
 class ReactionChecks:
@@ -34,7 +34,7 @@ class ReactionChecks:
         self.boosted: Check = partial(self._indexes, ReactionKind.BOOST, "boost")
 
     async def counts(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """The counts that pages show are the sizes of the post's three sets."""
+        """Check that the counts that pages show are the sizes of the post's three sets."""
         ids = list(dict.fromkeys(PostId(int(key.tag)) for key in checked))
         stored = await reader.gather(("GET", keys.post_counts(post_id)) for post_id in ids)
         sizes = await reader.gather(("ZCARD", key_of(post_id)) for post_id in ids for key_of in COUNTED_SETS)
@@ -45,7 +45,10 @@ class ReactionChecks:
                 yield Discrepancy("counts_wrong", keys.post_counts(post_id), detail, partial(self._recount, post_id))
 
     async def boosts_to_delete(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
-        """Boosts of a deleted post are deleted by a job. Without a job, the process that would add it has crashed."""
+        """Check that a job exists if boosts of a deleted post are left.
+
+        If the job is missing, the process that should have added it has crashed.
+        """
         jobs = await reader.pending_jobs()
         post_ids = {key: PostId(int(key.tag)) for key in checked}
         for key, post_id in post_ids.items():
@@ -55,7 +58,7 @@ class ReactionChecks:
     async def _sets(
         self, kind: ReactionKind, name: str, reader: AuditReader, checked: Sequence[Key]
     ) -> AsyncIterator[Discrepancy]:
-        """Each member is an account, and the index of this account has the post."""
+        """Check that each member is an account, and that the index of this account has the post."""
         async for found in self.counts(reader, checked):
             yield found
         posts = await reader.read_posts(int(key.tag) for key in checked)
@@ -79,7 +82,7 @@ class ReactionChecks:
     async def _indexes(
         self, kind: ReactionKind, name: str, reader: AuditReader, checked: Sequence[Key]
     ) -> AsyncIterator[Discrepancy]:
-        """Each entry is a post, and the set of this post has the account. An entry of a deleted post is a leftover."""
+        """Check that each entry is a post whose set has the account. An entry of a deleted post is a leftover."""
         async for key, members in reader.pages_of_many(checked):
             account_id = AccountId(int(key.tag))
             times = {int(member): score for member, score in members if member.isdigit()}

@@ -1,4 +1,4 @@
-"""Bounded reads for one pass of the audit, which caches account states and the jobs of the outbox."""
+"""Bounded reads for one pass of the audit, with cached account states and outbox jobs."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ScoredMember = tuple[bytes, bytes]
 
 
 def decode_post_or_none(reply: Reply) -> Post | PostState | None:
-    """Return the post of a stored value; None if the value cannot be decoded."""
+    """Return the post, or the state, of a stored value; None if the value cannot be decoded."""
     try:
         return decode_stored(reply)
     except msgspec.MsgspecError:
@@ -35,8 +35,10 @@ def decode_post_or_none(reply: Reply) -> Post | PostState | None:
 
 @dataclass(frozen=True, slots=True)
 class PendingJobs:
-    """Posts and purges of accounts that the worker has not finished. `is_complete` is False if there are more jobs
-    than were read."""
+    """Posts and purges of accounts that the worker has not finished.
+
+    `is_complete` is False if there are more jobs than were read.
+    """
 
     posts: frozenset[PostId]
     purges: frozenset[AccountId]
@@ -44,7 +46,7 @@ class PendingJobs:
 
 
 class AuditReader:
-    """For one pass: account states and jobs are cached, nothing else is."""
+    """Reads data for one pass of the audit. Only account states and jobs are cached."""
 
     def __init__(self, context: AuditContext) -> None:
         self._store = context.store
@@ -62,13 +64,13 @@ class AuditReader:
         return replies
 
     async def read_each(self, keys: Sequence[Key], *commands: Sequence[object]) -> list[tuple[Key, list[Reply]]]:
-        """Execute each command, given as its name and the arguments after the key, on each key."""
+        """Execute each command on each key. A command is a sequence: its name, then the arguments after the key."""
         replies = await self.gather((name, key, *args) for key in keys for name, *args in commands)
         width = len(commands)
         return [(key, replies[number * width : (number + 1) * width]) for number, key in enumerate(keys)]
 
     async def read_counter(self, key: Key) -> int | None:
-        """Return a counter, 0 if it is absent; None if it cannot be read, which is another discrepancy."""
+        """Return the counter, or 0 if it is absent. Return None if it is unreadable, which another check reports."""
         try:
             (reply,) = await self._store.gather([("GET", key)])
             return int(reply or 0)
@@ -76,7 +78,7 @@ class AuditReader:
             return None
 
     async def read_states(self, account_ids: Iterable[int]) -> dict[int, str]:
-        """Return the state of each account (and of those read before); ABSENT if there is no account."""
+        """Return the state of each account, and of accounts read before. The state is ABSENT if there is no account."""
         unread = [i for i in dict.fromkeys(account_ids) if i not in self._states]
         replies = await self.gather(("HMGET", account_keys.account(AccountId(i)), "handle", "state") for i in unread)
         for account_id, (handle, state) in zip(unread, replies, strict=True):
@@ -84,13 +86,16 @@ class AuditReader:
         return self._states
 
     async def existing_accounts(self, account_ids: Iterable[int]) -> set[int]:
-        """Return the ids of accounts that exist. Deleted accounts exist: their purge removes everything else."""
+        """Return the ids of accounts that exist.
+
+        Deleted accounts count as existing, because their purge removes the rest.
+        """
         ids = set(account_ids)
         states = await self.read_states(ids)
         return {account_id for account_id in ids if states[account_id] != ABSENT}
 
     async def read_posts(self, post_ids: Iterable[int]) -> dict[int, Post]:
-        """Return the posts that exist, in the store or in the archive, without unreadable ones."""
+        """Return the readable posts that exist in the store or in the archive."""
         ids = [PostId(post_id) for post_id in post_ids]
         values = await self.gather(self._posts.get_post_command(post_id) for post_id in ids)
         stored = {i: s for i, value in zip(ids, values, strict=True) if (s := decode_post_or_none(value)) is not None}
@@ -104,19 +109,19 @@ class AuditReader:
         return await self.read_posts(int(member) for member, _ in members if member.isdigit())
 
     def is_body_lost(self, post_id: int) -> bool:
-        """Return whether `read_posts` found an archived post without its body: it exists, but cannot be checked."""
+        """Return whether `read_posts` found an archived post without its body, which cannot be checked."""
         return post_id in self._lost_bodies
 
     def checkable(self, members: Iterable[ScoredMember]) -> list[ScoredMember]:
-        """Return the members without posts that `is_body_lost`."""
+        """Return the members except posts for which `is_body_lost` is true."""
         return [pair for pair in members if not pair[0].isdigit() or not self.is_body_lost(int(pair[0]))]
 
     async def pages_of_many(
         self, keys: Sequence[Key], keys_per_read: int = COMMANDS_PER_ROUND
     ) -> AsyncIterator[tuple[Key, list[ScoredMember]]]:
-        """Yield the pages of many sorted sets, `keys_per_read` first pages (mostly the only ones) in one round trip.
+        """Yield the pages of many sorted sets. One round trip reads the first pages of `keys_per_read` sets.
 
-        A member that moves meanwhile may be yielded twice or not at all.
+        Most sets have only one page. A member that moves meanwhile may be yielded twice or not at all.
         """
         for batch in batches(keys, keys_per_read):
             first_pages = await self.gather(("ZRANGE", key, 0, MEMBERS_PER_READ - 1, "WITHSCORES") for key in batch)
@@ -137,7 +142,7 @@ class AuditReader:
         return self._jobs
 
     async def is_unpurged(self, account_id: int) -> bool:
-        """Return whether an account is deleted and no job is left that purges it."""
+        """Return whether the account is deleted and no pending job purges it."""
         if (await self.read_states([account_id]))[account_id] != DELETED:
             return False
         jobs = await self.pending_jobs()
@@ -160,4 +165,4 @@ def parse_jobs(payloads: Sequence[bytes]) -> PendingJobs:
 
 
 Check = Callable[[AuditReader, Sequence[Key]], AsyncIterator[Discrepancy]]
-"""Find the discrepancies of some keys of one family, in a few round trips."""
+"""A function that finds the discrepancies of some keys of one family, in a few round trips."""

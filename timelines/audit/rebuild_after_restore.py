@@ -1,4 +1,7 @@
-"""After a restore: rebuild the caches that no reader rebuilds, and repair what changed during the backup."""
+"""Rebuilds caches after a restore, and repairs values that changed during the backup.
+
+Readers rebuild other caches themselves.
+"""
 
 from dataclasses import dataclass
 
@@ -18,7 +21,7 @@ class RebuildAfterRestore:
     rebuilding: RebuildService
 
     async def run(self, on_progress: OnProgress = ignore_progress) -> AuditReport:
-        """Return the report of the last audit, which finds nothing unless a repair failed."""
+        """Rebuild and repair. Return the report of a last audit, which finds nothing unless a repair failed."""
         ids = [AccountId(number) for number in range(1, await self.context.accounts.last_id() + 1)]
         await self.rebuilding.rebuild_public(ids)
         for account_id in ids:

@@ -1,6 +1,6 @@
-"""The audit in the background: each worker audits a small sample again and again and counts the damage.
+"""The audit in the background: each worker periodically audits a small sample and counts the damage.
 
-It repairs nothing: damage is the trace of a defect, which an operator must be able to see.
+It repairs nothing, because damage is the result of a defect, which an operator must be able to examine.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ log = structlog.stdlib.get_logger("timelines.audit")
 
 
 class DamageCounts:
-    """`jobs:{audit}:drift`: the damage that the last whole audit left, and what samples found since.
+    """The hash `jobs:{audit}:drift`: damage that the last whole audit left, and damage that samples found since.
 
-    The logs of the workers say where it is.
+    The logs of the workers contain the damaged keys.
     """
 
     def __init__(self, store: Store) -> None:
@@ -59,7 +59,7 @@ class AuditSampler:
         self._pause_s = second_check_after_s
 
     async def run(self) -> None:
-        """Run until cancelled. The pauses vary, so that the workers do not sample at the same time."""
+        """Run until cancelled. The pauses are random, so that the workers do not sample at the same time."""
         while True:
             await asyncio.sleep(INTERVAL_S * random.uniform(0.5, 1.5))  # noqa: S311 - not a secret
             try:

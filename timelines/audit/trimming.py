@@ -1,7 +1,7 @@
-"""Trimming: apply every cap, and remove leftovers of expiry and crashes.
+"""Applies every cap, and removes leftovers of expiry and crashes (`manage.py trim`).
 
-Writers apply the caps themselves: trimming is for caps that were lowered. Leftovers are harmless but take memory; a
-leftover is removed only if a second check finds it again.
+Writers apply the caps themselves, so trimming is needed only after a cap was lowered. Leftovers are harmless but take
+memory. A leftover is removed only if a second check finds it again.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Trimming:
         self._pause_s = second_check_after_s
 
     async def trim(self, on_progress: OnProgress = ignore_progress, *, dry_run: bool = False) -> Counter[str]:
-        """Remove entries above the caps and leftovers, with `dry_run` only count them. Returns the numbers by kind."""
+        """Remove leftovers and entries above the caps; with `dry_run`, only count them. Returns the numbers by kind."""
         removed: Counter[str] = Counter()
         leftovers: list[Discrepancy] = []
         async for batch in scan_store(self._context.store, on_progress):
@@ -45,7 +45,7 @@ class Trimming:
         return +removed
 
     async def _cut(self, capped: Sequence[Key], cap: int, *, is_list: bool, dry_run: bool) -> int:
-        """Cut sorted sets to their newest entries; lists (cached timelines) also keep their floor."""
+        """Trim sorted sets to their newest `cap` entries. Lists (cached timelines) also keep their floor."""
         sizes = await self._context.store.gather([("LLEN" if is_list else "ZCARD", key) for key in capped])
         excess = {key: size - cap - is_list for key, size in zip(capped, sizes, strict=True) if size > cap + is_list}
         cuts: list[Command] = [

@@ -1,7 +1,7 @@
-"""Keys on the site's servers that do not belong to the site: reported, and deleted only on request.
+"""Reports keys on the site's servers that do not belong to the site, and deletes them on request.
 
-Servers can be shared, so these keys may belong to another application. Keys that are named like keys of the site but
-belong to no family of this release are reported and never deleted: another release may need them.
+Servers can be shared, so these keys may belong to another application. Some keys have names like keys of the site, but
+belong to no family of this release. They are reported and never deleted, because another release may need them.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,16 @@ from socialsite.store import Key, Node
 
 MAX_NAMES = 20
 DJANGO_CACHE_PREFIX = b"cache:"
-"""KEY_PREFIX of CACHES: Django's cache may be on the same servers."""
+"""The prefix of the keys of Django's cache (KEY_PREFIX in CACHES), which may be on the same servers."""
 
 
 @dataclass(slots=True)
 class ForeignKeys:
-    """`count` keys belong to another application, `unknown` keys to a family that this release does not know. `names`
-    has the first of both."""
+    """Counts keys that this release does not know.
+
+    `count` is the number of keys of other applications, and `unknown` the number of keys of unknown families. `names`
+    has the first keys of both kinds.
+    """
 
     drop: bool = False
     count: int = 0
@@ -27,7 +30,7 @@ class ForeignKeys:
     names: list[str] = field(default_factory=list)
 
     async def filter(self, node: Node, raw_keys: Sequence[bytes]) -> list[Key]:
-        """Return the keys of the site, and count (with `drop` also delete) the foreign ones."""
+        """Return the keys of the site. Count the foreign keys, and delete them if `drop` is true."""
         own: list[Key] = []
         foreign: list[bytes] = []
         for raw_key in raw_keys:

@@ -1,9 +1,9 @@
-"""Keys that hold a value of another Redis type: nothing can read them, and every write to them fails.
+"""Checks for keys with a value of a wrong Redis type. Every read of such a key and every write to it fails.
 
-Repair: a value that is rebuilt or forgotten anyway is deleted. A source is moved to quarantine, so that the next check
-finds it missing and rebuilds it: relations from their other sides, author feeds and replies from posts, handles and
-indexes from accounts and lists. A post becomes a tombstone and an account a suspended one. A sample of keys does not
-meet everything that refers to a key, so it repairs only what needs none of that.
+The repair deletes a cache or a temporary value. It moves a source to quarantine, so that the next check finds it
+missing and rebuilds it: relations from their other sides, author feeds and replies from posts, handles and indexes
+from accounts and lists. A post becomes a tombstone, and an account becomes suspended. An audit of a sample does not
+read every value that refers to a key, so it repairs only keys that can be repaired without these values.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -21,7 +21,7 @@ from timelines.posts.stored_values import DELETED as TOMBSTONE
 QUARANTINE = load_script("quarantine.lua", __package__)
 DAY_MS = 86_400_000
 NO_TYPE = "none"
-"""Reply of TYPE for a key that does not exist."""
+"""The reply of TYPE for a key that does not exist."""
 
 
 class TypeChecks:
@@ -30,7 +30,7 @@ class TypeChecks:
         self._accounts = accounts
 
     def has_type(self, redis_type: str) -> Check:
-        """Return the check of families of which nothing but the type can be checked."""
+        """Return the check of a family of which only the type can be checked."""
         return partial(self._check, redis_type)
 
     async def _check(self, right_type: str, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
@@ -56,13 +56,13 @@ class TypeChecks:
                 await self._accounts.fill(key)
 
     async def quarantine(self, key: Key, right_type: str) -> bool:
-        """Move a value of the wrong type to quarantine for QUARANTINE_DAYS. Return whether it was there."""
+        """Move a value of the wrong type to quarantine for QUARANTINE_DAYS. Return whether the value existed."""
         args = (right_type, QUARANTINE_DAYS * DAY_MS)
         return bool(await self._store.node(key).run(QUARANTINE, (key, quarantine_key(key)), args))
 
 
 def can_repair_alone(key: Key) -> bool:
-    """Return whether no other key is needed to rebuild the value, or to replace it."""
+    """Return whether the value can be rebuilt or replaced without other keys."""
     word = key.rpartition("}:")[2]
     if (key.component, word) in (("posts", "post"), ("accounts", "account")):
         return True

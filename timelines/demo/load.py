@@ -1,6 +1,6 @@
-"""Load the demo: a few hundred real posts in each language, a follow graph, three accounts to log in with.
+"""Loads the demo: a few hundred real posts in each language, a follow graph, and three accounts to log in with.
 
-NOTICE names the sources and licences. A load may be repeated: it completes an interrupted one and duplicates nothing.
+NOTICE lists the sources and licences. A repeated load completes an interrupted load and duplicates nothing.
 Times are shifted so that the newest post is three minutes old at the first load.
 """
 
@@ -28,7 +28,7 @@ FILES: Final = Path(__file__).parent
 LOGIN_HANDLES: Final = ("alice", "bob", "carol")
 MAX_GRAPHEMES: Final = 500
 PROFILES_AT_ONCE: Final = 50
-POSTS_WITH_REACTIONS: Final = 60  # the newest ones, so that the first pages look used
+POSTS_WITH_REACTIONS: Final = 60  # the newest posts, so that the first pages look used
 LIKES_PER_POST: Final = (0, 0, 0, 1, 1, 2, 3, 6)
 REACTIONS_AT_ONCE: Final = 20
 
@@ -46,7 +46,7 @@ class Profile(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class DemoLoader:
-    """Writes the demonstration into a site."""
+    """Writes the demo to a site."""
 
     accounts: AccountService
     reading: ReadingService
@@ -55,7 +55,7 @@ class DemoLoader:
     posts_import: PostsImport
 
     async def load(self, now_ms: int) -> list[tuple[str, str]]:
-        """Load the demonstration in a second or two. Returns (handle, password) of each account to log in with."""
+        """Load the demo in a second or two. Returns (handle, password) of each account to log in with."""
         logins = [(handle, f"{handle}-in-wonderland") for handle in LOGIN_HANDLES]
         for handle, password in logins:
             await self._sign_up(handle, password, now_ms)
@@ -72,11 +72,11 @@ class DemoLoader:
         try:
             await self.accounts.sign_up(handle=handle, password=password, now_ms=now_ms)
         except HandleTaken:
-            return  # an earlier load
+            return  # an earlier load wrote the reactions
 
     async def _react(self, owners: Mapping[str, AccountId], now_ms: int) -> None:
-        """Like the newest posts and boost a few, the same at each load."""
-        draw = Random("reactions")  # noqa: S311  a repeatable draw is the point
+        """Like the newest posts and boost a few of them. Each load chooses the same posts."""
+        draw = Random("reactions")  # noqa: S311  the choice must be repeatable
         people = [owners[handle] for handle in sorted(owners)]
         page = await self.reading.public(viewer_id=None, limit=POSTS_WITH_REACTIONS)
         like, boost = self.reactions.like, self.reactions.boost
@@ -90,7 +90,7 @@ class DemoLoader:
             await asyncio.gather(*batch)
 
     async def _create_profiles(self, now_ms: int) -> dict[str, AccountId]:
-        """Give the accounts their names. Returns their ids by handle."""
+        """Create the accounts and set their names. Returns their ids by handle."""
         lines = LineFile(FILES / "accounts.jsonl.gz").lines(Tally())
         profiles = [Profile(**_profile_decoder.decode(line)) for _, line in lines]
         owners = await self.accounts.import_accounts(handles=[profile.handle for profile in profiles], now_ms=now_ms)

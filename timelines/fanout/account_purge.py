@@ -1,7 +1,7 @@
 """Removes the data of a deleted account, in bounded rounds of the worker.
 
-Readers see none of it as soon as the state of the account is "deleted". The purge frees memory and corrects the counts
-of other accounts.
+Readers do not see this data, because the state of the account is already "deleted". The purge frees memory and corrects
+the counts of other accounts.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
 
 ITEMS_PER_ROUND = 200
-POSTS_AT_ONCE = 10  # they share round trips; each may have 200 boosts to delete
+POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
 
 
 @dataclass(kw_only=True, slots=True)
@@ -55,9 +55,10 @@ class AccountPurge:
     boosts: BoostService
 
     async def purge(self, account_id: AccountId, *, is_deletion: bool = False) -> bool:
-        """Run one round for each kind of data. Return True if something may be left.
+        """Run one round for each kind of data. Return True if some data may be left.
 
-        `is_deletion`: complete the deletion of the account first; the process that stored it may have crashed.
+        If `is_deletion` is true, first complete the deletion of the account, because the process that stored the job
+        may have crashed.
         """
         if is_deletion:
             await self.complete_deletion(account_id)
@@ -85,14 +86,14 @@ class AccountPurge:
         deleted_boosts = 0
         for batch in batches(ids, POSTS_AT_ONCE):
             if deleted_boosts > ITEMS_PER_ROUND:
-                break  # continue in the next round: other jobs wait
+                break  # continue in the next round, because other jobs wait
             deleted_boosts += sum(
                 await asyncio.gather(*(self._purge_post(account_id, id, posts.get(id)) for id in batch))
             )
         return bool(ids)
 
     async def _purge_post(self, account_id: AccountId, post_id: PostId, post: Post | None) -> int:
-        """Return the number of deleted boosts of the post."""
+        """Delete one post of the account. Return how many boosts of the post were deleted."""
         if post is not None and post.boost_of is not None:
             await self.boosts.remove(post)
             return 0

@@ -1,4 +1,4 @@
-"""The cached timelines that contain posts of given authors: homes of their followers, and lists."""
+"""Finds the cached timelines that contain posts of given authors: homes of their followers, and lists."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -30,7 +30,7 @@ class AffectedTimelines:
     list_timelines: CachedTimelines
 
     async def of_authors(self, author_ids: Collection[AccountId]) -> "AffectedIds":
-        """Return the owners of the affected homes (authors and followers), and the lists with an author."""
+        """Return the owners of the affected homes (authors and followers), and the lists with an author as a member."""
         followers = await _read_all(self.follows.followers_pass, author_ids)
         lists = await _read_all(self.members.listed_on_pass, author_ids)
         return AffectedIds(self, sorted(followers.union(author_ids)), sorted(lists))
@@ -44,7 +44,7 @@ class AffectedTimelines:
 
 @dataclass(frozen=True, slots=True)
 class AffectedIds:
-    """The owners of affected timelines. Invalidate them before and after a change."""
+    """The owners of affected timelines. The caller invalidates these timelines before and after a change."""
 
     timelines: AffectedTimelines
     home_owners: list[AccountId]
@@ -55,7 +55,7 @@ class AffectedIds:
 
 
 async def _read_all(next_pass: NextPass[Id], author_ids: Collection[AccountId]) -> set[Id]:
-    """Return the ids of all authors without repetitions: most followers follow several of them."""
+    """Return the follower or list ids of all authors, each once."""
     ids: set[Id] = set()
     for batch in batches(author_ids, AUTHORS_PER_BATCH):
         for part in await asyncio.gather(*(_read_all_of(next_pass, author_id) for author_id in batch)):
@@ -64,7 +64,7 @@ async def _read_all(next_pass: NextPass[Id], author_ids: Collection[AccountId]) 
 
 
 async def _read_all_of(next_pass: NextPass[Id], author_id: AccountId) -> list[Id]:
-    """Return the ids of one author, read pass by pass."""
+    """Return the follower or list ids of one author, read pass by pass."""
     cursor: PassCursor | None = FIRST_PASS
     ids: list[Id] = []
     while cursor is not None:

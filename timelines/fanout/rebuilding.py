@@ -1,7 +1,7 @@
 """Rebuilds caches from their sources on an operator's command: homes, list timelines, public timeline, hashtags.
 
-Normal operation does not need it, because a reader rebuilds an absent timeline. Use it for caches that are lost, or
-that an import, a restore or a repaired fault has left outdated.
+Normal operation does not need this, because a reader rebuilds an absent timeline. Use it if caches are lost, or if
+they are outdated after an import, a restore or a repaired fault.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ POSTS_PER_BATCH = 500
 
 @dataclass(kw_only=True, slots=True)
 class RebuildService:
-    """Invalidates caches and builds them again. It may be repeated, and run while the site serves requests."""
+    """Invalidates caches and rebuilds them. A rebuild may be repeated, and may run while the site serves requests."""
 
     reading: ReadingService
     homes: CachedTimelines
@@ -87,7 +87,7 @@ class RebuildService:
     async def rebuild_tags(self, account_id: AccountId) -> int:
         """Add the account's posts to the timelines of their hashtags. Return the number of entries.
 
-        It removes no entries: readers do not see wrong ones.
+        It removes no wrong entries, because readers do not see them.
         """
         entries, edge = 0, ABOVE_ALL_IDS
         while ids := await self.profiles.read(account_id, edge, POSTS_PER_BATCH, upward=False):
@@ -99,7 +99,7 @@ class RebuildService:
     async def rebuild_search(self, account_id: AccountId) -> int:
         """Add the account's name and posts to the search index. Return the number of posts.
 
-        It removes no entries: readers do not see wrong ones.
+        It removes no wrong entries, because readers do not see them.
         """
         count, edge = 0, ABOVE_ALL_IDS
         await self.indexing.update_names([account_id])

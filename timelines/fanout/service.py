@@ -1,9 +1,10 @@
-"""Fan-out ("syndication"): the worker's side of a published post. Each job may run repeatedly, and in any order.
+"""Fan-out ("syndication"): the work of the worker for a published post. Jobs may be repeated, and run in any order.
 
 A pass delivers to at most POSTS_PER_PASS followers (Redis in Action, section 10.3, listing 10.15). Several passes are
-read and delivered together, more of them if there are more nodes (docs/reference/decisions/fan-out-passes.md). A job
-runs passes for a time slice (time_slice.py); the queue stores its successor together with its acknowledgement, so that
-other jobs run between the slices of a large fan-out.
+read and delivered together; their number grows with the number of nodes
+(docs/reference/decisions/fan-out-passes.md). A job runs passes for a time slice (time_slice.py). The queue then
+acknowledges it and adds a job for the remaining passes in one step, so that other jobs run between the slices of a
+large fan-out.
 """
 
 import asyncio
@@ -45,12 +46,12 @@ from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.search.indexing import SearchIndexer
 
 ANNOUNCE_OVERDUE_MS = 2_000
-"""After this time the web process that took the post has announced it, or crashed."""
+"""After this time the web process that published the post has announced it, or has crashed."""
 PASSES_PER_NODE, MAX_PASSES = 3, 12
-"""Passes that are read together: for each node, and at most. Reading single passes takes as long as pushing them."""
+"""The number of passes that are read together, per node and at most."""
 
 PostListener = Callable[[Post], Coroutine[Any, Any, None]]
-"""Called at least once for each published post, after the post was stored. May be called repeatedly."""
+"""A function that is called for each published post after the post was stored, possibly several times."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -77,7 +78,7 @@ class FanOutService:
     post_listeners: Sequence[PostListener] = ()
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        """Perform one job. Return the payloads of the jobs that continue it. Raises PermanentFailure."""
+        """Perform one job. Return the payloads of the jobs that continue its work. Raises PermanentFailure."""
         try:
             job = decode_job(payload)
         except msgspec.DecodeError as error:
@@ -94,7 +95,7 @@ class FanOutService:
         return await run_phase(self.posts.find(job.post_id), job.author_id, cursor)
 
     async def _fan_out(self, post: Post, value: bytes) -> tuple[bytes, ...]:
-        """Finish what publishing may have left, notify the listeners, and run the first slice."""
+        """Finish the publication of a post, notify the listeners, and run the first time slice."""
         result = await self.posts.write(post, value)
         if not result.exists:
             return ()
@@ -105,7 +106,7 @@ class FanOutService:
             return ()
         calls = [listener(post) for listener in self.post_listeners]
         if result is WriteResult.NEW or self.clock.now_ms() - ms_from_id(post.id) > ANNOUNCE_OVERDUE_MS:
-            # The web process may have crashed before it announced the post. A repetition has no effect.
+            # The web process may have crashed before it announced the post. A repeated announcement has no effect.
             calls.append(self.live.entry_published(post))
         return await run_concurrently(self._first_slice(post), *calls)
 
@@ -154,7 +155,7 @@ class FanOutService:
 
     async def _deliver_to_homes(self, post: Post, page: PassPage[AccountId]) -> None:
         await self.homes.push_encoded(page.encoded_ids, post.id)
-        # After the homes: a reader who opens a page meanwhile either reads the entry or receives the message.
+        # Announce after the homes are written, so that a page opened meanwhile has the entry or receives the message.
         await self.live.entry_delivered(post, page.encoded_ids)
         await self._count_deliveries(post, len(page.encoded_ids))
 
@@ -169,7 +170,7 @@ class FanOutService:
         await self.lag.note(post.id, now_ms)
 
     async def _author_exists(self, account_id: AccountId) -> bool:
-        """Return whether the account exists: posts of deleted accounts are not delivered."""
+        """Return whether the account exists, because posts of deleted accounts are not delivered."""
         author = (await self.accounts.find_authors([account_id])).get(account_id)
         return author is not None and author.state != DELETED
 
@@ -180,5 +181,5 @@ class FanOutService:
 
 
 async def _loaded(post: Post) -> Post:
-    """Return a post that is loaded already as an awaitable."""
+    """Return the post, as an awaitable for callers that expect a read."""
     return post

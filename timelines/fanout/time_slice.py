@@ -1,7 +1,7 @@
-"""A time slice of a fan-out job: passes one after another, the next one read while earlier ones are delivered.
+"""A time slice of a fan-out job: it delivers passes one after another, and reads the next pass at the same time.
 
-Without this overlap, worker and server would wait for each other. A slice ends by the clock, so that the rest of the
-job is stored as a new job soon, and other jobs run in between.
+Without this overlap, worker and server would wait for each other. A slice ends after a fixed time. The rest of the job
+is then stored as a new job, so that other jobs run in between.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 from timelines.graph.follow import PassCursor, PassPage
 
 SLICE_MS = 20
-"""The time in which a job reads passes. Passes that were read by then are still delivered."""
+"""The time in which a job reads passes. Passes that were read before the end are still delivered."""
 MAX_CONCURRENT_PASSES = 3
-"""Passes that are delivered at the same time: pushes, trims and live messages overlap."""
+"""The number of passes that are delivered at the same time, so that their pushes, trims and live messages overlap."""
 
 T = TypeVar("T")
 Id = TypeVar("Id", bound=int)
@@ -23,7 +23,7 @@ Deliver = Callable[[PassPage[Id]], Coroutine[Any, Any, None]]
 
 
 def slice_end(slice_s: float) -> float:
-    """Return the end of a slice that begins now, by the clock of the loop."""
+    """Return the end of a slice that begins now, as a time of the event loop's clock."""
     return asyncio.get_running_loop().time() + slice_s
 
 
@@ -32,9 +32,9 @@ def slice_is_over(until: float) -> bool:
 
 
 async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *, until: float) -> PassPage[Id]:
-    """Deliver `page` and the following pages until the clock of the loop shows `until`. Return the last one.
+    """Deliver `page` and the following pages until the event loop's clock reaches `until`. Return the last page.
 
-    Raises the errors of reading and delivering, after all tasks have ended.
+    Errors of reading and delivering are raised after all tasks have ended.
     """
     delivering: deque[asyncio.Task[None]] = deque()
     reading: asyncio.Task[PassPage[Id]] | None = None
@@ -63,7 +63,7 @@ async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *,
 async def run_concurrently(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
     """Return the result of `work` after all coroutines have ended.
 
-    Raises the error of one coroutine, but only after all have ended, so that a retry runs alone.
+    If coroutines fail, one of their errors is raised, but only after all have ended, so that a retry runs alone.
     """
     results = await asyncio.gather(work, *others, return_exceptions=True)
     for result in results:

@@ -26,7 +26,7 @@ class FilterForm:
     def parse(
         cls, fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None = None
     ) -> "FilterForm":
-        """Parse the fields; a missing field keeps the value of `existing_filter`. Raises FilterInvalid."""
+        """Parse the fields. A missing field keeps the value of `existing_filter`. Raises FilterInvalid."""
         action = fields.get("action", existing_filter.action if existing_filter else "warn")
         if action not in ("warn", "hide"):
             raise FilterInvalid({"action": _("This must be one of: warn, hide.")})
@@ -41,7 +41,7 @@ class FilterForm:
 
     @staticmethod
     def _parse_expiry(fields: Mapping[str, str], now_ms: int, existing_filter: KeywordFilter | None) -> int | None:
-        """Parse `expires_in` (seconds); "keep", or no value in an edit, keeps the end."""
+        """Parse the field `expires_in` (seconds). In an edit, "keep" or no value keeps the end of the filter."""
         text = fields.get("expires_in", "keep" if existing_filter else "")
         if text == "keep" and existing_filter is not None:
             return existing_filter.until_ms

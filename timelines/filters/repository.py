@@ -1,4 +1,4 @@
-"""Keyword filters: `timelines:{<account>}:filters`. Each page of their owner reads all of them."""
+"""Stores keyword filters (`timelines:{<account>}:filters`). Each page of an account reads all its filters."""
 
 from msgspec.structs import replace
 
@@ -15,7 +15,7 @@ class Filters:
         self._timelines = store.component("timelines")
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
-        """Return all filters in the order of creation, also expired ones."""
+        """Return all filters in the order of creation, including expired filters."""
         key = keys.keyword_filters(account_id)
         values = await self._timelines[key].execute("HVALS", key)
         return sorted(map(decode_filter, values), key=lambda each: each.id)
@@ -31,7 +31,7 @@ class Filters:
                 return stored
 
     async def replace(self, account_id: AccountId, changed: KeywordFilter) -> bool:
-        """Return whether a filter of this number exists."""
+        """Replace the filter with the same number. Return False if there is none."""
         key = keys.keyword_filters(account_id)
         command = REPLACE.command((key,), (changed.id, encode_filter(changed)))
         (replaced,) = await self._timelines.write(key, command)

@@ -16,7 +16,7 @@ from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAc
 
 @dataclass(kw_only=True, slots=True)
 class FilterService:
-    """Concurrent requests may exceed `cap` by their number."""
+    """Reads and changes filters. `cap` can be exceeded by the number of concurrent requests."""
 
     filters: Filters
     cap: int = FILTERS_CAP
@@ -34,7 +34,7 @@ class FilterService:
         until_ms: int | None = None,
         whole_word: bool = True,
     ) -> KeywordFilter:
-        """Raises FilterInvalid, FiltersCapReached."""
+        """Add a filter, and return it. Raises FilterInvalid, FiltersCapReached."""
         phrase = normalize_phrase(phrase)
         if len(await self.filters.all(account_id)) >= self.cap:
             raise FiltersCapReached
@@ -50,7 +50,7 @@ class FilterService:
         until_ms: int | None,
         whole_word: bool,
     ) -> KeywordFilter:
-        """Raises FilterInvalid, FilterNotFound."""
+        """Replace a filter, and return it. Raises FilterInvalid, FilterNotFound."""
         changed = KeywordFilter(number, normalize_phrase(phrase), action, until_ms, whole_word)
         if not await self.filters.replace(account_id, changed):
             raise FilterNotFound
@@ -62,7 +62,7 @@ class FilterService:
 
 
 def normalize_phrase(phrase: str) -> str:
-    """Return the phrase as it is stored. Raises FilterInvalid."""
+    """Return the stored form of a phrase. Raises FilterInvalid."""
     phrase = " ".join(phrase.split())
     if len(phrase) <= PHRASE_LENGTH_CAP:
         phrase = normalize("NFC", phrase)

@@ -1,4 +1,4 @@
-"""Keyword filters: the page of settings, and the actions."""
+"""The settings page of keyword filters, and its actions."""
 
 from http import HTTPStatus
 

@@ -1,8 +1,8 @@
-"""Blocking, muting, hiding boosts, and removing followers.
+"""Blocks, mutes, hidden boosts, and the removal of followers.
 
-A block has an effect on both accounts as soon as the request is answered: every page checks it
-(timelines/visibility/rights.py). The other actions affect only the account that takes them, and the other account
-is not notified. Every action can be undone.
+A block affects both accounts as soon as the response is sent, because every page checks it
+(timelines/visibility/rights.py). The other actions affect only the account that performs them. The other account is
+not notified. Every action can be undone.
 """
 
 from collections.abc import Sequence
@@ -37,14 +37,12 @@ BLOCKS, MUTES, HIDDEN_BOOSTS = range(3)
 
 
 class LiveEvents(Protocol):
-    """LiveService."""
-
     async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None: ...
 
 
 @dataclass(kw_only=True, slots=True)
 class BlocksAndMutesService:
-    """Concurrent requests may exceed the caps by their number."""
+    """Performs these actions. A cap can be exceeded by the number of concurrent requests."""
 
     blocks_and_mutes: BlocksAndMutes
     follow_requests: FollowRequests
@@ -61,7 +59,7 @@ class BlocksAndMutesService:
     async def block(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
         """Block an account: neither sees or may follow the other. Return whether the block is new.
 
-        The block is written first: a concurrent follow either finds it when it checks again, or its edge is
+        The block is written first. So a concurrent follow either finds the block in its second check, or its edge is
         removed here. Repeating the call completes a change after a crash.
         """
         await self._check(account_id, other_id, now_ms, BLOCKS)
@@ -82,7 +80,7 @@ class BlocksAndMutesService:
     async def mute(
         self, *, account_id: AccountId, other_id: AccountId, now_ms: int, until_ms: int | None = None
     ) -> bool:
-        """Hide an account's posts until `until_ms` (None: without an end). Return whether the mute is new."""
+        """Hide an account's posts until `until_ms` (None means no end). Return whether the mute is new."""
         await self._check(account_id, other_id, now_ms, MUTES)
         until_ms = NO_EXPIRY_MS if until_ms is None else min(until_ms, now_ms + MAX_MUTE_MS)
         is_new = await self.blocks_and_mutes.mute(account_id, other_id, until_ms, now_ms)
@@ -96,7 +94,7 @@ class BlocksAndMutesService:
         return was_muted
 
     async def hide_boosts(self, *, account_id: AccountId, other_id: AccountId, now_ms: int) -> bool:
-        """Hide an account's boosts, but not its posts. Return whether that is a change."""
+        """Hide an account's boosts, but not its posts. Return whether the boosts were shown before."""
         await self._check(account_id, other_id, now_ms, HIDDEN_BOOSTS)
         is_new = await self.blocks_and_mutes.hide_boosts(account_id, other_id, now_ms)
         await self.live.relation_changed(account_id, other_id)
@@ -137,24 +135,24 @@ class BlocksAndMutesService:
             raise AccountNotFound
 
     async def blocked(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
-        """Return the accounts blocked last, without deleted and suspended accounts."""
+        """Return a page of blocked accounts, without deleted and suspended accounts. The last block comes first."""
         return await load_visible_page(self.accounts, partial(self.blocks_and_mutes.blocked, account_id), cursor, limit)
 
     async def muted(
         self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30, *, now_ms: int
     ) -> FollowPage:
-        """Return muted accounts; the mutes that end last come first."""
+        """Return a page of muted accounts. The mutes that end last come first."""
         read = partial(self.blocks_and_mutes.muted, account_id, now_ms=now_ms)
         return await load_visible_page(self.accounts, read, cursor, limit)
 
     def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[dict[AccountId, int]]:
-        """Read until when (Unix ms, or NO_EXPIRY_MS) each of `others` is muted."""
+        """Read the end of the mute (Unix ms, or NO_EXPIRY_MS) of each of `others` that is muted."""
         return self.blocks_and_mutes.muted_until(account_id, others)
 
     async def _check(self, account_id: AccountId, other_id: AccountId, now_ms: int, which: int) -> None:
         """Raise CannotBlockOrMuteSelf, or BlocksAndMutesCapReached if the set `which` is full.
 
-        At the cap an existing entry may be repeated, and entries of deleted accounts are removed to make room.
+        At the cap, an existing entry may be repeated, and entries of deleted accounts are removed to make room.
         """
         if account_id == other_id:
             raise CannotBlockOrMuteSelf
@@ -172,6 +170,6 @@ class BlocksAndMutesService:
         return (await self.blocks_and_mutes.counts(account_id, now_ms))[which] < cap
 
     async def _find_deleted(self, ids: list[AccountId]) -> list[AccountId]:
-        """Return the deleted accounts among `ids`; suspended accounts may come back."""
+        """Return the deleted accounts among `ids`, but no suspended accounts, which may be reinstated."""
         authors = await self.accounts.find_authors(ids)
         return [id for id in ids if id not in authors or authors[id].state == DELETED]

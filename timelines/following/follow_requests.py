@@ -1,6 +1,6 @@
-"""Answers to requests to follow a private account. FollowingService makes and withdraws the requests.
+"""Accepts and refuses requests to follow a private account. FollowingService makes and withdraws the requests.
 
-Requests stay when an account stops being private: its owner still accepts or refuses them.
+Requests stay if the account becomes public. Its owner can still accept or refuse them.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from timelines.visibility.accounts import load_visible_page, require_visible
 
 @dataclass(kw_only=True, slots=True)
 class FollowRequestService:
-    """`following_cap`: accounts that an account may follow, as in FollowingService."""
+    """Accepts, refuses and lists follow requests. `following_cap` has the same meaning as in FollowingService."""
 
     follow_requests: FollowRequests
     blocks_and_mutes: BlocksAndMutes
@@ -34,7 +34,8 @@ class FollowRequestService:
     async def accept(self, *, account_id: AccountId, requester_id: AccountId, now_ms: int) -> bool:
         """Accept a follow request. Return whether the follow is new.
 
-        Raises AccountNotFound if there is no request, and RequesterFollowingCapReached; then the request stays.
+        Raises AccountNotFound if there is no request. Raises RequesterFollowingCapReached if the requester follows too
+        many accounts; then the request stays.
         """
         if not await self.follow_requests.exists(requester_id, account_id):
             return await self._accept_again(account_id, requester_id)
@@ -50,25 +51,25 @@ class FollowRequestService:
         return is_new
 
     async def refuse(self, *, account_id: AccountId, requester_id: AccountId) -> bool:
-        """Remove a follow request. Return whether it existed. The requester is not notified and may ask again."""
+        """Remove a follow request. Return whether it existed. The requester is not notified and may request again."""
         return await self.follow_requests.remove(requester_id, account_id)
 
     async def page(self, account_id: AccountId, cursor: FollowCursor | None = None, limit: int = 30) -> FollowPage:
-        """Return the requesters who wait for an answer, newest first."""
+        """Return a page of accounts with a pending request, newest first."""
         return await load_visible_page(self.accounts, partial(self.follow_requests.page, account_id), cursor, limit)
 
     def requested_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        """Read to which of `others` the account has sent a request."""
+        """Read the accounts among `others` to which the account has sent a request."""
         return self.follow_requests.requested_among(account_id, others)
 
     def count(self, account_id: AccountId) -> Read[int]:
-        """Read how many requests wait for an answer; requests of suspended accounts are counted."""
+        """Read the number of pending requests. Requests of suspended accounts are counted."""
         return self.follow_requests.count(account_id)
 
     async def _check_cap(self, account_id: AccountId, requester_id: AccountId) -> None:
         """Raise RequesterFollowingCapReached if the follow would exceed the cap.
 
-        An existing follow is accepted again at the cap: a crash may have left its request.
+        If the follow exists, its request is accepted even at the cap, because a crash may have left the request.
         """
         if await self.follows.following_count(requester_id) < self.following_cap:
             return

@@ -1,4 +1,4 @@
-"""Rows of accounts with the viewer's relation to each."""
+"""Presents rows of accounts with the viewer's relation to each account."""
 
 from collections.abc import Awaitable, Callable
 
@@ -33,7 +33,7 @@ async def accounts_response(request: SiteRequest, read: AccountPageReader, id: i
 
 
 async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:
-    """Return the accounts for timelines/_account.html, with the state of the viewer's follow."""
+    """Return the accounts for timelines/_account.html, each with whether the viewer follows it."""
     me, followed, requested = get_viewer_id(request), set[AccountId](), set[AccountId]()
     if me is not None:
         followed, requested = await request.services.store.read(

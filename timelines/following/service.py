@@ -1,4 +1,4 @@
-"""Following and unfollowing: the rules, and pages of followers."""
+"""The rules of follows, and pages of followers and of followed accounts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -22,7 +22,10 @@ from timelines.visibility.accounts import ReadPage, load_visible_page
 
 @dataclass(kw_only=True, slots=True)
 class FollowingService:
-    """`following_cap`: accounts that an account may follow. Concurrent requests may exceed the caps by their number."""
+    """Follows and unfollows accounts. `following_cap` is the number of accounts that an account may follow.
+
+    A cap can be exceeded by the number of concurrent requests.
+    """
 
     follows: Follows
     blocks_and_mutes: BlocksAndMutes
@@ -37,7 +40,7 @@ class FollowingService:
     async def follow(self, *, follower_id: AccountId, followed_id: AccountId, now_ms: int) -> bool:
         """Follow an account, so that its posts appear in the home timeline. Return whether the follow is new.
 
-        Returns False for a private account, too: it receives a follow request.
+        For a private account, the result is False, and the account receives a follow request.
         """
         if follower_id == followed_id:
             raise CannotFollowSelf
@@ -64,11 +67,11 @@ class FollowingService:
         return self.follows.is_following(follower_id, followed_id)
 
     def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
-        """Read which of `ids` the viewer follows."""
+        """Read the accounts among `ids` that the viewer follows."""
         return self.follows.followed_among(viewer_id, ids)
 
     def counts(self, account_id: AccountId) -> Read[FollowCounts]:
-        """Read the numbers of followers and of followed accounts; suspended accounts are counted."""
+        """Read the numbers of followers and of followed accounts. Suspended accounts are counted."""
         return self.follows.counts(account_id)
 
     async def followers(
@@ -79,7 +82,7 @@ class FollowingService:
         cursor: FollowCursor | None = None,
         limit: int = 30,
     ) -> FollowPage:
-        """Return the newest followers, without accounts that a block hides from the viewer."""
+        """Return a page of followers, newest first, without accounts that a block hides from the viewer."""
         return await self._page(partial(self.follows.followers, account_id), viewer_id, cursor, limit)
 
     async def following(
@@ -90,7 +93,7 @@ class FollowingService:
         cursor: FollowCursor | None = None,
         limit: int = 30,
     ) -> FollowPage:
-        """Return the accounts followed last, without accounts that a block hides from the viewer."""
+        """Return a page of followed accounts, newest first, without accounts that a block hides from the viewer."""
         return await self._page(partial(self.follows.following, account_id), viewer_id, cursor, limit)
 
     async def _page(
@@ -100,7 +103,7 @@ class FollowingService:
         return await load_visible_page(self.accounts, read, cursor, limit, find_blocked)
 
     async def _repeat_at_cap(self, follower_id: AccountId, followed_id: AccountId) -> bool:
-        """Accept the repetition of a follow at the cap. Raises FollowingCapReached if the follow is new."""
+        """Allow a repeated follow at the cap. Raises FollowingCapReached if the follow is new."""
         if not await self.follows.is_following(follower_id, followed_id):
             raise FollowingCapReached
         await self.homes.invalidate(follower_id)
@@ -123,7 +126,7 @@ class FollowingService:
         return True
 
     async def _require_followable(self, follower_id: AccountId, followed_id: AccountId) -> Author:
-        """Return the account to follow. Raises AccountNotFound if one account is not visible or blocks the other."""
+        """Return the account to follow. Raises AccountNotFound if either account is not visible or blocks the other."""
         authors = await self.accounts.find_authors([follower_id, followed_id])
         if not all(id in authors and authors[id].is_visible for id in (follower_id, followed_id)):
             raise AccountNotFound

@@ -1,7 +1,7 @@
 """Follow suggestions: accounts followed by the accounts that a viewer follows, then active public authors.
 
-Among active authors those with most followers come first, so that a new account does not get there by posting last.
-Authors in scripts of other languages than the viewer's come last.
+Active authors are ordered by their number of followers, so that a new account cannot become the first suggestion by
+posting last. Authors who write in a script that none of the viewer's languages uses come last.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from timelines.visibility.rights import ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 RECENT_FOLLOWS, FOLLOWED_BY_EACH = 30, 50
-"""The accounts that the viewer followed last, and how many of their follows are read: at most 1,500 ids."""
+"""The number of last followed accounts that are considered, and of follows that are read of each of them."""
 MAX_CANDIDATES = 100
 RECENT_PUBLIC_POSTS = 200
 KNOWN_FOLLOWERS_SHOWN = 3
@@ -32,7 +32,7 @@ ACTIVE_AUTHORS_TTL_S = 30
 
 
 class ActiveAuthor(msgspec.Struct, frozen=True):
-    """The author of recent public posts, and the script of most of their text."""
+    """The author of recent public posts, and the most frequent script of these posts."""
 
     id: int
     script: str
@@ -48,7 +48,10 @@ class Suggestion:
 
 @dataclass(kw_only=True, slots=True)
 class FollowSuggestionService:
-    """Suggestions leave out accounts that the viewer follows, has requested, blocks or mutes, and blockers."""
+    """Finds suggestions for a viewer.
+
+    It leaves out accounts that the viewer follows, has requested to follow, blocks or mutes, or that block the viewer.
+    """
 
     store: Store
     follows: Follows
@@ -61,7 +64,10 @@ class FollowSuggestionService:
     async def suggestions(
         self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
     ) -> list[Suggestion]:
-        """Return accounts with the most known followers first. `scripts` of the viewer's languages; if empty, any."""
+        """Return suggestions; the account with most known followers comes first.
+
+        `scripts` are the scripts of the viewer's languages. If it is empty, all scripts are equal.
+        """
         followed_ids = (await self.follows.following(viewer_id, None, RECENT_FOLLOWS)).account_ids
         known_followers: dict[AccountId, list[AccountId]] = {}
         followed_by_each = await self.follows.recently_followed_by_each(followed_ids, FOLLOWED_BY_EACH)
@@ -80,7 +86,7 @@ class FollowSuggestionService:
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
     async def _active_authors(self) -> list[ActiveAuthor]:
-        """Return the authors of the newest public posts: most followers first, then most posts, then the newest."""
+        """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, RECENT_PUBLIC_POSTS, upward=False)
         posts = await self.posts.find_many(post_ids)
         texts: dict[AccountId, list[str]] = {}
@@ -93,7 +99,7 @@ class FollowSuggestionService:
         return [ActiveAuthor(id, find_script(" ".join(texts[id]))) for id in ranked]
 
     async def _filter(self, viewer_id: AccountId, ids: Collection[AccountId]) -> list[AccountId]:
-        """Return the ids that may be suggested, in their order; one round trip."""
+        """Return the ids that may be suggested, in their order. It takes one round trip."""
         candidates = [id for id in ids if id != viewer_id][:MAX_CANDIDATES]
         if not candidates:
             return []

@@ -30,7 +30,7 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 FOLLOW_REQUESTS_URL = "/accounts/requests/"
 SUGGESTIONS_ON_HOME = 3
 MIN_FOLLOWING_WITHOUT_SUGGESTIONS = 10
-"""Home shows suggestions to viewers who follow fewer accounts."""
+"""The home page shows suggestions to viewers who follow fewer accounts than this."""
 
 RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
 
@@ -51,7 +51,7 @@ async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
 async def relation_response(
     request: SiteRequest, account: Account, *, redirect_to: str | None = None
 ) -> HttpResponseBase:
-    """Respond with the state after an action. After a follow of a private account `requested` is true."""
+    """Respond with the relation after an action. `requested` is true after a follow of a private account."""
     me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
     counts, relationship = await asyncio.gather(
         services[FollowingService].counts(other_id),
@@ -67,7 +67,7 @@ async def relation_response(
 
 
 def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> HandleView:
-    """Return the view of an action on the account of a handle; the account may be suspended."""
+    """Return a view that performs an action on the account of a handle. The account may be suspended."""
 
     @with_canonical_handle
     async def view(request: SiteRequest, handle: str) -> HttpResponseBase:
@@ -101,7 +101,7 @@ async def _mute(request: SiteRequest, me: AccountId, other_id: AccountId) -> Non
 
 
 def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
-    """Return the end (Unix ms) of `duration` seconds, or None for no end. Raises MuteDurationInvalid."""
+    """Return the end (Unix ms) of the field `duration` (seconds), or None for no end. Raises MuteDurationInvalid."""
     try:
         return parse_end_ms(fields.get("duration", ""), now_ms)
     except ValueError:
@@ -136,7 +136,7 @@ async def _refuse_follow_request(request: SiteRequest, me: AccountId, other_id: 
 
 @with_canonical_handle
 async def confirm_block(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """Ask before an account is blocked."""
+    """Show the page on which the viewer confirms a block."""
     require_viewer_id(request)
     account = await request.services[AccountService].get_undeleted_by_handle(handle)
     context = {"handle": account.handle, "page_title": _("Block @%(handle)s") % {"handle": account.handle}}
@@ -197,7 +197,7 @@ def _accounts_response(
 
 
 def _account_json(account: TemplateContext) -> TemplateContext:
-    """Replace `until_ms`, which the template needs, by `muted_until` in ISO format."""
+    """Return the JSON of an account: `until_ms`, which the template uses, becomes `muted_until` in ISO format."""
     if "until_ms" not in account:
         return account
     until_ms = account["until_ms"]
@@ -221,7 +221,7 @@ async def suggestions(request: SiteRequest) -> HttpResponseBase:
 
 
 async def suggest_on_home(request: SiteRequest, query: PageRequest, page: TimelinePage) -> list[TemplateContext]:
-    """Return suggestions for a viewer who follows few accounts, if the first page of home is also the last."""
+    """Return suggestions if the viewer follows few accounts and the home timeline has only one page."""
     me, services = require_viewer_id(request), request.services
     if wants_json(request) or not query.is_first or page.next_before is not None:
         return []
@@ -234,7 +234,7 @@ async def suggest_on_home(request: SiteRequest, query: PageRequest, page: Timeli
 
 
 def _readable_scripts(request: SiteRequest) -> frozenset[str]:
-    """Return the scripts of the languages of the browser and of the page."""
+    """Return the scripts of the browser's languages and of the page's language."""
     return scripts_of_languages(f"{get_language()},{request.META.get('HTTP_ACCEPT_LANGUAGE', '')[:200]}")
 
 

@@ -1,8 +1,8 @@
-"""Blocks, mutes and hidden boosts: `blocks`, `blockers`, `mutes` and `quieted` of `timelines:{<account>}`. Sources.
+"""Stores blocks, mutes and hidden boosts: the sources `timelines:{<account>}:blocks`, `blockers`, `mutes`, `quieted`.
 
 A block is stored on both accounts, each side under the tag of its account, so that a page reads only the keys of its
-viewer. Both sides are written before the request is answered; if a crash leaves one side, repeating the request
-repairs it.
+viewer. Both sides are written before the response is sent. If a crash leaves only one side, repeating the request
+writes the other side.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -25,7 +25,7 @@ RELATIONSHIP_KEYS: tuple[AccountKey, ...] = (
 )
 """The sets that `relationship` reads, in its order."""
 PRUNE_BATCH = 1_000
-"""Members whose accounts are looked up together."""
+"""The number of members whose accounts are read together."""
 
 
 class BlocksAndMutes:
@@ -36,7 +36,7 @@ class BlocksAndMutes:
     # Writing
 
     async def block(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
-        """Return whether the block is new. A block that exists keeps its time; both sides are written."""
+        """Write both sides of a block. Return whether the block is new. An existing block keeps its time."""
         own, mirror = keys.blocks(account_id), keys.blocked_by(other_id)
         added, _ = await self._store.write_each(
             [("ZADD", own, "NX", at_ms, other_id), ("ZADD", mirror, "NX", at_ms, account_id)]
@@ -49,7 +49,7 @@ class BlocksAndMutes:
         return bool(removed)
 
     async def mute(self, account_id: AccountId, other_id: AccountId, until_ms: int, now_ms: int) -> bool:
-        """Return whether the mute is new or has another end. Expired mutes of the account are removed."""
+        """Store a mute, and remove the account's expired mutes. Return whether the mute is new or has another end."""
         key = keys.mutes(account_id)
         _, changed = await self._timelines.write(
             key, ("ZREMRANGEBYSCORE", key, "-inf", now_ms), ("ZADD", key, "CH", until_ms, other_id)
@@ -60,7 +60,7 @@ class BlocksAndMutes:
         return await self._remove(keys.mutes(account_id), other_id)
 
     async def hide_boosts(self, account_id: AccountId, other_id: AccountId, at_ms: int) -> bool:
-        """Return whether the boosts of the other account were shown before."""
+        """Hide the boosts of the other account. Return whether they were shown before."""
         key = keys.boosts_hidden(account_id)
         (added,) = await self._timelines.write(key, ("ZADD", key, "NX", at_ms, other_id))
         return bool(added)
@@ -76,7 +76,8 @@ class BlocksAndMutes:
     ) -> int:
         """Remove accounts that `find_deleted` returns from CAPPED_KEYS[which]. Return how many were removed.
 
-        Members are read in batches until one has deleted accounts: an account at its cap needs room for one.
+        Members are read in batches until a batch contains deleted accounts. That suffices, because the caller needs
+        room for one entry.
         """
         key, start = CAPPED_KEYS[which](account_id), 0
         while members := await self._timelines[key].execute("ZRANGE", key, start, start + PRUNE_BATCH - 1):
@@ -87,9 +88,9 @@ class BlocksAndMutes:
         return 0
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
-        """Remove up to `limit` blocks, in each direction, of a deleted account. Return True if some may be left.
+        """Remove up to `limit` blocks in each direction of a deleted account. Return True if blocks may be left.
 
-        Mutes of the deleted account by others stay: they have no effect, and `prune` removes them at the cap.
+        Mutes of the deleted account by other accounts stay. They have no effect, and `prune` removes them at the cap.
         """
         blocks = await self._purge_sides(keys.blocks(account_id), keys.blocked_by, account_id, limit)
         mirrored = await self._purge_sides(keys.blocked_by(account_id), keys.blocks, account_id, limit)
@@ -99,7 +100,7 @@ class BlocksAndMutes:
         return False
 
     async def _purge_sides(self, key: Key, other_side: AccountKey, account_id: AccountId, limit: int) -> bool:
-        """Remove the other side first, so that the next round finds the rest after a crash."""
+        """Remove both sides, the other side first, so that the next round finds the rest after a crash."""
         members: list[bytes] = await self._timelines[key].execute("ZRANGE", key, 0, limit - 1)
         if not members:
             return False
@@ -131,7 +132,7 @@ class BlocksAndMutes:
         return Read([("ZSCORE", key(account_id), other_id) for key in RELATIONSHIP_KEYS], parse, self._timelines)
 
     def blocked_either_way(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        """Read which of `others` the account blocks or is blocked by."""
+        """Read the accounts among `others` that the account blocks or is blocked by."""
 
         def parse(replies: Sequence[Reply]) -> set[AccountId]:
             pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
@@ -151,15 +152,15 @@ class BlocksAndMutes:
         return blocks, mutes, hidden_boosts
 
     def blocked(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read the accounts behind `cursor` that the account blocked last."""
+        """Read a page of blocked accounts after `cursor`. The last block comes first."""
         return read_account_page(self._timelines, [keys.blocks(account_id)], cursor, limit)
 
     def muted(self, account_id: AccountId, cursor: FollowCursor | None, limit: int, *, now_ms: int) -> Read[FollowPage]:
-        """Read muted accounts without expired mutes; the mutes that end last come first."""
+        """Read a page of muted accounts, without expired mutes. The mutes that end last come first."""
         return read_account_page(self._timelines, [keys.mutes(account_id)], cursor, limit, above_ms=now_ms)
 
     def muted_until(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[dict[AccountId, int]]:
-        """Read until when (Unix ms) each of `others` is muted; accounts that are not muted are left out."""
+        """Read the end of the mute (Unix ms) of each of `others` that is muted."""
 
         def parse(replies: Sequence[Reply]) -> dict[AccountId, int]:
             pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))

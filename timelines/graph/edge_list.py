@@ -1,9 +1,9 @@
-"""One side of pair edges: for an owner id, the ids at the other ends, in all partitions.
+"""Reads one side of pair edges: for an owner id, the ids at the other ends of its edges, in all partitions.
 
-The followers of an account are such a list. So are the accounts that it follows, the members of a list, and the
-lists that contain an account. This module only reads; edges.py writes both sides of an edge.
+Examples are the followers of an account, the accounts that it follows, the members of a list, and the lists that
+contain an account. The module edges.py writes both sides of an edge.
 
-Layout: one ZSET per partition and owner, member = the other id, score = time of the edge (Unix ms).
+There is one ZSET per partition and owner. A member is the other id, and its score is the time of the edge (Unix ms).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -28,20 +28,20 @@ from timelines.graph.follow import FIRST_PASS, FollowCursor, FollowPage, PassCur
 from timelines.graph.zset_page import TIES_AFTER, read_account_page
 
 LAYOUT_VERSION_FACTOR = 1 << 16
-"""A stored cursor has the number `layout version * factor + partition` (docs/reference/migration.md)."""
+"""A stored cursor contains `layout version * factor + partition` (docs/reference/migration.md)."""
 CACHED_OWNERS = 5_000
-"""Owners whose encoded keys are cached. With 16 partitions: about 12 MB for ZMSCORE and 5 MB for ZCARD."""
+"""The number of owners whose encoded keys are cached. With 16 partitions this takes about 17 MB."""
 
 Id = TypeVar("Id", bound=int)
 EdgeKey = Callable[[str, int], Key]
-"""Builds the key of a list: (tag of the partition, owner) -> key."""
+"""A function from (tag of the partition, owner) to the key of the list."""
 
 
 class PartitionedIds(NamedTuple):
-    """Ids by the number of the partition of their edges with one owner.
+    """Ids, grouped by the partition of their edges with one owner.
 
-    Both sides of an owner are partitioned alike, so that one value serves both. `arguments`: for each partition
-    the number, the encoded start of a ZMSCORE, and the encoded ids.
+    Both sides of an owner have the same partitions, so that one value serves both. `arguments` has for each partition
+    its number, the encoded start of a ZMSCORE, and the encoded ids.
     """
 
     ids: dict[int, list[int]]
@@ -49,14 +49,14 @@ class PartitionedIds(NamedTuple):
 
 
 class EdgeList(Generic[Id]):
-    """Reads of one side: counts, lookups, pages, and passes for fan-out."""
+    """Reads one side of edges: counts, lookups, pages, and passes for fan-out."""
 
     def __init__(self, pairs: KeyDataShardedConnection, key: EdgeKey) -> None:
         self._pairs = pairs
         self._key = key
 
     def keys(self, owner: int, first: int = 0) -> list[Key]:
-        """Return the keys of the owner, from partition `first` on."""
+        """Return the keys of the owner in the partitions from `first` on."""
         return [self._key(tag, owner) for tag in self._tags[first:]]
 
     @property
@@ -74,17 +74,17 @@ class EdgeList(Generic[Id]):
         return Read(EncodedPipeline(_encode_counts(self._key, tags, owner), len(tags), commands), sum, self._pairs)
 
     def time_of(self, owner: int, id: Id) -> Read[int | None]:
-        """Read the time (Unix ms) of the edge with one id; None if there is no edge."""
+        """Read the time (Unix ms) of the edge with one id, or None if there is no edge."""
         (number,) = partitions_of_pairs(owner, (id,), self._pairs.count)
         command = "ZSCORE", self._key(self._tags[number], owner), id
         return Read([command], lambda replies: None if replies[0] is None else int(replies[0]), self._pairs)
 
     def times_among(self, owner: int, ids: Collection[Id]) -> Read[dict[Id, int]]:
-        """Read the times (Unix ms) of the edges with `ids`; ids without an edge are left out."""
+        """Read the times (Unix ms) of the edges with `ids`. Ids without an edge are left out."""
         return self.times_among_partitioned(owner, self.partition(owner, ids))
 
     def times_among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[dict[Id, int]]:
-        """Read as `times_among` does, with ids that `partition` returned for this owner."""
+        """Read what `times_among` reads, with ids that `partition` returned for this owner."""
 
         def parse(replies: Sequence[Reply]) -> dict[Id, int]:
             members, scores = chain.from_iterable(ids.ids.values()), list(chain.from_iterable(replies))
@@ -94,11 +94,11 @@ class EdgeList(Generic[Id]):
         return Read(self._scores(owner, ids), parse, self._pairs)
 
     def among(self, owner: int, ids: Collection[Id]) -> Read[set[Id]]:
-        """Read which of `ids` the owner has an edge with."""
+        """Read the ids among `ids` with which the owner has an edge."""
         return self.among_partitioned(owner, self.partition(owner, ids))
 
     def among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[set[Id]]:
-        """Read as `among` does, with ids that `partition` returned for this owner."""
+        """Read what `among` reads, with ids that `partition` returned for this owner."""
 
         def parse(replies: Sequence[Reply]) -> set[Id]:
             members = set(compress(chain.from_iterable(ids.ids.values()), chain.from_iterable(replies)))
@@ -121,7 +121,7 @@ class EdgeList(Generic[Id]):
         return PartitionedIds(groups, arguments)
 
     def _scores(self, owner: int, ids: PartitionedIds) -> EncodedPipeline:
-        """Return one ZMSCORE per partition. Only the score of a missing member is false: no score is empty."""
+        """Return one ZMSCORE per partition. A score in the reply is false only if the member is missing."""
         tags = self._tags
         keys = _encode_zmscore_keys(self._key, tags, owner)
         payload = b"".join(
@@ -136,12 +136,12 @@ class EdgeList(Generic[Id]):
     # Whole lists and pages
 
     def ids(self, owner: int, limit: int) -> Read[list[Id]]:
-        """Read all ids, at most `limit`, one partition after another and the oldest of each first."""
+        """Read all ids, at most `limit`, partition by partition, and the oldest of each partition first."""
         return self.first_ids(owner, limit).map(lambda ids: ids[:limit])
 
     def first_ids(self, owner: int, per_partition: int) -> Read[list[Id]]:
-        """Read the oldest ids, at most `per_partition` of each partition, one partition after another."""
-        # Most owners are read once a day at most: their keys are not worth a place in the cache of keys.
+        """Read the oldest ids, partition by partition, at most `per_partition` of each."""
+        # Most owners are read at most once a day, so the cache of keys is not used for them.
         commands = [("ZRANGE", _uncached_key(self._key, tag, owner), 0, per_partition - 1) for tag in self._tags]
         return Read(commands, lambda replies: cast("list[Id]", _parse_ids(replies)), self._pairs)
 
@@ -162,13 +162,13 @@ class EdgeList(Generic[Id]):
     # Passes
 
     async def next_pass(self, owner: int, cursor: PassCursor, limit: int) -> PassPage[Id]:
-        """Read up to `limit` ids after `cursor`: by partition, time, id. The first pass begins with FIRST_PASS.
+        """Read up to `limit` ids after `cursor`, ordered by partition, time, id. The first cursor is FIRST_PASS.
 
-        Two round trips: the rest of the cursor's partition with the sizes of the following partitions, then as
-        many of these as the pass has room for. One id over the limit is read, to recognise the end. Only the
-        score of the last id is read, because each score costs the server 0.3 us. The members of a partition and
-        the last score are read at one moment; if they do not match because edges were added or removed, the next
-        pass begins with the same partition.
+        The first round trip reads the rest of the cursor's partition and the sizes of the following partitions. The
+        second round trip reads as many of these as the pass has room for. One id above the limit is read, to detect
+        the end. Only the score of the last id is read, because each score costs the server 0.3 us. If edges were
+        added or removed between the read of the members and of the score, the next pass begins with the same
+        partition.
         """
         layout = self._pairs.layout
         cursor = from_stored_cursor(layout, cursor)
@@ -183,7 +183,7 @@ class EdgeList(Generic[Id]):
             ]
         )
         room = limit - len(ties)
-        if ties and 0 < room < len(newer):  # because of the ties another id is the last of the pass
+        if ties and 0 < room < len(newer):  # ids with equal times make another id the last id of the pass
             newer, end = await self._pairs.gather(
                 [(*newer_than, 0, room + 1), (*newer_than, room - 1, 1, "WITHSCORES")]
             )
@@ -203,11 +203,11 @@ class EdgeList(Generic[Id]):
     async def _next_partitions(
         self, keys: Sequence[Key], shares: Sequence[int], room: int
     ) -> tuple[list[bytes], tuple[int, Sequence[bytes]] | None]:
-        """Read at most `room` ids of the partitions `keys`, and where the next pass begins (None: at no more).
+        """Read at most `room` ids of the partitions `keys`. Return them and the position of the next pass.
 
-        The position is the index of a partition and its last (id, score), or () for the start of the partition.
-        A partition is read as far as there is room, not only up to the size that was counted before: an import
-        inserts old edges, and these must not push other ids out of the pass.
+        The position is the index of a partition and its last (id, score), or () for the start of the partition. It is
+        None if no ids are left. A partition is read as far as there is room, not only up to the size that was counted
+        before, because an import may insert old edges, which must not push other ids out of the pass.
         """
         rooms = [room + 1 - sum(shares[:at]) for at in range(len(shares))]
         reads: list[Command] = [("ZRANGE", key, 0, size - 1) for key, size in zip(keys, rooms, strict=False)]
@@ -221,7 +221,7 @@ class EdgeList(Generic[Id]):
             if len(reply) >= size or len(ids) + len(reply) > room:
                 is_planned = at == len(shares) - 1 and end and reply[rank : rank + 1] == end[:1]
                 if not is_planned or len(ids) + rank + 1 > room:
-                    # Never an empty pass: a caller that removes what it reads would take it for the end.
+                    # Never return an empty pass, which a caller that removes edges would take for the end.
                     return ids or reply[:room], (at, ())
                 return ids + reply[: rank + 1], (at, end)
             ids += reply
@@ -232,7 +232,7 @@ class EdgeList(Generic[Id]):
 
 
 def from_stored_cursor(layout: PartitionLayout, cursor: PassCursor) -> PassCursor:
-    """Return the cursor within `layout`: FIRST_PASS if it was stored under another layout."""
+    """Return the cursor for `layout`. It is FIRST_PASS if the cursor was stored under another layout."""
     version, number = divmod(cursor.partition, LAYOUT_VERSION_FACTOR)
     if version != layout.version:
         return FIRST_PASS
@@ -255,21 +255,21 @@ def share_room(sizes: list[int], room: int) -> list[int]:
 
 
 def _cursor_behind(cursor: PassCursor, last: bytes, end: Sequence[bytes] | None) -> PassCursor:
-    """Return the cursor behind the id `last`. `end`: its (id, score), or None if it has the cursor's own score.
+    """Return the cursor after the id `last`. `end` is its (id, score), or None if its score is that of `cursor`.
 
-    If `end` is another id, edges changed between two commands of a round trip: return `cursor` itself.
+    If `end` is another id, edges changed between two commands of a round trip. The result is then `cursor` itself.
     """
     if end is None:
         return PassCursor(cursor.partition, cursor.at_ms, int(last))
     return PassCursor(cursor.partition, int(end[1]), int(last)) if end and end[0] == last else cursor
 
 
-# Encoded commands: hydration reads counts and edges of dozens of owners for each page
+# Encoded commands are cached, because hydration reads counts and edges of dozens of owners for each page
 
 
 @cache
 def _zmscore_start(members: int) -> bytes:
-    """Return the first bytes of a ZMSCORE with so many members."""
+    """Return the first bytes of a ZMSCORE with this number of members."""
     return b"*%d\r\n" % (members + 2)
 
 

@@ -1,7 +1,7 @@
-"""Pair edges (source, target, at_ms): a ZSET on each side, both in the partition of the pair.
+"""Pair edges (source, target, at_ms). Each edge is in a ZSET of its source and in a ZSET of its target.
 
-Follows and list memberships are such edges. Both sides share a tag, so that one script changes both and they are
-always equal. Counts are the sizes of the sets. See Redis in Action, section 10.3, listing 10.13.
+Follows and list memberships are such edges. Both sides have the tag of the pair's partition, so that one script changes
+both and they are always equal. Counts are the sizes of the sets. See Redis in Action, section 10.3, listing 10.13.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ REMOVE_EDGES = load_script("remove_edges.lua", __package__)
 EDGES_PER_SCRIPT = 250
 """A script of this size keeps the server busy for about 1 ms."""
 SCRIPTS_PER_ROUND_TRIP = 16
-"""Few enough that commands of other clients do not run into their time-out behind an import."""
+"""This is low enough that commands of other clients do not time out behind an import."""
 MAX_LAYOUT_CHANGES = 3
-"""How often a change is repeated because the layout of the partitions changed."""
+"""The maximum number of times that a change is repeated because the partition layout changed."""
 
 Edge = tuple[int, int, int]
-"""source, target, at_ms (Unix ms)"""
+"""A tuple of source, target and at_ms (Unix ms)."""
 Pair = tuple[int, int]
-"""source, target"""
+"""A tuple of source and target."""
 BuildArguments = Callable[[list[Edge], int], list[int]]
-"""(edges of one key, index of the other id in an edge) -> arguments of the script for this key"""
+"""A function from (edges of one key, index of the other id in an edge) to the script's arguments for this key."""
 
 Item = TypeVar("Item")
 Source = TypeVar("Source", bound=int)
@@ -47,25 +47,31 @@ class PairEdges(Generic[Source, Target]):
         self.incoming = EdgeList[Source](pairs, incoming)
 
     async def add(self, source: int, target: int, at_ms: int) -> bool:
-        """Return whether the edge is new. An edge that exists keeps its time."""
+        """Add an edge, and return whether it is new. An existing edge keeps its time."""
         return await self.add_many([(source, target, at_ms)]) == 1
 
     async def remove(self, source: int, target: int) -> bool:
         return await self.remove_many([(source, target)]) == 1
 
     async def add_many(self, edges: Iterable[Edge]) -> int:
-        """Return how many edges are new. After a crash only whole edges exist; repeat the call to add the rest."""
+        """Add edges, and return how many are new.
+
+        After a crash only whole edges exist, and a repetition adds the rest.
+        """
         return await self._change(ADD_EDGES, edges, _add_arguments)
 
     async def remove_many(self, pairs: Iterable[Pair]) -> int:
-        """Return how many edges existed."""
+        """Remove edges, and return how many existed."""
         return await self._change(REMOVE_EDGES, ((*pair, 0) for pair in pairs), _remove_arguments)
 
     def has(self, source: int, target: Target) -> Read[bool]:
         return self.outgoing.time_of(source, target).map(lambda at_ms: at_ms is not None)
 
     async def remove_all(self, id: int, limit: int) -> int:
-        """Remove up to `limit` edges of an id, on either side. Return how many were read; 0 means that none is left."""
+        """Remove up to `limit` edges of an id on either side.
+
+        Return how many were read; 0 means that no edge is left.
+        """
         targets = (await self.outgoing.next_pass(id, FIRST_PASS, limit)).ids
         await self.remove_many((id, target) for target in targets)
         if len(targets) == limit:
@@ -75,7 +81,7 @@ class PairEdges(Generic[Source, Target]):
         return len(targets) + len(sources)
 
     async def _change(self, script: Script, edges: Iterable[Edge], build_arguments: BuildArguments) -> int:
-        """Run the script, and again if the layout changed meanwhile. Repeating a change has no effect."""
+        """Run the script, and repeat it if the layout changed meanwhile. A repeated change has no effect."""
         edges = list(edges)
         for _ in range(MAX_LAYOUT_CHANGES):
             with contextlib.suppress(PartitionLayoutChanged):
@@ -85,7 +91,7 @@ class PairEdges(Generic[Source, Target]):
     async def _change_under(
         self, layout: PartitionLayout, script: Script, edges: Sequence[Edge], build_arguments: BuildArguments
     ) -> int:
-        """Change edges with one script per partition and EDGES_PER_SCRIPT edges."""
+        """Change edges under one layout. Each script changes up to EDGES_PER_SCRIPT edges of one partition."""
         groups: dict[int, list[Edge]] = {}
         for edge in edges:
             groups.setdefault(partition_of_pair(edge[0], edge[1], layout.count), []).append(edge)
@@ -94,11 +100,11 @@ class PairEdges(Generic[Source, Target]):
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
-        # Two at a time: while the server runs the scripts of one, the client encodes the scripts of the other.
+        # Two tasks run the scripts: the client encodes scripts of one while the server runs scripts of the other.
         return sum(await asyncio.gather(self._run(scripts), self._run(scripts)))
 
     async def _run(self, scripts: Iterator[Command]) -> int:
-        """Run scripts until none is left, SCRIPTS_PER_ROUND_TRIP at a time. Return how many edges changed."""
+        """Run all scripts, SCRIPTS_PER_ROUND_TRIP at a time. Return how many edges changed."""
         changed = 0
         while batch := list(islice(scripts, SCRIPTS_PER_ROUND_TRIP)):
             changed += sum(await self._pairs.write_each(batch))
@@ -123,8 +129,8 @@ class PairEdges(Generic[Source, Target]):
 
 
 def _add_arguments(edges: list[Edge], member: int) -> list[int]:
-    """Return the arguments of add_edges.lua for one key. `member`: index of the other id in an edge."""
-    if len(edges) == 1:  # the usual case of an import: few pairs share a key in one partition
+    """Return the arguments of add_edges.lua for one key. `member` is the index of the other id in an edge."""
+    if len(edges) == 1:  # the usual case of an import, since few pairs share a key in one partition
         edge = edges[0]
         return [2, edge[2], edge[member]]
     return [2 * len(edges), *(value for edge in edges for value in (edge[2], edge[member]))]

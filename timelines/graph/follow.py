@@ -1,7 +1,7 @@
 """Follows as values: the edge, counts, pages, and the relationship of two accounts.
 
-Pages go newest first over all partitions (FollowCursor). Fan-out goes oldest first through one partition after
-another (PassCursor). Both cursors are exclusive: no edge is read twice, even if thousands share one millisecond.
+Pages have the newest edges of all partitions first (FollowCursor). Fan-out reads one partition after another, oldest
+edge first (PassCursor). Both cursors are exclusive: no edge is read twice, even if thousands have the same time.
 """
 
 import re
@@ -15,9 +15,9 @@ BLOCKS_CAP = 10_000
 MUTES_CAP = 10_000
 HIDDEN_BOOSTS_CAP = 10_000
 OPEN_REQUESTS_CAP = 1_000
-"""Unanswered follow requests that one account may have sent. Received requests have no cap."""
+"""The maximum number of pending follow requests that one account has sent. Received requests have no cap."""
 MAX_MUTE_MS = 366 * 24 * 3_600_000
-"""A mute with an end ends within a year."""
+"""The longest duration of a mute with an end."""
 
 _CURSOR = re.compile(r"(\d{1,16})-(\d{1,16})", re.ASCII)
 Id = TypeVar("Id", bound=int)
@@ -42,9 +42,9 @@ class FollowCounts:
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """How a viewer and another account are related, seen from the viewer.
+    """The relations between a viewer and another account, from the viewer's side.
 
-    `muted_until_ms`: Unix ms; FOREVER for a mute without an end, None for no mute.
+    `muted_until_ms` is Unix ms, FOREVER for a mute without an end, or None if the account is not muted.
     """
 
     follows: bool = False
@@ -61,13 +61,13 @@ class Relationship:
 
     @property
     def is_blocked_either_way(self) -> bool:
-        """One account blocks the other: neither may interact with the other."""
+        """True if one account blocks the other, so that they may not interact."""
         return self.blocks or self.is_blocked
 
 
 @dataclass(frozen=True, slots=True)
 class ViewerGraph:
-    """The counts of an account, and accounts that its viewer follows. `is_complete`: all of them."""
+    """The counts of an account, and accounts that its viewer follows. `is_complete` is True if these are all."""
 
     counts: FollowCounts
     followed_ids: tuple[AccountId, ...]
@@ -76,7 +76,7 @@ class ViewerGraph:
 
 @dataclass(frozen=True, slots=True)
 class KnownFollowers:
-    """The newest followers of an account that the viewer follows, and how many accounts both follow."""
+    """The newest followers of an account that the viewer follows, too, and how many accounts both follow."""
 
     followed_by_both: int
     account_ids: tuple[AccountId, ...]
@@ -95,7 +95,7 @@ class FollowCursor:
 
     @classmethod
     def decode(cls, text: str) -> Self:
-        """Parse the text of `?cursor=`. Raises ValueError if it is no cursor."""
+        """Parse the text of `?cursor=`. Raises ValueError if the text is not a cursor."""
         match = _CURSOR.fullmatch(text)
         if match is None:
             raise ValueError("not a cursor")
@@ -104,7 +104,7 @@ class FollowCursor:
 
 @dataclass(frozen=True, slots=True)
 class FollowPage:
-    """Accounts of one page, newest edge first. `next` is None on the last page."""
+    """The accounts of one page, newest edge first. `next` is None on the last page."""
 
     account_ids: tuple[AccountId, ...]
     next: FollowCursor | None
@@ -112,7 +112,7 @@ class FollowPage:
 
 @dataclass(frozen=True, slots=True)
 class PassCursor:
-    """How far a fan-out has got: the last edge (`at_ms`, `id`) in `partition`."""
+    """The position of a fan-out: the last edge (`at_ms`, `id`) that it read in `partition`."""
 
     partition: int
     at_ms: int
@@ -120,7 +120,7 @@ class PassCursor:
 
     @classmethod
     def start_of(cls, partition: int) -> Self:
-        """Return the cursor before the first edge of a partition: no edge is older than 1970."""
+        """Return the cursor before the first edge of a partition."""
         return cls(partition, -1, 0)
 
 
@@ -131,7 +131,7 @@ FIRST_PASS = PassCursor.start_of(0)
 class PassPage(Generic[Id]):
     """The ids of one pass. `next` is None after the last partition.
 
-    `encoded_ids`: ids in decimal digits, as Redis returns them and as keys contain them.
+    `encoded_ids` are the ids in decimal digits, as in replies of Redis and in keys.
     """
 
     encoded_ids: Sequence[bytes]

@@ -1,6 +1,6 @@
-"""Requests to follow private accounts. Sources, on both sides: `requests` of the target, `requested` of the requester.
+"""Stores requests to follow private accounts in two sources: `requests` of the target, `requested` of the requester.
 
-Each set is under the tag of its account. A request exists as long as it is in the target's set.
+Each set has the tag of its account. A request exists as long as it is in the target's set.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ class FollowRequests:
         self._timelines = store.component("timelines")
 
     async def add(self, requester_id: AccountId, target_id: AccountId, at_ms: int) -> bool:
-        """Return whether the request is new. A request that exists keeps its time; both sides are written."""
+        """Write both sides of a request. Return whether the request is new. An existing request keeps its time."""
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         added, _ = await self._store.write_each(
             [("ZADD", received, "NX", at_ms, requester_id), ("ZADD", sent, "NX", at_ms, target_id)]
@@ -27,7 +27,7 @@ class FollowRequests:
         return bool(added)
 
     async def remove(self, requester_id: AccountId, target_id: AccountId) -> bool:
-        """Return whether the request existed on either side. The requester's side is removed first."""
+        """Remove a request, the requester's side first. Return whether it existed on either side."""
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         (withdrawn,) = await self._timelines.write(sent, ("ZREM", sent, target_id))
         (removed,) = await self._timelines.write(received, ("ZREM", received, requester_id))
@@ -36,8 +36,8 @@ class FollowRequests:
     async def complete(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
         """Remove an accepted request from the target's side.
 
-        `forget`: also remove it from the requester's side. Only the caller that created the follow does this, so
-        that a second acceptance at the same time does not look like a withdrawal to the first.
+        If `forget` is true, also remove it from the requester's side. Only the caller that created the follow does
+        this. Otherwise the first of two concurrent acceptances would take the second for a withdrawal.
         """
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         await self._timelines.write(received, ("ZREM", received, requester_id))
@@ -48,11 +48,11 @@ class FollowRequests:
         return self._has(keys.follow_requests(target_id), requester_id)
 
     def is_asking(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
-        """Read the requester's side, from which a withdrawal is removed first."""
+        """Read whether the request is on the requester's side, from which a withdrawn request is removed first."""
         return self._has(keys.sent_follow_requests(requester_id), target_id)
 
     def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        """Read to which of `others` the account has sent a request."""
+        """Read the accounts among `others` to which the account has sent a request."""
 
         def parse(replies: Sequence[Reply]) -> set[AccountId]:
             pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
@@ -62,21 +62,24 @@ class FollowRequests:
         return Read(commands, parse, self._timelines)
 
     def count_made_by(self, requester_id: AccountId) -> Read[int]:
-        """Read how many requests of the account are not answered."""
+        """Read the number of pending requests that the account has sent."""
         return Read(
             [("ZCARD", keys.sent_follow_requests(requester_id))], lambda replies: int(replies[0]), self._timelines
         )
 
     def count(self, target_id: AccountId) -> Read[int]:
-        """Read how many requests wait for the account's answer."""
+        """Read the number of pending requests that the account has received."""
         return Read([("ZCARD", keys.follow_requests(target_id))], lambda replies: int(replies[0]), self._timelines)
 
     def page(self, target_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read the newest requests behind `cursor`."""
+        """Read a page of received requests after `cursor`, newest first."""
         return read_account_page(self._timelines, [keys.follow_requests(target_id)], cursor, limit)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
-        """Remove up to `limit` requests to, and from, a deleted account. Return True if some may be left."""
+        """Remove up to `limit` requests to a deleted account, and as many from it.
+
+        Return True if requests may be left.
+        """
         received_key, sent_key = keys.follow_requests(account_id), keys.sent_follow_requests(account_id)
         commands = [("ZRANGE", key, 0, limit - 1) for key in (received_key, sent_key)]
         requesters, targets = await self._timelines.gather(commands)

@@ -1,6 +1,6 @@
-"""The follow graph: pair edges follower -> followed in FOLLOW_PARTITIONS partitions. A source, not a cache.
+"""The follow graph: pair edges follower -> followed in FOLLOW_PARTITIONS partitions. They are sources.
 
-The repository knows edges and ids. FollowingService decides which follows are allowed.
+The repository stores edges. FollowingService decides which follows are allowed.
 """
 
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
@@ -25,13 +25,13 @@ from timelines.graph.follow import (
 )
 
 CAP_TOLERANCE = 1_000
-"""How far concurrent follows may exceed the cap before reads of a whole list leave some out."""
+"""Reads of a whole list include this number of follows above the cap, which concurrent follows may exceed."""
 FOLLOWED_PER_PARTITION = 24
-"""Followed accounts that `viewer_graph` reads of each partition: for most viewers all of them."""
+"""The number of followed accounts that `viewer_graph` reads of each partition. For most viewers these are all."""
 
 
 class Follows:
-    """`following_cap` bounds reads of all accounts that an account follows; FollowingService enforces it."""
+    """Reads and writes follows. FollowingService enforces `following_cap`; here it only limits reads of whole lists."""
 
     def __init__(self, store: Store, *, partitions: int, following_cap: int) -> None:
         self._store = store
@@ -45,14 +45,14 @@ class Follows:
     # Writing
 
     async def add(self, follow: Follow) -> bool:
-        """Return whether the follow is new. A follow that exists keeps its time."""
+        """Add a follow, and return whether it is new. An existing follow keeps its time."""
         return await self._edges.add(follow.follower_id, follow.followed_id, follow.at_ms)
 
     async def remove(self, follower_id: AccountId, followed_id: AccountId) -> bool:
         return await self._edges.remove(follower_id, followed_id)
 
     async def add_many(self, follows: Iterable[Follow]) -> int:
-        """Add follows of an import. Return how many are new. No cap is checked, no home timeline is invalidated."""
+        """Add follows of an import. Return how many are new. It checks no cap and invalidates no home timeline."""
         return await self._edges.add_many((f.follower_id, f.followed_id, f.at_ms) for f in follows)
 
     async def remove_all(self, account_id: AccountId, limit: int) -> int:
@@ -77,11 +77,11 @@ class Follows:
         return self._following.count(account_id)
 
     def followers(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read the newest followers behind `cursor`."""
+        """Read a page of followers after `cursor`, newest first."""
         return self._followers.page(account_id, cursor, limit)
 
     def following(self, account_id: AccountId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read the accounts behind `cursor` that the account followed last."""
+        """Read a page of followed accounts after `cursor`. The account that was followed last comes first."""
         return self._following.page(account_id, cursor, limit)
 
     def following_ids(self, account_id: AccountId) -> Read[list[AccountId]]:
@@ -89,15 +89,15 @@ class Follows:
         return self._following.ids(account_id, self._read_limit)
 
     def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
-        """Read which of `ids` the viewer follows."""
+        """Read the accounts among `ids` that the viewer follows."""
         return self._following.among(viewer_id, ids)
 
     def followers_among(self, account_id: AccountId, ids: Collection[AccountId]) -> Read[dict[AccountId, int]]:
-        """Read which of `ids` follow the account, with the times (Unix ms) of their follows."""
+        """Read the accounts among `ids` that follow the account, with the times (Unix ms) of their follows."""
         return self._followers.times_among(account_id, ids)
 
     async def followers_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[AccountId]:
-        """Read the next `limit` followers for fan-out. The first pass begins with FIRST_PASS."""
+        """Read the next `limit` followers for fan-out. The cursor of the first pass is FIRST_PASS."""
         return await self._followers.next_pass(account_id, cursor, limit)
 
     async def recently_followed_by_each(
@@ -113,10 +113,10 @@ class Follows:
             for id, part in zip(account_ids, keys, strict=True)
         }
 
-    # A viewer on the page of an account
+    # Reads for the profile page of an account
 
     def viewer_graph(self, viewer_id: AccountId, account_id: AccountId) -> Read[ViewerGraph]:
-        """Read the counts of the account and accounts that the viewer follows: for most viewers all of them."""
+        """Read the counts of the account, and accounts that the viewer follows (for most viewers all of them)."""
         followed = self._following.first_ids(viewer_id, FOLLOWED_PER_PARTITION)
 
         def parse(replies: Sequence[Reply]) -> tuple[list[AccountId], bool]:
@@ -131,10 +131,11 @@ class Follows:
     def send_known_followers(
         self, viewer_id: AccountId, account_id: AccountId, viewer_graph: ViewerGraph, limit: int
     ) -> Awaitable[KnownFollowers]:
-        """Read what the viewer shares with the account, with at most `limit` known followers, the newest first.
+        """Read at most `limit` known followers, newest first, and how many accounts viewer and account both follow.
 
-        If `viewer_graph` is complete, one round trip looks up the followed accounts on both sides of the account; it
-        is sent before the result is awaited. Otherwise three round trips intersect the lists when it is awaited.
+        If `viewer_graph` is complete, one round trip looks up the followed accounts on both sides of the account. It
+        is sent before the result is awaited. Otherwise three round trips intersect the lists when the result is
+        awaited.
         """
         if not viewer_graph.is_complete:
             return LazyAwaitable(partial(self._intersect, viewer_id, account_id, viewer_graph.counts, limit))
@@ -157,9 +158,9 @@ class Follows:
     async def _intersect_each(
         self, one: "_CountedEdges", others: Sequence["_CountedEdges"]
     ) -> list[dict[AccountId, int]]:
-        """Return the ids that `one` shares with each of the others, and their times (Unix ms) in the other.
+        """Return for each other list the ids that are also in `one`, with their times (Unix ms) in the other list.
 
-        Of each two lists the smaller is read whole and looked up in the larger: two round trips for all.
+        Of each pair of lists, the smaller is read and looked up in the larger. All pairs share two round trips.
         """
         smaller = [other for other in others if other.count < one.count]
         larger = [other for other in others if other.count >= one.count]
@@ -188,6 +189,6 @@ class _CountedEdges:
 
 
 def _newest_known(limit: int, known: Mapping[AccountId, int], both: Collection[AccountId]) -> KnownFollowers:
-    """Return the newest of the known followers (id: time of the follow), in the order of Redis."""
+    """Return the newest `limit` of the known followers (id -> time of the follow), in the order of Redis."""
     newest = sorted(known, key=lambda id: (known[id], str(id)), reverse=True)
     return KnownFollowers(len(both), tuple(newest[:limit]))

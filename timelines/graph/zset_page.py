@@ -1,7 +1,7 @@
-"""Pages of sorted sets of ids: in the order of their scores (Unix ms), strictly beyond a cursor.
+"""Reads pages of sorted sets of ids, in the order of their scores (Unix ms), strictly after a cursor.
 
-Members of one score are in the byte order of their text, as Redis keeps them, so that no member is skipped or
-repeated when thousands share one millisecond.
+Members with equal scores are in the byte order of their text, as in Redis. So no member is skipped or repeated, even if
+thousands have the same time.
 """
 
 from collections.abc import Sequence
@@ -31,10 +31,10 @@ def read_page(
     upward: bool = False,
     above_ms: int | None = None,
 ) -> Read[list[ScoredId]]:
-    """Read the `limit` members of all the sorted sets together that are directly beyond `cursor`.
+    """Read the `limit` members after `cursor` of the union of all the sorted sets.
 
-    The newest come first, or the oldest if `upward` is true. `above_ms` leaves out this score and lower scores
-    (pages that are not `upward` only). See Redis in Action, section 10.3, listing 10.14.
+    The newest come first, or the oldest if `upward` is true. Members with a score up to `above_ms` are left out, except
+    if `upward` is true. See Redis in Action, section 10.3, listing 10.14.
     """
     end = "+inf" if upward else "-inf" if above_ms is None else f"({above_ms}"
     start = f"({cursor.at_ms}" if cursor else "-inf" if upward else "+inf"
@@ -61,7 +61,7 @@ def read_page(
 def read_account_page(
     store: CommandRunner, keys: Sequence[Key], cursor: FollowCursor | None, limit: int, *, above_ms: int | None = None
 ) -> Read[FollowPage]:
-    """Read a page of accounts, the highest score first. One more account is read to know whether a page follows."""
+    """Read a page of accounts, the highest score first. One more account is read to detect whether a page follows."""
 
     def to_page(members: list[ScoredId]) -> FollowPage:
         account_ids = tuple(AccountId(member.id) for member in members[:limit])

@@ -1,7 +1,8 @@
-"""Import a follow graph: `source<TAB>target` lines become accounts and follows between them.
+"""Imports a follow graph: `source<TAB>target` lines become accounts and follows between them.
 
-An import may be stopped and repeated: existing accounts and follows do not change. There is no fan-out: the home
-timelines that a batch affects are deleted before and after it, as a follow does, and the next read rebuilds them.
+An import may be stopped and repeated, because existing accounts and follows do not change. There is no fan-out: the
+affected home timelines are deleted before and after each batch, as for a single follow, and the next read rebuilds
+them.
 """
 
 from collections import Counter
@@ -26,7 +27,10 @@ Edge = tuple[str, str]  # handles: follower, followed
 
 @dataclass(frozen=True, slots=True)
 class GraphOptions:
-    """How a line is read: source follows target; with `reverse` the other way round, with `undirected` both ways."""
+    """The meaning of a line: the source follows the target.
+
+    With `reverse` the target follows the source, and with `undirected` both follow each other.
+    """
 
     handle_prefix: str = "n"
     undirected: bool = False
@@ -36,7 +40,7 @@ class GraphOptions:
 
 @dataclass(kw_only=True, slots=True)
 class GraphImport:
-    """Counts new `follows`, `standing` (existed before), `self_loop` and `accounts`."""
+    """Imports a follow graph. It counts new `follows`, `standing` (existing follows), `self_loop` and `accounts`."""
 
     accounts: AccountService
     follows: Follows
@@ -46,7 +50,7 @@ class GraphImport:
     edges_per_batch: int = EDGES_PER_BATCH
 
     async def run(self, file: LineFile, options: GraphOptions, tally: Tally, now_ms: int) -> None:
-        """Raises OSError, EOFError or zlib.error for the file, StoreError for the store."""
+        """Import the file. Raises OSError, EOFError or zlib.error if it cannot be read, and StoreError."""
         owners: dict[str, AccountId] = {}
         followers: Counter[str] = Counter()
         for batch in batches(self._edges(file, options, tally), self.edges_per_batch):
@@ -61,7 +65,7 @@ class GraphImport:
             await self.ranks.record((owners[handle], count) for handle, count in followers.items())
 
     def _edges(self, file: LineFile, options: GraphOptions, tally: Tally) -> Iterator[Edge]:
-        """Yield the follows of the file, of one follower at most `following_cap`."""
+        """Yield the follows of the file, at most `following_cap` for each follower."""
         following: Counter[str] = Counter()
         for number, line in file.lines(tally):
             try:
@@ -95,7 +99,7 @@ class GraphImport:
 
 
 def parse_follows(line: bytes, options: GraphOptions) -> list[Edge]:
-    """Return the follows of one line, none for a self-loop. Raises LineRefused."""
+    """Return the follows of one line; an empty list for a self-loop. Raises LineRefused."""
     fields = line.split()
     if len(fields) != 2:
         raise LineRefused("columns")

@@ -1,4 +1,4 @@
-"""Read the lines of an import file, plain or gzipped, as a stream, and count the results."""
+"""Reads the lines of a plain or gzipped import file as a stream, and counts the results."""
 
 import gzip
 import io
@@ -33,7 +33,7 @@ def ignore_bytes(position: int) -> None:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the results. `on_refused` is called with the number (from 1) and the reason of each refused line."""
+    """Counts the results. `on_refused` is called for each refused line with its number (from 1) and the reason."""
 
     on_refused: OnRefused = ignore_refused
     counts: Counter[str] = field(default_factory=Counter)
@@ -52,9 +52,10 @@ class LineFile:
     on_bytes: OnBytes = ignore_bytes
 
     def lines(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, line) without blank lines and `#` comments. Overlong lines are refused and not kept in memory.
+        """Yield (number, line), without blank lines and `#` comments.
 
-        Raises OSError, EOFError or zlib.error if the file cannot be read to its end.
+        Overlong lines are refused and not kept in memory. Raises OSError, EOFError or zlib.error if the file cannot be
+        read to its end.
         """
         with self.path.open("rb") as raw, _unpacked(raw) as stream:
             number = 0

@@ -1,7 +1,8 @@
-"""Import posts with their own times and replies. There is no fan-out and there are no notifications.
+"""Imports posts with their own times and replies. There is no fan-out and there are no notifications.
 
-A segment of rows is bound to ids, written and placed; the cached timelines that it affects are deleted; only then are
-its sources marked as done. The next run repeats what an interrupted run left half done, under the same ids.
+Each segment of rows takes four steps: reserve the post ids, write the posts and their index entries, delete the
+affected cached timelines, and mark the sources as done. If a run is interrupted, the next run repeats the segment with
+the same ids.
 """
 
 from collections import Counter
@@ -28,11 +29,14 @@ SHIFT_MARGIN_MS = 3 * 60_000
 
 
 class NoGraph(Exception):
-    """Posts are to be assigned to the accounts of a graph, but no graph was imported."""
+    """The posts should be assigned to the accounts of a graph, but no graph was imported."""
 
 
 def compute_shift(file: LineFile, now_ms: int) -> int:
-    """Return the ms to add to the times of a file to make its newest post three minutes old. Reads the file once."""
+    """Return the ms to add to all times of a file, so that its newest post is three minutes old.
+
+    Reads the file once.
+    """
     newest_ms = find_newest_ms(line for _, line in file.lines(Tally()))
     return 0 if newest_ms is None else now_ms - SHIFT_MARGIN_MS - newest_ms
 
@@ -46,7 +50,7 @@ class PostsOptions:
 
 @dataclass(kw_only=True, slots=True)
 class PostsImport:
-    """Counts new `posts`, `standing` (imported before), `deleted`, `replies` and `parent_missing`."""
+    """Imports posts. It counts new `posts`, `standing` (imported before), `deleted`, `replies` and `parent_missing`."""
 
     accounts: AccountService
     posts: ImportedPosts
@@ -58,7 +62,7 @@ class PostsImport:
     rows_per_segment: int = ROWS_PER_SEGMENT
 
     async def run(self, file: LineFile, options: PostsOptions, tally: Tally, now_ms: int) -> None:
-        """Raises NoGraph; OSError, EOFError or zlib.error for the file; StoreError for the store."""
+        """Import the file. Raises OSError, EOFError or zlib.error if it cannot be read, NoGraph, and StoreError."""
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
         for rows in batches(self._read_rows(file, options.rules, tally), self.rows_per_segment):
             if options.dry_run:
@@ -67,9 +71,9 @@ class PostsImport:
                 await self._import(rows, owners, tally, now_ms)
 
     async def _assign_by_rank(self, file: LineFile) -> dict[str, AccountId]:
-        """Assign the author of most posts to the account with most followers, and so on.
+        """Return the account of each author. Authors with most posts get the accounts with most followers.
 
-        The other authors get accounts of their own names. Reads the file once. Raises NoGraph.
+        The other authors get accounts with their own names. Reads the file once. Raises NoGraph.
         """
         posts = Counter(author for _, line in file.lines(Tally()) if (author := find_author(line)) is not None)
         authors = sorted(posts, key=lambda handle: (-posts[handle], handle))
@@ -103,7 +107,10 @@ class PostsImport:
         await self.posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))
 
     async def _publish(self, posts: Sequence[Post], tally: Tally) -> None:
-        """Write posts. Cached timelines are deleted before and after, so that no concurrent rebuild misses them."""
+        """Write posts.
+
+        Cached timelines are deleted before and after, so that no concurrent rebuild misses the posts.
+        """
         affected = await self.affected.of_authors({post.author_id for post in posts})
         await affected.invalidate()
         existing = await self.posts.write(posts)
@@ -123,7 +130,7 @@ class PostsImport:
 
     @staticmethod
     def _drop_repeated(rows: list[PostRow], tally: Tally) -> list[PostRow]:
-        """Return the first row of each source."""
+        """Return the first row of each source id."""
         first: dict[str, PostRow] = {}
         for row in rows:
             if first.setdefault(row.source_id, row) is not row:
@@ -141,9 +148,9 @@ class PostsImport:
 
 
 def complete_threads(posts: Sequence[Post], earlier: Mapping[PostId, Post]) -> list[Post]:
-    """Return the posts with `reply_to_author_id` and `root_id`. `earlier` has their parents of other segments.
+    """Return the posts with `reply_to_author_id` and `root_id`. `earlier` contains their parents from other segments.
 
-    Rows that reply to each other in a circle are no thread: the link that closes the circle is removed.
+    If rows reply to each other in a circle, the reply that closes the circle becomes a post that answers nothing.
     """
     threads = _Threads({post.id: post for post in posts}, earlier)
     for post in posts:
@@ -158,7 +165,10 @@ class _Threads:
     completed: dict[PostId, Post] = field(default_factory=dict)
 
     def complete(self, post: Post) -> None:
-        """Go up to a completed post, then complete downward, without recursion: threads can be very deep."""
+        """Go up to a completed post, then complete the posts on the way down.
+
+        No recursion: threads can be very deep.
+        """
         path: dict[PostId, Post] = {}
         parent: Post | None = post
         while parent is not None and parent.id not in self.completed and parent.id not in path:
@@ -175,7 +185,7 @@ class _Threads:
         if post.in_reply_to is None:
             return post
         parent = self.completed.get(post.in_reply_to) or self.earlier.get(post.in_reply_to)
-        if parent is None:  # deleted since
+        if parent is None:  # deleted meanwhile
             return post
         root = parent.root_id or parent.id
         return msgspec.structs.replace(post, reply_to_author_id=parent.author_id, root_id=root)

@@ -1,7 +1,7 @@
-"""Stored state of imports: the post of each source, and the most followed accounts of imported graphs.
+"""The stored state of imports: the post of each source, and the most followed accounts of imported graphs.
 
-The key of a source holds the post's id, which is negative until the post is in all its sets. So the next run after an
-interrupted import skips finished sources and repeats started ones under the same ids.
+A source is an imported row. Its key contains the post's id, which is negative until the post is in all its sets. So the
+next run after an interrupted import skips finished sources and repeats started sources with the same ids.
 """
 
 import hashlib
@@ -24,14 +24,14 @@ GRAPH_RANKS_CAP = 100_000
 
 
 class Source(NamedTuple):
-    """The post of a source. `is_done` is True if the post is in all its sets."""
+    """The state of a source: its post id, and `is_done`, which is True if the post is in all its sets."""
 
     post_id: PostId
     is_done: bool
 
 
 class ImportedPosts:
-    """`posts:{<digest of a source id>}:source`, and bulk writes of posts."""
+    """Reads and writes the keys `posts:{<digest of a source id>}:source`, and writes posts in bulk."""
 
     def __init__(self, store: Store, *, profile_cap: int, profile_partitions: int = 1) -> None:
         self._store = store
@@ -39,14 +39,14 @@ class ImportedPosts:
         self._profiles = keys.AuthorFeedKeys(profile_partitions)
 
     async def sources(self, source_ids: Iterable[str]) -> dict[str, Source]:
-        """Return the posts of the known ones of these sources."""
+        """Return the state of each source id that was imported or started before."""
         ids = list(dict.fromkeys(source_ids))
         replies = await self._gather([("GET", source_key(source_id)) for source_id in ids])
         pairs = zip(ids, replies, strict=True)
         return {source_id: parse_source(reply) for source_id, reply in pairs if reply is not None}
 
     async def claim(self, wanted: Sequence[tuple[str, PostId]]) -> dict[str, Source]:
-        """Bind each source to its wanted post id, or to the next free id above it."""
+        """Assign to each source its wanted post id, or the next free id above it."""
         sources: dict[str, Source] = {}
         while wanted:
             claims = [("SET", keys.post(id), PENDING, "NX", "EX", CLAIM_TTL_S) for _, id in wanted]
@@ -55,19 +55,19 @@ class ImportedPosts:
             wanted = [(s, PostId(id + 1)) for (s, id), reply in zip(wanted, replies, strict=True) if reply is None]
             binds = [("SET", source_key(source_id), -id, "NX") for source_id, id in won]
             await self._gather(binds)
-            # If another run has bound a source meanwhile, its id counts, and our reservation expires.
+            # If another run has assigned an id to the source meanwhile, that id is used, and our reservation expires.
             sources |= await self.sources(source_id for source_id, _ in won)
         return sources
 
     async def write(self, posts: Sequence[Post]) -> list[Post]:
-        """Store the posts under their reserved ids. Return the posts without deleted ones."""
+        """Store the posts under their reserved ids. Return the posts that were not deleted meanwhile."""
         replies = await self._gather(
             [WRITE_POST_SCRIPT.command([keys.post(post.id)], [encode_post(post)]) for post in posts]
         )
         return [post for post, reply in zip(posts, replies, strict=True) if reply > 0]
 
     async def place(self, posts: Sequence[Post]) -> None:
-        """Add the posts to their author feeds, their parents' replies and their tag timelines."""
+        """Add the posts to their author feeds, their parents' replies and their hashtag timelines."""
         commands: list[Command] = []
         for post in posts:
             commands.append(("ZADD", self._profiles.of_post(post.author_id, post.id), post.id, post.id))
@@ -83,7 +83,7 @@ class ImportedPosts:
         await self._gather([("SET", source_key(source_id), post_id) for source_id, post_id in done])
 
     async def _gather(self, commands: Sequence[Command]) -> list[Reply]:
-        """Execute a bounded number in one round trip, so that no other request waits long behind an import."""
+        """Execute commands, at most COMMANDS_PER_ROUND in one round trip, so that other requests do not wait long."""
         replies: list[Reply] = []
         for start in range(0, len(commands), COMMANDS_PER_ROUND):
             replies += await self._store.gather(commands[start : start + COMMANDS_PER_ROUND])
@@ -91,13 +91,16 @@ class ImportedPosts:
 
 
 class GraphRanks:
-    """`timelines:{graph}:ranks`: the accounts of imported graphs, scored by their followers in the files."""
+    """The ZSET `timelines:{graph}:ranks`: account id -> number of followers in the imported graph files."""
 
     def __init__(self, store: Store) -> None:
         self._place = store.component("timelines")
 
     async def record(self, followers: Iterable[tuple[int, int]]) -> None:
-        """Add pairs (account id, followers in the file). Above the cap, the least followed accounts are removed."""
+        """Add pairs (account id, followers in the file).
+
+        Above the cap, the accounts with the fewest followers are removed.
+        """
         key, rest = keys.imported_graph_ranks(), iter(followers)
         while batch := list(islice(rest, COMMANDS_PER_ROUND)):
             pairs = [part for account_id, count in batch for part in (count, account_id)]
@@ -105,7 +108,7 @@ class GraphRanks:
         await self._place[key].execute("ZREMRANGEBYRANK", key, 0, -GRAPH_RANKS_CAP - 1)
 
     async def most_followed(self, limit: int) -> list[int]:
-        """Return account ids, those with most followers first."""
+        """Return account ids; the account with most followers comes first."""
         key = keys.imported_graph_ranks()
         account_ids: list[int] = []
         while len(account_ids) < limit:
@@ -118,7 +121,7 @@ class GraphRanks:
 
 
 def source_key(source_id: str) -> Key:
-    """Return the key of a source. It contains a digest, because user text never enters a key."""
+    """Return the key of a source. It contains a digest of the source id, because keys never contain user text."""
     return keys.import_source(hashlib.sha256(source_id.encode()).hexdigest()[:32])
 
 

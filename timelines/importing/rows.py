@@ -1,4 +1,4 @@
-"""Parse and check the rows of a posts file (JSON lines)."""
+"""Parses and checks the rows of a posts file (JSON lines)."""
 
 import hashlib
 import html
@@ -43,7 +43,7 @@ _date_decoder = msgspec.json.Decoder(_DateOfRow)
 
 @dataclass(frozen=True, slots=True)
 class PostRow:
-    """A valid row. `handle` is the handle of the author, `reply_to` the source id of the parent."""
+    """A valid row. `handle` is the handle of the author, and `reply_to` is the source id of the parent."""
 
     number: int
     source_id: str
@@ -54,9 +54,10 @@ class PostRow:
 
     @property
     def wanted_id(self) -> PostId:
-        """The id of the post if it is free: the row's time, and low bits from its source id, the same in every run.
+        """The id that the post gets if it is free. It is the same in every run.
 
-        Never 0: it has no sign, and pages begin above it.
+        The id contains the row's time, and low bits from the source id. It is never 0, because 0 cannot be negated and
+        pages begin above it.
         """
         digest = hashlib.sha256(self.source_id.encode()).digest()
         return max(id_at(self.at_ms, int.from_bytes(digest[-2:]) & SEQUENCE_MASK), PostId(1))
@@ -64,7 +65,10 @@ class PostRow:
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """`shift_ms` is added to every time. Rows later than `latest_ms`, the present, are refused."""
+    """The rules by which rows are parsed.
+
+    `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused.
+    """
 
     max_graphemes: int
     latest_ms: int
@@ -104,7 +108,10 @@ class RowRules:
 
 
 def parse_handle(author: str) -> str:
-    """Return the handle of an author: case-folded, other characters become `_`, cut to 20. Raises LineRefused."""
+    """Return the handle of an author: case-folded, with `_` for invalid characters, at most 20 characters long.
+
+    Raises LineRefused.
+    """
     handle = _NOT_IN_HANDLES.sub("_", author.strip().casefold())[:HANDLE_LENGTH_CAP]
     if not handle:
         raise LineRefused("author")
@@ -112,7 +119,7 @@ def parse_handle(author: str) -> str:
 
 
 def find_author(line: bytes) -> str | None:
-    """Return the handle of a line's author; None if it cannot be read. The other fields are not parsed."""
+    """Return the handle of a line's author, or None if it is unreadable. The other fields are not parsed."""
     try:
         return parse_handle(_author_decoder.decode(line).author)
     except (msgspec.MsgspecError, LineRefused, UnicodeDecodeError):
@@ -120,7 +127,7 @@ def find_author(line: bytes) -> str | None:
 
 
 def find_newest_ms(lines: Iterable[bytes]) -> int | None:
-    """Return the latest date in the lines as Unix ms; None if there is none. The other fields are not parsed."""
+    """Return the latest date in the lines as Unix ms, or None if no line has a date. Other fields are not parsed."""
     newest: int | None = None
     for line in lines:
         try:
@@ -131,7 +138,7 @@ def find_newest_ms(lines: Iterable[bytes]) -> int | None:
 
 
 def parse_date(text: str) -> int:
-    """Return the Unix ms of an ISO 8601 date, which is UTC without a zone. Raises LineRefused."""
+    """Return the Unix ms of an ISO 8601 date. A date without a time zone is UTC. Raises LineRefused."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

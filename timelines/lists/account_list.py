@@ -1,4 +1,4 @@
-"""A list of accounts as a value, its settings, and pages of lists. The class is `AccountList`, never `list`."""
+"""A list of accounts as a value, its settings, and pages of lists."""
 
 import re
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from timelines.ids import ListId
 from timelines.text.post_text import grapheme_count, normalize_text
 
 TITLE_MAX_GRAPHEMES = 50
-TITLE_MAX_BYTES = 1000  # a grapheme has no length of its own: 50 of them could be a megabyte
+TITLE_MAX_BYTES = 1000  # a grapheme has no maximum length: 50 graphemes could be a megabyte
 LISTS_PER_ACCOUNT = 100
 ReplyPolicy = Literal["none", "members", "followed", "all"]
-"""Which replies a list shows: none, replies to its members, to accounts that its owner follows, or all.
+"""The replies that a list shows: none, replies to its members, replies to accounts that its owner follows, or all.
 
 Replies to the author's own posts and to the owner are always shown.
 """
@@ -24,7 +24,7 @@ _LINE_END = re.compile(r"[\t\n\r\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class AccountList:
-    """A list. Only its owner sees it."""
+    """A list, which only its owner sees."""
 
     id: ListId
     owner_id: AccountId
@@ -32,19 +32,19 @@ class AccountList:
     created_ms: int
     replies: ReplyPolicy = "all"
     operation: Operation | None = None
-    """How the members are derived from those of `parts`; None for a list with members of its own."""
+    """How the members are derived from the members of `parts`. It is None for a list with members of its own."""
     parts: tuple[ListId, ...] = ()
 
 
 class ListPage(NamedTuple):
-    """A page of lists, oldest first. `next` is an exclusive cursor, None on the last page."""
+    """A page of lists, oldest first. `next` is an exclusive cursor, or None on the last page."""
 
     lists: tuple[AccountList, ...]
     next: ListId | None
 
 
 def normalize_title(raw: str) -> str:
-    """Return the title as it is stored: one line of 1 to 50 graphemes, NFC. Raises ValueError."""
+    """Return the stored form of a title: one line of 1 to 50 graphemes, NFC. Raises ValueError."""
     title = normalize_text(raw)
     if _LINE_END.search(raw):
         raise ValueError("more than one line")

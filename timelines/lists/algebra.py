@@ -15,7 +15,7 @@ from timelines.lists.account_list import AccountList, Operation
 
 MIN_PARTS, MAX_PARTS = 2, 8
 MAX_LEAVES = 8
-"""Leaves of one expression: each page of its timeline reads the author feeds of all their members."""
+"""The maximum number of leaves of an expression. Each page of its timeline reads the author feeds of all members."""
 MAX_LEVELS = 4
 
 
@@ -29,10 +29,10 @@ class InvalidExpression(ValueError):
 
 @dataclass(frozen=True)
 class ListExpression:
-    """An expression over lists. `missing`: deleted parts, which have no members.
+    """An expression over lists. `missing` are deleted parts, which have no members.
 
-    A list that is a part of several lists is one object, whose members are computed once: 8 parts on each of four
-    levels would be 4,096 objects.
+    A list that is a part of several lists is one object, whose members are computed once. Otherwise 8 parts on each of
+    four levels would be 4,096 objects.
     """
 
     operation: Operation
@@ -41,7 +41,7 @@ class ListExpression:
 
     @cached_property
     def leaves(self) -> tuple[ListId, ...]:
-        """All lists with members of their own in the expression, without repetitions."""
+        """All lists with members of their own in the expression, each once."""
         leaves: dict[ListId, None] = {}
         for part in self.parts:
             leaves.update(dict.fromkeys(part.leaves if isinstance(part, ListExpression) else (part,)))
@@ -54,7 +54,7 @@ class ListExpression:
         return tuple(dict.fromkeys([*self.missing, *below]))
 
     def members(self, on: Mapping[ListId, Iterable[AccountId]]) -> set[AccountId]:
-        """Return the members, given the members of each leaf."""
+        """Return the members of the expression. `on` has the members of each leaf."""
         return self._members(on, {})
 
     def _members(
@@ -70,7 +70,7 @@ class ListExpression:
 
 
 def combine_members(operation: Operation, sets: Sequence[set[AccountId]]) -> set[AccountId]:
-    """Combine the first set with the others; no sets give an empty set."""
+    """Combine the first set with the others. Without sets, the result is empty."""
     if not sets:
         return set()
     first, *others = sets
@@ -82,7 +82,7 @@ def combine_members(operation: Operation, sets: Sequence[set[AccountId]]) -> set
 
 
 BuiltExpressions = dict[tuple[ListId, int], ListExpression]
-"""Expressions that are built already, by list and level."""
+"""The expressions that are already built, by list and level."""
 
 
 def build_expression(
@@ -91,7 +91,7 @@ def build_expression(
     level: int = 1,
     built: BuiltExpressions | None = None,
 ) -> ListExpression:
-    """Return the expression of a virtual list. `known`: the existing lists of its owner.
+    """Return the expression of a virtual list. `known` are the existing lists of its owner.
 
     Raises InvalidExpression.
     """
@@ -110,7 +110,7 @@ def build_expression(
             missing.append(part_id)
             parts.append(
                 ListExpression("union", ())
-            )  # keeps its position: a difference from an absent first part is empty
+            )  # keeps its position, because a difference whose first part is absent is empty
         else:
             parts.append(build_expression(part, known, level + 1, built) if part.operation else part_id)
     result = built[made.id, level] = ListExpression(made.operation, tuple(parts), tuple(missing))

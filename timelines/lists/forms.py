@@ -1,4 +1,4 @@
-"""Forms of lists: submitted fields, and fields shown again after an error."""
+"""Forms of lists: the submitted fields, and the fields that are shown again after an error."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from timelines.pages.responses import TemplateContext
 
 
 def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> list[TemplateContext]:
-    """Return the choices for the parts of a list, with its current parts marked."""
+    """Return the choices for the parts of a list, in which its current parts are marked."""
     first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
     return [
         {**each, "is_first": each["id"] == first, "is_chosen": each["id"] in chosen}
@@ -25,7 +25,7 @@ def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> li
 
 
 def mark_submitted_parts(choices: list[TemplateContext], form_data: Mapping[str, str]) -> list[TemplateContext]:
-    """Return the choices with the submitted parts marked."""
+    """Return the choices, in which the submitted parts are marked."""
     if "first" not in form_data:
         return choices
     return [
@@ -45,9 +45,10 @@ def apply_submitted_settings(shown: Json, form_data: Mapping[str, str]) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class ListForm:
-    """Submitted fields of a list; None for a missing field. ListService validates the values.
+    """The submitted fields of a list. A missing field is None. ListService validates the values.
 
-    `parts` are ids in one text; an HTML form submits the field `first` and a field `part-<id>` for each other part.
+    A JSON client submits `parts` as ids in one text. An HTML form submits the field `first`, and a field `part-<id>`
+    for each other part.
     """
 
     title: str | None
@@ -58,7 +59,7 @@ class ListForm:
 
     @classmethod
     def parse(cls, fields: Mapping[str, str]) -> "ListForm":
-        """Raises ListInvalid."""
+        """Parse the fields. Raises ListInvalid."""
         exclusive = fields.get("exclusive")
         return cls(
             fields.get("title"),

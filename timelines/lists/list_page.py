@@ -35,7 +35,7 @@ async def list_response(
     sent: Mapping[str, str] | None = None,
     **refused: object,
 ) -> HttpResponse:
-    """Respond with a list, its timeline and a page of its members. `sent`: submitted settings with an error."""
+    """Respond with a list, its timeline and a page of its members. `sent` are submitted settings with an error."""
     page, members, shown, place, choices = await asyncio.gather(
         request.services[ReadingService].list_timeline(
             found.id,
@@ -124,7 +124,7 @@ async def load_lists_json(request: SiteRequest, found: Iterable[AccountList]) ->
 
 
 def list_json(found: AccountList, members: int, *, exclusive: bool = False, missing: Iterable[int] = ()) -> Json:
-    """Return the JSON of a list; `missing` are the deleted parts of a virtual list."""
+    """Return the JSON of a list. `missing` are the deleted parts of a virtual list."""
     return {
         "id": str(found.id),
         "title": found.title,

@@ -1,6 +1,6 @@
-"""Lists of accounts: the hash of each list, the index of their owner, and memberships (pair edges list -> account).
+"""Stores lists of accounts: the hash of each list, the index of each owner, and memberships.
 
-A membership is an edge like a follow, so that fan-out finds the lists with an author in passes.
+A membership is a pair edge list -> account, like a follow, so that fan-out finds the lists with an author in passes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,11 +20,11 @@ EDIT_LIST = load_script("edit_list.lua", __package__)
 ERASE_LIST = load_script("erase_list.lua", __package__)
 FIELDS = ("owner", "title", "created_ms", "deleted", "replies", "operation", "parts")
 DELETED_TRACE_MS = 24 * 3_600_000
-"""For this time the hash of a deleted list keeps its owner, so that the deletion may be repeated."""
+"""The hash of a deleted list keeps its owner for this time, so that the deletion may be repeated."""
 
 
 class Lists:
-    """Lists without their members. A list that is marked as deleted is not returned; `erase` removes it."""
+    """Stores lists without their members. A list that is marked as deleted is not returned; `erase` removes it."""
 
     def __init__(self, store: Store) -> None:
         self._timelines = store.component("timelines")
@@ -57,13 +57,13 @@ class Lists:
         return int(await self._timelines[index].execute("ZCARD", index))
 
     async def page(self, owner_id: AccountId, after: int | None, limit: int) -> ListPage:
-        """Return the oldest lists behind `after`. All of them are read: an owner has few."""
+        """Return the oldest lists after the id `after`. All lists of the owner are read, because an owner has few."""
         stored = await self.find_many(await self.owned_ids(owner_id, after))
         lists = [each for each in stored if each is not None]
         return ListPage(tuple(lists[:limit]), lists[limit - 1].id if len(lists) > limit else None)
 
     async def owned_ids(self, owner_id: AccountId, after: int | None = None) -> list[ListId]:
-        """Return the ids in the owner's index, also those of lists that are marked as deleted."""
+        """Return the ids in the owner's index, including ids of lists that are marked as deleted."""
         index, bound = keys.list_index(owner_id), f"({after or 0}"
         members = await self._timelines[index].execute(
             "ZRANGE", index, bound, "+inf", "BYSCORE", "LIMIT", 0, LISTS_PER_ACCOUNT + CAP_TOLERANCE
@@ -93,9 +93,9 @@ class Lists:
         return await self._timelines[index].execute("ZSCORE", index, list_id) is not None
 
     async def erase(self, owner_id: AccountId, list_id: ListId) -> None:
-        """Erase a deleted list. The index is changed last, so that the list is found again after a crash.
+        """Erase a deleted list. The index is changed last, so that a repetition after a crash finds the list.
 
-        The hash keeps its owner and the mark for DELETED_TRACE_MS, so that the owner may repeat the deletion.
+        The hash keeps the owner and the mark for DELETED_TRACE_MS, so that the owner may repeat the deletion.
         """
         key, index = keys.account_list(list_id), keys.list_index(owner_id)
         await self._timelines[key].run(ERASE_LIST, (key,), (DELETED_TRACE_MS,))
@@ -110,7 +110,7 @@ class Lists:
 
 
 class ListMembers:
-    """Memberships: pair edges list -> account, in the partitions of follows."""
+    """Stores memberships: pair edges list -> account, in the same partitions as follows."""
 
     def __init__(self, store: Store, *, partitions: int, members_cap: int) -> None:
         self._edges = PairEdges[ListId, AccountId](
@@ -122,7 +122,7 @@ class ListMembers:
         self._read_limit = members_cap + CAP_TOLERANCE
 
     async def add(self, list_id: ListId, account_id: AccountId, at_ms: int) -> bool:
-        """Return whether the account is a new member."""
+        """Add a member, and return whether the member is new."""
         return await self._edges.add(list_id, account_id, at_ms)
 
     async def remove(self, list_id: ListId, account_id: AccountId) -> bool:
@@ -132,7 +132,7 @@ class ListMembers:
         return self._edges.has(list_id, account_id)
 
     async def lists_with(self, list_ids: Sequence[ListId], account_id: AccountId) -> set[ListId]:
-        """Return the lists that have the account as a member, read in one round trip."""
+        """Return the lists that have the account as a member, in one round trip."""
         found = await self._store.read(*(self.has(list_id, account_id) for list_id in list_ids))
         return {list_id for list_id, is_member in zip(list_ids, found, strict=True) if is_member}
 
@@ -140,25 +140,25 @@ class ListMembers:
         return self._edges.outgoing.count(list_id)
 
     async def counts(self, list_ids: Sequence[ListId]) -> dict[ListId, int]:
-        """Return the number of members of each list, read in one round trip."""
+        """Return the number of members of each list, in one round trip."""
         counts = await self._store.read(*map(self.count, list_ids))
         return dict(zip(list_ids, counts, strict=True))
 
     def page(self, list_id: ListId, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read the newest members behind `cursor`."""
+        """Read a page of members after `cursor`, newest first."""
         return self._edges.outgoing.page(list_id, cursor, limit)
 
     def member_ids(self, list_id: ListId) -> Read[list[AccountId]]:
-        """Read all members, in no order."""
+        """Read all members in no particular order."""
         return self._edges.outgoing.ids(list_id, self._read_limit)
 
     async def member_ids_of(self, list_ids: Iterable[ListId]) -> dict[ListId, list[AccountId]]:
-        """Return all members of each list, read in one round trip."""
+        """Return all members of each list, in one round trip."""
         list_ids = list(list_ids)
         return dict(zip(list_ids, await self._store.read(*map(self.member_ids, list_ids)), strict=True))
 
     def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
-        """Read which of `ids` are members."""
+        """Read the members among `ids`."""
         return self._edges.outgoing.among(list_id, list(ids))
 
     async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:
@@ -166,20 +166,20 @@ class ListMembers:
         return await self._edges.incoming.next_pass(account_id, cursor, limit)
 
     async def remove_members(self, list_id: ListId, limit: int) -> int:
-        """Remove up to `limit` members of a deleted list. Return how many were read; 0 means that none is left."""
+        """Remove up to `limit` members of a deleted list. Return how many were read; 0 means that no member is left."""
         page = await self._edges.outgoing.next_pass(list_id, FIRST_PASS, limit)
         await self._edges.remove_many((list_id, id) for id in page.ids)
         return len(page.ids)
 
     async def remove_listed(self, account_id: AccountId, limit: int) -> tuple[ListId, ...]:
-        """Remove a deleted account from up to `limit` lists. Return these lists; () means that none is left."""
+        """Remove a deleted account from up to `limit` lists. Return these lists; () means that no list is left."""
         page = await self.listed_on_pass(account_id, FIRST_PASS, limit)
         await self._edges.remove_many((list_id, account_id) for list_id in page.ids)
         return page.ids
 
 
 def _encode_settings(account_list: AccountList) -> dict[str, str | int]:
-    """Return the fields of title and settings in the hash of a list."""
+    """Return the hash fields with the title and the settings of a list."""
     fields: dict[str, str | int] = {"title": account_list.title, "replies": account_list.replies}
     if account_list.operation is not None:
         fields |= {"operation": account_list.operation, "parts": " ".join(map(str, account_list.parts))}

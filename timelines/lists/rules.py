@@ -1,6 +1,6 @@
-"""Which posts are on a list's timeline: the authors, and which of their replies; for real and virtual lists.
+"""Decides which posts are on a list's timeline: by the author, and for replies by the account that is answered.
 
-A rule is read with each page, or live entry, that it decides about; it is never cached.
+The rule of a list is read for each page and each live entry. It is never cached.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -20,14 +20,14 @@ EMPTY_EXPRESSION = ListExpression("union", ())
 
 @dataclass(slots=True)
 class ListRules:
-    """Reads the rules of lists: one round trip, and one more for each level of virtual lists."""
+    """Reads the rules of lists in one round trip, and one more for each level of virtual lists."""
 
     lists: Lists
     members: ListMembers
     follows: Follows
 
     async def find(self, list_id: ListId) -> "ListRule":
-        """Return the rule of a list; the rule of an absent list allows no posts."""
+        """Return the rule of a list. The rule of an absent list allows no posts."""
         account_list = await self.lists.find(list_id)
         if account_list is None:
             return ListRule(list_id, None, EMPTY_EXPRESSION, self.members, self.follows)
@@ -38,13 +38,13 @@ class ListRules:
         return rule
 
     async def load_many(self, lists: Iterable[AccountList]) -> list["ListRule"]:
-        """Return the rules of lists of one owner; the parts of all of them are read together."""
+        """Return the rules of lists of one owner. The parts of all lists are read together."""
         lists = list(lists)
         by_id = await self._load_parts(lists)
         return [ListRule(each.id, each, _build_expression(each, by_id), self.members, self.follows) for each in lists]
 
     async def _load_parts(self, lists: Sequence[AccountList]) -> dict[ListId, AccountList]:
-        """Return the lists and all their parts, read level by level."""
+        """Return the lists and all their parts. Parts are read level by level."""
         by_id = {each.id: each for each in lists}
         level = list(lists)
         for _ in range(MAX_LEVELS):
@@ -77,7 +77,7 @@ class ListRule:
         return () if self.expression is None else self.expression.all_missing
 
     def read_member_authors(self, authors: Collection[AccountId]) -> Read[set[AccountId]]:
-        """Read which of `authors` are members, so that their posts are on the timeline."""
+        """Read the members among `authors`, whose posts are on the timeline."""
         leaves, expression = self.leaves, self.expression
         if not leaves:
             return read_nobody(authors)
@@ -89,7 +89,7 @@ class ListRule:
 
     @property
     def reply_rights(self) -> AllowedAuthors | None:
-        """Reads which accounts' posts may be replied to in posts of the timeline. None: all accounts'."""
+        """A function that reads which accounts the replies on the timeline may answer. None allows all accounts."""
         match self.account_list.replies if self.account_list is not None else "all":
             case "members":
                 return self.read_member_authors
@@ -100,7 +100,7 @@ class ListRule:
         return None
 
     async def member_ids(self) -> list[AccountId]:
-        """Return all members, in no order."""
+        """Return all members in no particular order."""
         if self.expression is None:
             return await self._members.member_ids(self.list_id)
         return list(self.expression.members(await self._members.member_ids_of(self.leaves)))
@@ -120,5 +120,5 @@ def _build_expression(account_list: AccountList, lists: dict[ListId, AccountList
         return None
     try:
         return build_expression(account_list, lists)
-    except InvalidExpression:  # two concurrent edits have made a cycle: no members until the next edit
+    except InvalidExpression:  # two concurrent edits have made a cycle; the list has no members until the next edit
         return EMPTY_EXPRESSION

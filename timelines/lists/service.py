@@ -1,4 +1,4 @@
-"""Lists: an owner groups accounts and reads their posts apart from home. Only the owner sees a list."""
+"""Lists of accounts, whose posts the owner reads separately from home. Only the owner sees a list."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,20 +28,18 @@ from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_i
 MEMBERS_PER_ROUND = 500
 LISTS_IN_MENU = 8
 MENU_CACHE_MS, MENU_CACHE_SIZE = 20_000, 10_000
-"""Another process shows a changed list in menus after this time at the latest."""
+"""Lifetime and number of cached menus. Other processes show a changed list in menus after at most this time."""
 NEW = ListId(0)
 """The id of a list that is not stored yet."""
 
 
 class LiveEvents(Protocol):
-    """LiveService."""
-
     async def lists_changed(self, owner_id: AccountId) -> None: ...
 
 
 @dataclass(kw_only=True, slots=True)
 class ListService:
-    """Concurrent requests may exceed `members_cap` and `lists_cap` by their number."""
+    """Reads and changes lists. `members_cap` and `lists_cap` can be exceeded by the number of concurrent requests."""
 
     repository: Lists
     memberships: ListMembers
@@ -52,7 +50,7 @@ class ListService:
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT
     menus: dict[AccountId, tuple[int, tuple[AccountList, ...]]] = field(default_factory=dict)
-    """Cache of this process: owner -> (Unix ms at which the entry expires, the owner's first lists)."""
+    """The cached menus of this process: owner -> (Unix ms at which the entry expires, the owner's first lists)."""
 
     async def create(
         self,
@@ -63,7 +61,7 @@ class ListService:
         operation: str | None = None,
         parts: Sequence[ListId] = (),
     ) -> AccountList:
-        """Create a list; with `operation` a virtual list, which derives its members from `parts`.
+        """Create a list. With `operation` it is a virtual list, whose members are derived from `parts`.
 
         Raises ListTitleInvalid, ListInvalid, ListsCapReached.
         """
@@ -115,15 +113,15 @@ class ListService:
         return account_list
 
     def cached_menu(self, owner_id: AccountId) -> tuple[AccountList, ...]:
-        """Return the owner's first lists as this process read them last."""
+        """Return the owner's first lists from the cache of this process."""
         return self.menus.get(owner_id, (0, ()))[1]
 
     def has_menu(self, owner_id: AccountId, now_ms: int) -> bool:
-        """Return whether `cached_menu` has not expired."""
+        """Return whether the menu is cached and has not expired."""
         return now_ms < self.menus.get(owner_id, (0, ()))[0]
 
     async def load_menu(self, owner_id: AccountId, now_ms: int) -> None:
-        """Read the owner's first lists for menus."""
+        """Read the owner's first lists, and cache them for menus."""
         lists = tuple((await self.all_lists(owner_id))[:LISTS_IN_MENU])
         if len(self.menus) >= MENU_CACHE_SIZE:
             self.menus.clear()
@@ -151,9 +149,9 @@ class ListService:
         return [each for each in lists if each is not None]
 
     async def delete(self, *, owner_id: AccountId, list_id: ListId) -> None:
-        """Delete a list. A list that a crash leaves marked as deleted is invisible; repeating the call erases it.
+        """Delete a list. After a crash, a list that is marked as deleted is invisible, and a repetition erases it.
 
-        Repeating the call within a day succeeds. Raises ListNotFound later, or if the list never existed.
+        A repetition within a day succeeds. Raises ListNotFound later, or if the list never existed.
         """
         is_marked = await self.repository.mark_deleted(owner_id, list_id)
         if not is_marked and not await self.repository.is_indexed(owner_id, list_id):
@@ -169,7 +167,7 @@ class ListService:
         return account_list
 
     async def lists(self, owner_id: AccountId, cursor: int | None = None, limit: int = 30) -> ListPage:
-        """Return the lists of the owner, oldest first."""
+        """Return a page of the owner's lists, oldest first."""
         return await self.repository.page(owner_id, cursor, limit)
 
     async def add_member(self, *, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
@@ -190,7 +188,7 @@ class ListService:
     async def members(
         self, *, owner_id: AccountId, list_id: ListId, cursor: FollowCursor | None = None, limit: int = 30
     ) -> FollowPage:
-        """Return the members added last; for a virtual list, the newest accounts."""
+        """Return a page of members; the last added comes first. For a virtual list, the newest account comes first."""
         account_list = await self.get(owner_id=owner_id, list_id=list_id)
         read: ReadPage = partial(self.memberships.page, list_id)
         if account_list.operation is not None:
@@ -198,12 +196,12 @@ class ListService:
         return await load_visible_page(self.accounts, read, cursor, limit)
 
     async def member_counts(self, lists: Iterable[AccountList]) -> dict[ListId, int]:
-        """Return the number of members of each list of one owner; suspended accounts are counted."""
+        """Return the number of members of each list of one owner. Suspended accounts are counted."""
         lists = list(lists)
         counts = await self.memberships.counts([each.id for each in lists if each.operation is None])
         rules = await self.rules.load_many(each for each in lists if each.operation is not None)
         leaves = {leaf for rule in rules for leaf in rule.leaves}
-        members = await self.memberships.member_ids_of(leaves)  # once for all virtual lists
+        members = await self.memberships.member_ids_of(leaves)  # read once for all virtual lists
         for rule in rules:
             counts[rule.list_id] = len(rule.expression.members(members)) if rule.expression is not None else 0
         return counts
@@ -220,13 +218,13 @@ class ListService:
         await self.repository.erase(owner_id, list_id)
 
     async def _repeat_at_cap(self, list_id: ListId, account_id: AccountId) -> bool:
-        """Accept the repetition of a membership at the cap. Raises ListMembersCapReached if it is new."""
+        """Allow a repeated membership at the cap. Raises ListMembersCapReached if the membership is new."""
         if not await self.memberships.has(list_id, account_id):
             raise ListMembersCapReached
         return False
 
     async def _add(self, owner_id: AccountId, list_id: ListId, account_id: AccountId, now_ms: int) -> bool:
-        """Add the member, then check list and account again: a concurrent deletion may have missed the edge."""
+        """Add the member, then check list and account again, because a concurrent deletion may have missed the edge."""
         if not await self.memberships.add(list_id, account_id, now_ms):
             return False
         try:

@@ -19,7 +19,7 @@ from timelines.lists.algebra import MAX_LEAVES, MAX_LEVELS, MAX_PARTS, MIN_PARTS
 
 
 def validate_title(title: str) -> str:
-    """Return the title as it is stored. Raises ListTitleInvalid."""
+    """Return the stored form of a title. Raises ListTitleInvalid."""
     try:
         return normalize_title(title)
     except ValueError:
@@ -28,7 +28,7 @@ def validate_title(title: str) -> str:
 
 
 def validate_replies(replies: str) -> ReplyPolicy:
-    """Raises ListInvalid."""
+    """Return the reply policy. Raises ListInvalid if the text is not a policy."""
     if replies not in REPLY_POLICIES:
         raise ListInvalid({"replies": _("This is not one of the choices.")})
     return replies
@@ -37,9 +37,9 @@ def validate_replies(replies: str) -> ReplyPolicy:
 def with_parts(
     account_list: AccountList, operation: str, parts: Sequence[ListId], known: Mapping[ListId, AccountList]
 ) -> AccountList:
-    """Return the list with these parts, which are among the `known` lists of its owner. Raises ListInvalid.
+    """Return the list with these parts. Raises ListInvalid if a part is not among the `known` lists of its owner.
 
-    A part that was deleted since may stay; the page of the list shows it.
+    A current part that was deleted meanwhile may stay; the page of the list shows it.
     """
     if operation not in OPERATIONS:
         raise ListInvalid({"operation": _("This is not one of the choices.")})
@@ -54,19 +54,19 @@ def with_parts(
 
 
 def require_own_members(account_list: AccountList) -> None:
-    """Raises ListIsVirtual."""
+    """Raise ListIsVirtual if the list is virtual."""
     if account_list.operation is not None:
         raise ListIsVirtual
 
 
 def require_virtual(account_list: AccountList) -> None:
-    """Raise ListInvalid if the list has members of its own: they stay on the list."""
+    """Raise ListInvalid if the list has members of its own, because it cannot become virtual."""
     if account_list.operation is None:
         raise ListInvalid({"operation": _("This list has members of its own.")})
 
 
 def validate_exclusive(account_list: AccountList, exclusive: bool) -> None:
-    """Raises ListInvalid."""
+    """Raise ListInvalid if the list may not have this value of `exclusive`."""
     if exclusive and account_list.operation is not None:
         message = _("A combined list cannot hide people from Home. The lists it combines can.")
         raise ListInvalid({"exclusive": message})

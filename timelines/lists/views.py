@@ -1,4 +1,4 @@
-"""The lists of the viewer: pages and actions. Other accounts do not see them."""
+"""The pages and actions of the viewer's lists."""
 
 import asyncio
 from http import HTTPStatus
@@ -67,7 +67,7 @@ async def create(request: SiteRequest) -> HttpResponseBase:
 
 
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    """Show the timeline of a list. `?cursor=` is the cursor of the page of members."""
+    """Show the timeline of a list, and a page of its members, whose cursor is `?cursor=`."""
     me, query = require_viewer_id(request), parse_page_request(request.GET)
     account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
     return await list_response(request, account_list, query)
@@ -75,7 +75,7 @@ async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
 
 @with_canonical_handle
 async def choose_for_account(request: SiteRequest, handle: str) -> HttpResponseBase:
-    """Show the viewer's lists with members of their own, and which of them have the account."""
+    """Show the viewer's lists with members of their own, and mark the lists that have the account as a member."""
     me, lists = require_viewer_id(request), request.services[ListService]
     account = await request.services[AccountService].get_by_handle(handle)
     own = [each for each in await lists.all_lists(me) if not each.operation]

@@ -1,4 +1,4 @@
-"""Pending work in memory, which one task processes in batches."""
+"""Pending work in memory that one task processes in batches."""
 
 import asyncio
 import logging
@@ -17,21 +17,21 @@ log = logging.getLogger(__name__)
 
 
 class BatchedWork(ABC, Generic[Key, Value]):
-    """Pending values by key. `run` processes them in batches; a batch that fails is processed again.
+    """Pending values by key. `run` processes them in batches, and repeats a batch that fails.
 
-    Thousands of sockets may add work at the same moment: they wait, and requests go on in between.
+    Thousands of sockets may add work at the same moment. Batches let requests run in between.
     """
 
     batch_size: ClassVar[int]
     failure_message: ClassVar[str]
-    """Log text with one %s for the error."""
+    """The text of the log message, with one %s for the error."""
 
     def __init__(self) -> None:
         self._pending: dict[Key, Value] = {}
         self._has_pending = asyncio.Event()
 
     def add(self, key: Key, value: Value) -> None:
-        """Add work. Two values of one key are joined by `|`."""
+        """Add work. Two values of one key are combined with the operator `|`."""
         self._pending[key] = self._pending[key] | value if key in self._pending else value
         self._has_pending.set()
 

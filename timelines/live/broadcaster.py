@@ -1,4 +1,4 @@
-"""Sends one post to the sockets of this process, for the readers who may see it."""
+"""Sends one post to the sockets of this process whose readers may see it."""
 
 import asyncio
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ ViewerKey = tuple[AccountId | None, str]
 """A reader and the topic of a timeline."""
 
 SENDS_PER_SLICE = 100
-"""Sockets that are sent to before other tasks may run: about 1 ms."""
+"""The number of sockets that get the post before other tasks may run: about 1 ms of work."""
 
 
 def render_entry_frame(timeline: str, entry: HydratedPost | VisibleNotification, language: str) -> TextFrame:
@@ -31,13 +31,13 @@ def render_entry_frame(timeline: str, entry: HydratedPost | VisibleNotification,
 
 
 class EntryFrameCache:
-    """The frames of one post during one `send`: most readers see the same HTML."""
+    """Caches the frames of one post during one `send`, because most readers see the same HTML."""
 
     def __init__(self) -> None:
         self._frames: dict[tuple[str, str, ViewerState | None, str | None], TextFrame] = {}
 
     def get_or_render(self, subscription: Subscription, entry: HydratedPost) -> TextFrame:
-        """Return the frame of `entry`, which is the post as this subscription's reader sees it."""
+        """Return the frame of `entry`, the post as the reader of this subscription sees it."""
         language = subscription.socket.language
         key = subscription.name, language, entry.viewer, entry.filter_phrase
         frame = self._frames.get(key)
@@ -47,7 +47,7 @@ class EntryFrameCache:
 
 
 class Broadcaster:
-    """Hydrates a post for all its readers in one batch, then sends it.
+    """Hydrates a post for all its readers in one batch, and sends it to them.
 
     If the relations of a reader change during the batch, the post is hydrated for this reader again.
     """
@@ -77,7 +77,7 @@ class Broadcaster:
                 if self._registry.have_relations_changed(subscription.socket.account_id, version):
                     viewers[key] = _channel_of(subscription).viewer_context
                     continue
-                if not sent_topics:  # before the first frame: count changes from now on must follow it
+                if not sent_topics:  # recorded before the first frame, so that later changes of counts are sent, too
                     self._registry.record_sent(entry.shown.post.id, topics)
                 subscription.send_or_queue(post_id, frames.get_or_render(subscription, entry))
                 sent_topics.add(_channel_of(subscription).topic)
@@ -86,7 +86,7 @@ class Broadcaster:
         return sent_topics
 
     def _viewer_contexts(self, topics: Iterable[str]) -> dict[ViewerKey, ViewerContext]:
-        """One entry for each reader of each timeline, however many sockets show it."""
+        """Return one context for each reader and timeline, even if several sockets show the timeline."""
         return {_viewer_key(each): _channel_of(each).viewer_context for each in self._registry.subscriptions_at(topics)}
 
 

@@ -1,4 +1,4 @@
-"""Timelines that a socket can subscribe to: access, topics and pages of each."""
+"""Channels: the timelines that a socket can subscribe to, each with its access check, topics and pages."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,15 +22,18 @@ from timelines.text.token_scanner import normalize_tag
 from timelines.visibility.rights import ViewContext
 
 PageReader = Callable[..., Awaitable[TimelinePage | NotificationPage]]
-"""Reads one page of a timeline. Takes `before`, `after` and `limit` as keywords."""
+"""A function that reads one page of a timeline. It takes `before`, `after` and `limit` as keywords."""
 
 PUBLIC_TOPIC = "public"
 LIST_NAME_PREFIX = "list:"
-"""Prefix of the names of list timelines in client messages."""
+"""The prefix of the names of list timelines in client messages."""
 
 
 def home_topic(account_id: AccountId) -> str:
-    """Return the topic of a home timeline. Topics contain ids, while clients name profiles by handle."""
+    """Return the topic of a home timeline.
+
+    Topics contain account ids, while the names that clients send have handles.
+    """
     return f"home:{account_id}"
 
 
@@ -43,7 +46,7 @@ def list_topic(list_id: ListId) -> str:
 
 
 def hashtag_topic(tag: str) -> str:
-    """`tag` is normalized."""
+    """Return the topic of a hashtag timeline. `tag` must be normalized."""
     return f"tag:{tag}"
 
 
@@ -63,8 +66,8 @@ class SubscriptionDenied(Exception):
 class Channel:
     """A timeline that its reader may see.
 
-    `presence_member` is online while the channel is open, so that publishers find this process.
-    `viewer_context` applies the same visibility rules to live entries as to the timeline's pages.
+    `presence_member` is online while the channel is open, so that publishers find this process. `viewer_context`
+    applies the visibility rules of the timeline's pages to live entries.
     """
 
     topic: str
@@ -72,7 +75,7 @@ class Channel:
     read_page: PageReader
     viewer_context: ViewerContext
     leaf_list_ids: tuple[ListId, ...] = ()
-    """The lists that a virtual list consists of. Posts delivered to them may belong to this channel."""
+    """The lists that a virtual list consists of. Posts that are delivered to these lists may belong to this channel."""
     hashtags: tuple[str, ...] = ()
     """Hashtags whose posts belong to this channel."""
 

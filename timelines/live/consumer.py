@@ -1,6 +1,6 @@
 """The Channels consumer of `/ws/stream/`.
 
-It uses no channel layer (docs/reference/live.md): entries are written to the socket by the process's StreamingServer.
+It uses no channel layer (docs/reference/live.md). The StreamingServer of the process writes entries to the socket.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from timelines.live.server import StreamingServer
 from timelines.live.socket_registry import LiveSocket
 
 HANDSHAKE_TIMEOUT_S = 3.0
-"""Less than the 5 s after which daphne drops an unanswered handshake."""
+"""The time limit of a handshake. It is below the 5 s after which daphne closes an unanswered handshake."""
 
 
 class StreamConsumer(AsyncWebsocketConsumer):
@@ -38,7 +38,10 @@ class StreamConsumer(AsyncWebsocketConsumer):
     socket: LiveSocket | None = None
 
     async def connect(self) -> None:
-        """Read the session and accept the socket. Else the answer is HTTP 503 (no store) or 429 (too many)."""
+        """Read the session and accept the socket.
+
+        The response is HTTP 503 if a store fails, and 429 above the limit.
+        """
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 services = await loop_services.get()
@@ -56,7 +59,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
         prometheus.SOCKETS.inc()
         self.limit = create_message_limit(services, viewer)
         writer = open_socket_writer(self.base_send)
-        self.scope.clear()  # Channels keeps it while the socket is open
+        self.scope.clear()  # frees memory: Channels keeps the scope while the socket is open
         self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language)
         self.server.connect(self.socket)
         task = asyncio.current_task()
@@ -80,7 +83,10 @@ class StreamConsumer(AsyncWebsocketConsumer):
 
 
 async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bool:
-    """Count a message. Returns whether it may be handled; if not, the client gets an error or is closed."""
+    """Count a message, and return whether it may be handled.
+
+    If not, the client gets an error, or its socket is closed.
+    """
     decision = await limit.count_message()
     if decision is MessageDecision.REFUSED:
         writer.send(socket_messages.encode_error(socket_messages.RATE_LIMITED))
@@ -97,14 +103,14 @@ def create_message_limit(services: SiteServices, viewer: SocketViewer) -> Messag
 
 
 class StreamingServers:
-    """The StreamingServer of each event loop. Sockets that connect during its opening wait for it."""
+    """The StreamingServer of each event loop. Sockets that connect while it is being opened wait for it."""
 
     def __init__(self) -> None:
         self._servers: WeakKeyDictionary[asyncio.AbstractEventLoop, StreamingServer] = WeakKeyDictionary()
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     async def get(self, services: SiteServices) -> StreamingServer:
-        """Return the server of the running loop, opened. Raises StoreUnavailable."""
+        """Return the server of the running loop, and open it first if necessary. Raises StoreUnavailable."""
         loop = asyncio.get_running_loop()
         return self._servers.get(loop) or await self._open_server(loop, services)
 

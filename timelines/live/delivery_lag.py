@@ -1,4 +1,4 @@
-"""How late entries reached their timelines, which decides where a replay begins (docs/reference/live.md)."""
+"""Measures how late entries reach their timelines. The lag decides where a replay begins (docs/reference/live.md)."""
 
 from socialsite.ids import PostId, ms_from_id
 from socialsite.store import Store
@@ -7,7 +7,7 @@ from timelines import keys
 HOUR_MS = 3_600_000
 REMEMBERED_HOURS = 24
 USUAL_MS = 60_000
-"""Every replay begins this much earlier. Only longer lags are stored, so that a usual one costs no write."""
+"""Every replay begins at least this much earlier. Only longer lags are stored, so that usual lags cause no write."""
 
 
 class DeliveryLag:
@@ -22,7 +22,7 @@ class DeliveryLag:
         if lag_ms <= USUAL_MS:
             return
         key, hour = keys.delivery_lag(), now_ms // HOUR_MS
-        # Each write removes expired hours. Two writes are at most 25 hours apart, else the key has expired.
+        # Each write removes old hours. Two writes are at most 25 hours apart; after more time the key has expired.
         expired_hours = range(hour - 2 * REMEMBERED_HOURS - 2, hour - REMEMBERED_HOURS)
         await self._live[key].pipeline(
             [

@@ -1,7 +1,7 @@
 """Handles messages of other processes: sends entries, counts and deletions to the sockets of this process.
 
-Whether the post still exists and which reader may see it is checked here, when it is sent (broadcaster.py).
-A message that concerns no socket of this process costs no read.
+The dispatcher checks whether the post still exists; broadcaster.py checks which readers may see it. A message that
+concerns no socket of this process causes no read.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ COUNTS_INTERVAL_S = 0.5
 
 @dataclass(eq=False, slots=True)
 class LiveDispatcher:
-    """Handles the messages of other processes, each kind in its own way."""
+    """Handles the messages of other processes."""
 
     registry: SocketRegistry
     pipeline: ReadPipeline
@@ -62,7 +62,7 @@ class LiveDispatcher:
     _counts_changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     async def handle(self, message: LiveMessage) -> None:
-        """Handle one message. Raises StoreUnavailable if it cannot be checked what the readers may see."""
+        """Handle one message. Raises StoreUnavailable if the rights of the readers cannot be checked."""
         match message:
             case EntryPublished():
                 await self._send_published(message)
@@ -73,7 +73,7 @@ class LiveDispatcher:
                 await self._send_delivered(EntryDelivered(post_id, author_id, online))
             case PostDeleted(post_id, boost_of, author_id):
                 self.registry.mark_deleted(post_id)
-                if boost_of is not None:  # first: the follows of a deleted account are deleted soon
+                if boost_of is not None:  # first, because the follows of a deleted account are deleted soon
                     self.replacement_boosts.check(post_id, boost_of, author_id=author_id)
                 await self._send_deleted(post_id, boost_of or post_id)
             case CountsChanged(post_id):
@@ -93,7 +93,7 @@ class LiveDispatcher:
                 assert_never(message)
 
     async def send_counts_forever(self) -> None:
-        """Send changed counts until cancelled, each post at most once in COUNTS_INTERVAL_S."""
+        """Send changed counts until cancelled. The counts of a post are sent at most once in COUNTS_INTERVAL_S."""
         while True:
             await self._counts_changed.wait()
             await asyncio.sleep(COUNTS_INTERVAL_S)
@@ -152,7 +152,10 @@ class LiveDispatcher:
                 await self._send_frame(account_sockets, socket_messages.encode_counts(post_id, entry.counts))
 
     async def _send_deleted(self, post_id: PostId, shown_id: PostId) -> None:
-        """Send the deletion to all sockets, or only to readers who show and could see a post that is not public."""
+        """Send the deletion of a public post to all sockets.
+
+        The deletion of another post is sent only to sockets that show the post, and whose reader could see it.
+        """
         visitor = ViewerContext(None, ViewContext.POST)
         (deleted,) = await self.pipeline.find_deleted([post_id], [visitor])
         sockets: Sequence[LiveSocket] = list(self.registry.sockets)

@@ -1,4 +1,4 @@
-"""How many messages a client may send: the SOCKET rule of its account, or of its address without an account."""
+"""Limits the messages of a client: the SOCKET rule applies to its account, or to its address if it has no account."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -10,7 +10,7 @@ from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, RateLimiter, Ru
 from socialsite.store.errors import StoreError
 
 STORE_BACKOFF_MS = 5_000
-"""After an error of the store messages are not counted for this time: reading stays possible."""
+"""For this time after an error of the store, messages are not counted, so that clients can continue to read."""
 
 
 class MessageDecision(Enum):
@@ -21,7 +21,10 @@ class MessageDecision(Enum):
 
 @dataclass(slots=True, eq=False)
 class MessageLimit:
-    """The rule of one socket. The store counts all sockets of an account; a flood is detected in memory."""
+    """Applies the rule to one socket. Redis counts the messages of all sockets of an account.
+
+    A flood on one socket is detected in memory.
+    """
 
     limiter: RateLimiter
     rule: Rule
@@ -34,7 +37,7 @@ class MessageLimit:
     _backoff_until_ms: int = field(default=0, init=False)
 
     async def count_message(self) -> MessageDecision:
-        """Count one message. Returns FLOOD after more than twice the limit within a minute."""
+        """Count one message. Returns FLOOD if the socket has sent more than twice the limit in this minute."""
         decision = await self._decide()
         if decision is not MessageDecision.GRANTED:
             self.meter.count(REFUSALS, self.rule.name)
@@ -61,5 +64,5 @@ class MessageLimit:
             return MessageDecision.GRANTED
         if decision.granted:
             return MessageDecision.GRANTED
-        self._refused_until_ms = now_ms + 1000  # one read of the store a second, not one for each message of a burst
+        self._refused_until_ms = now_ms + 1000  # at most one hit of the store per second during a burst
         return MessageDecision.REFUSED

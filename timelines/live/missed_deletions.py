@@ -1,8 +1,8 @@
-"""Deletions that happened while a page had no live socket.
+"""Sends deletions that happened while a page had no live socket.
 
-A page sends the posts that it shows (`watch`) each time it is live again. For every post of these that was
-deleted meanwhile it gets the same messages as if it had been online. A deleted post that the reader could not see,
-a hidden post and an unknown id are all ignored, so that a client cannot distinguish them.
+Each time a page connects again, it sends the ids of the posts that it shows (`watch`). For every post that was deleted
+meanwhile, it gets the same messages as if it had been online. A deleted post that the reader could not see, a hidden
+post and an unknown id are all ignored, so that a client cannot distinguish them.
 """
 
 from socialsite.ids import PostId
@@ -18,7 +18,7 @@ from timelines.visibility.rights import ViewContext
 class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
     """Checks the posts that sockets show for tombstones."""
 
-    batch_size = 20  # sockets; after a restart most of them show the same posts
+    batch_size = 20  # sockets; after a restart most sockets show the same posts
     failure_message = "missed deletions could not be read: %s"
 
     def __init__(self, registry: SocketRegistry, pipeline: ReadPipeline, replacement_boosts: ReplacementBoosts) -> None:
@@ -28,12 +28,12 @@ class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
         self._replacement_boosts = replacement_boosts
 
     def check(self, socket: LiveSocket) -> None:
-        """Check the posts that the socket watches now."""
+        """Add the posts that the socket watches now to the pending work."""
         if socket.watched_post_ids:
             self.add(socket, socket.watched_post_ids)
 
     def check_all(self) -> None:
-        """Check every socket, because this process may have missed a message about a deletion."""
+        """Add the posts of every socket, because this process may have missed messages about deletions."""
         for socket in self._registry.sockets:
             self.check(socket)
 
@@ -46,7 +46,7 @@ class MissedDeletions(BatchedWork[LiveSocket, frozenset[PostId]]):
                     self._send_deletion(socket, post_id, deleted[post_id].boost_of)
 
     def _send_deletion(self, socket: LiveSocket, post_id: PostId, original_id: PostId | None) -> None:
-        """`original_id`: the boosted post, if the deleted post was a boost."""
+        """Send the deletion. If the deleted post was a boost, `original_id` is the boosted post."""
         socket.writer.send(socket_messages.encode_deleted(post_id))
         if original_id is not None:
             self._replacement_boosts.check(post_id, original_id, subscriptions=socket.subscriptions.values())

@@ -1,8 +1,8 @@
 """Messages between the processes of the site, about posts, relations and sessions.
 
-A message is a MessagePack array that starts with its kind and schema number, so a process of another release
-skips kinds that it does not know. New fields are appended, because older releases ignore extra fields. No
-message contains a post: the receiver reads the post, which may have been deleted since.
+A message is a MessagePack array that starts with its kind and schema number, so that a process of another release can
+ignore kinds that it does not know. New fields are appended, because older releases ignore extra fields. No message
+contains a post: the receiver reads the post, which may have been deleted meanwhile.
 """
 
 import msgspec
@@ -12,9 +12,9 @@ from timelines.ids import ListId
 
 
 class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1"):
-    """A post is on its author's profile and home, and on the public timeline if `public`. Sent to every process.
+    """A post is on its author's profile and home, and on the public timeline if `public` is true.
 
-    `tags`: the normalized hashtags of the post.
+    Every process receives the message. `tags` are the normalized hashtags of the post.
     """
 
     post_id: PostId
@@ -24,7 +24,10 @@ class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1")
 
 
 class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivered1"):
-    """A post is on the homes of `followers` and the timelines of `lists`. Sent to the process that serves them."""
+    """A post is on the homes of `followers` and the timelines of `lists`.
+
+    The process with their sockets receives it.
+    """
 
     post_id: PostId
     author_id: AccountId
@@ -33,16 +36,16 @@ class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivere
 
 
 class EntryPulled(msgspec.Struct, frozen=True, array_like=True, tag="pulled1"):
-    """A post is readable on the homes of all followers (fan-out on read). Sent to every process."""
+    """A post is readable on the homes of all followers by fan-out on read. Every process receives the message."""
 
     post_id: PostId
     author_id: AccountId
 
 
 class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
-    """A post was deleted. Sent to every process.
+    """A post was deleted. Every process receives the message.
 
-    For a boost: the boosted post and the booster, because another boost may be shown instead.
+    If the post was a boost, the message has the boosted post and the booster, because another boost may be shown now.
     """
 
     post_id: PostId
@@ -57,13 +60,13 @@ class CountsChanged(msgspec.Struct, frozen=True, array_like=True, tag="counts1")
 
 
 class Notified(msgspec.Struct, frozen=True, array_like=True, tag="notified1"):
-    """Accounts that are online in a process got a notification: pairs of account id and notification id."""
+    """Accounts that are online in a process got a notification. `told` has (account id, notification id) pairs."""
 
     told: tuple[tuple[AccountId, PostId], ...]
 
 
 class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
-    """One session of an account ended; without `session`, all of its sessions except `but`."""
+    """One session of an account ended, or, if `session` is None, all its sessions except `but`."""
 
     account_id: AccountId
     session: str | None = None
@@ -71,14 +74,14 @@ class SessionsEnded(msgspec.Struct, frozen=True, array_like=True, tag="ended1"):
 
 
 class RelationChanged(msgspec.Struct, frozen=True, array_like=True, tag="relation1"):
-    """A block, mute or the like between two accounts changed. Entries on their way to either are checked again."""
+    """A relation between two accounts changed, such as a block or a mute. Queued entries for both are checked again."""
 
     account_id: AccountId
     other_id: AccountId
 
 
 class ListsChanged(msgspec.Struct, frozen=True, array_like=True, tag="lists1"):
-    """The rules of the owner's lists changed. Open list timelines are subscribed again."""
+    """The rules of the owner's lists changed. The owner's open list timelines are subscribed again."""
 
     owner_id: AccountId
 

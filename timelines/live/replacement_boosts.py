@@ -1,9 +1,9 @@
-"""The boost that takes the place of a deleted boost, on timelines that show each boosted post once.
+"""Sends the boost that replaces a deleted boost, on timelines that show each boosted post once.
 
-A reader who follows several boosters of a post sees the first boost only; it hides the later ones
-(timelines/reading/viewer_rights.py). If that boost is deleted, the first later boost that the reader may see
-is sent like any new entry. Cost: nothing while no boost is deleted; then one read for each process with open
-homes or lists, and one for every 500 readers until each has its entry.
+A reader who follows several boosters of a post sees only the first boost; it hides the later boosts
+(timelines/reading/viewer_rights.py). If that boost is deleted, the first later boost that the reader may see is sent
+like any new entry. The deletion of a boost costs one read in each process with open homes or lists, and one more for
+every 500 readers until each reader has its entry.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from timelines.visibility.rights import FOLLOWED_CONTEXTS
 
 @dataclass(frozen=True, slots=True)
 class AffectedReaders:
-    """Readers with a page that may lack an entry: followers of `author_id`, and subscribers of `topics`."""
+    """The readers whose page may lack an entry: followers of `author_id`, and subscribers of `topics`."""
 
     author_id: AccountId | None = None
     topics: frozenset[str] = field(default_factory=frozenset)
@@ -31,9 +31,9 @@ class AffectedReaders:
 
 
 class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
-    """Sends the next visible boost to readers after a boost on their page was deleted."""
+    """Sends the next visible boost to readers if a boost on their page was deleted."""
 
-    batch_size = 100  # boosts; a deleted account deletes its boosts one after the other
+    batch_size = 100  # boosts; the boosts of a deleted account are deleted one after another
     failure_message = "boosts behind withdrawn ones could not be read: %s"
 
     def __init__(self, registry: SocketRegistry, pipeline: ReadPipeline, broadcaster: Broadcaster) -> None:
@@ -50,7 +50,7 @@ class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
         author_id: AccountId | None = None,
         subscriptions: Iterable[Subscription] = (),
     ) -> None:
-        """Look for a replacement, for the followers and lists of `author_id` or for some subscriptions."""
+        """Look for a replacement for the followers and lists of `author_id`, or for the given subscriptions."""
         topics = frozenset(_viewers_seeing_boosts_once(subscriptions))
         if author_id is not None or topics:
             self.add((boost_id, original_id), AffectedReaders(author_id, topics))
@@ -69,7 +69,7 @@ class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
             await self._send_first_visible(boosts, topics | readers.topics)
 
     async def _send_first_visible(self, boosts: LaterBoosts, topics: set[str]) -> None:
-        """Send each reader the first boost that they may see; it hides the later ones."""
+        """Send each reader the first boost that this reader may see. It hides the later boosts."""
         for booster_id, boost_id in boosts:
             if topics:
                 showing_topics = await self._topics_showing(booster_id, topics)
@@ -82,6 +82,6 @@ class ReplacementBoosts(BatchedWork[RemovedBoost, AffectedReaders]):
 
 
 def _viewers_seeing_boosts_once(subscriptions: Iterable[Subscription]) -> dict[str, ViewerContext]:
-    """Return topic -> viewer of the timelines that show each boosted post once."""
+    """Return topic -> viewer context, for the timelines that show each boosted post once."""
     channels = [each.channel for each in subscriptions if each.channel is not None]
     return {each.topic: each.viewer_context for each in channels if each.viewer_context.context in FOLLOWED_CONTEXTS}

@@ -1,6 +1,6 @@
-"""Live updates of one web process: its pub/sub listener, its sockets and its background tasks.
+"""The live updates of one web process: its pub/sub listener, its sockets and its background tasks.
 
-Each event loop has one `StreamingServer`, which is opened with its first socket.
+Each event loop has one `StreamingServer`, which its first socket opens.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from timelines.reading.pipeline import ReadPipeline
 
 SESSION_CHECK_INTERVAL_S = 4.0
 MAX_SUBSCRIPTIONS_PER_SOCKET = 20
-"""Open timelines of one socket. A page shows one; a client with columns shows a few."""
+"""The maximum number of open timelines of one socket. A page shows one timeline, and a client with columns a few."""
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class StreamingServer:
         self._supervisor = TaskSupervisor()
 
     async def open(self) -> None:
-        """Raises StoreUnavailable."""
+        """Start the listener and the background tasks. Raises StoreUnavailable."""
         await self._listener.open()
         self._supervisor.start(self._check_sessions_forever)
         self._supervisor.start(self._dispatcher.send_counts_forever)
@@ -76,14 +76,17 @@ class StreamingServer:
         self._registry.add(socket)
 
     def disconnect(self, socket: LiveSocket) -> None:
-        """Remove a socket after its connection closed. May be repeated."""
+        """Remove a socket after its connection was closed. The call may be repeated."""
         for name in list(socket.subscriptions):
             self._subscription_manager.unsubscribe(socket, name)
         self._registry.remove(socket)
         socket.writer.detach()
 
     def handle_message(self, socket: LiveSocket, text: str | None) -> None:
-        """Handle a client's message (None: a binary one). An invalid message is answered with an error."""
+        """Handle a client's message; `text` is None for a binary message.
+
+        The response to an invalid message is an error.
+        """
         try:
             match parse_message(text):
                 case Subscribe(timeline, after):
@@ -102,12 +105,12 @@ class StreamingServer:
         self._subscription_manager.subscribe(socket, name, after)
 
     async def _replay_missed(self) -> None:
-        """Replay the entries and deletions that lost messages may have contained."""
+        """Replay entries and deletions after messages may have been lost."""
         await self._subscription_manager.replay_all()
         self._missed_deletions.check_all()
 
     async def _check_sessions_forever(self) -> None:
-        """Close sockets of ended sessions until cancelled, in case the message about the end was lost."""
+        """Close the sockets of ended sessions, until cancelled. It is needed if the message about the end was lost."""
         while True:
             await asyncio.sleep(SESSION_CHECK_INTERVAL_S)
             try:

@@ -1,7 +1,7 @@
 """Publishes live updates to the processes that have readers for them (docs/reference/live.md).
 
-A lost message loses no data: the reader's next replay reads the same entries. So a message to all processes
-never fails the request that publishes it. Messages of fan-out passes do fail, because a pass is repeated.
+A lost message loses no data, because the reader's next replay reads the same entries. So a request never fails if its
+message to all processes cannot be published. A fan-out pass does fail in this case, because it can be repeated.
 """
 
 import logging
@@ -33,11 +33,11 @@ from timelines.text.linkify import find_hashtags
 log = logging.getLogger(__name__)
 
 OnlineReaders = Mapping[str, tuple[Sequence[AccountId], Sequence[ListId]]]
-"""Process -> the accounts and the lists with open timelines in it."""
+"""The accounts and the lists with open timelines, by process."""
 
 
 class LiveService:
-    """Publishes messages without content: the receiving process checks what its readers may see."""
+    """Publishes messages without content. The receiving process checks what its readers may see."""
 
     def __init__(self, *, store: Store, clock: TimeSource, lag: DeliveryLag) -> None:
         self._store = store
@@ -46,7 +46,7 @@ class LiveService:
         self._lag = lag
 
     async def entry_published(self, post: Post) -> None:
-        """Announce a post on profile, public and hashtag timelines and its author's home, after they are written."""
+        """Announce a post after it is on the profile, public and hashtag timelines and its author's home."""
         tags = tuple(find_hashtags(post.text)) if post.is_discoverable else ()
         await self._publish_to_all(post.id, EntryPublished(post.id, post.author_id, post.is_discoverable, tags))
 
@@ -64,7 +64,7 @@ class LiveService:
         await self._publish_to_all(post.id, EntryPulled(post.id, post.author_id))
 
     async def list_entry_delivered(self, post: Post, list_ids: Sequence[ListId]) -> None:
-        """Announce a post on the lists of one pass, after it is in their timelines. Raises StoreUnavailable."""
+        """Announce a post to the lists of one pass, after it is in their timelines. Raises StoreUnavailable."""
         ids_by_member = {list_member(id): id for id in list_ids}
         members = await self._presence.locate(list(ids_by_member))
         online: OnlineReaders = {
@@ -77,7 +77,7 @@ class LiveService:
         await self._publish_to_all(post_id, PostDeleted(post_id))
 
     async def boost_removed(self, boost: Post) -> None:
-        """Announce the deletion of a boost, after later boosts are no longer hidden by it."""
+        """Announce the deletion of a boost, after the boost no longer hides later boosts."""
         await self._publish_to_all(boost.id, PostDeleted(boost.id, boost.boost_of, boost.author_id))
 
     async def counts_changed(self, post_id: PostId) -> None:
@@ -85,7 +85,7 @@ class LiveService:
         await self._publish_to_all(post_id, CountsChanged(post_id))
 
     async def notified(self, told: Mapping[AccountId, PostId]) -> None:
-        """Announce new notifications (account -> notification id), after they are written. Errors are logged only."""
+        """Announce new notifications (account id -> notification id) after they are written. Errors are only logged."""
         try:
             members = await self._presence.locate(list(told))
             payloads: dict[Key, bytes] = {}
@@ -97,11 +97,11 @@ class LiveService:
             log.warning("notifications were not announced: %s", error)
 
     async def relation_changed(self, account_id: AccountId, other_id: AccountId) -> None:
-        """Announce a written or removed block, mute or the like."""
+        """Announce that a relation, such as a block or a mute, was written or removed."""
         await self._publish_to_all(account_id, RelationChanged(account_id, other_id))
 
     async def lists_changed(self, owner_id: AccountId) -> None:
-        """Announce changed rules or sources of the owner's lists."""
+        """Announce that the rules or sources of the owner's lists changed."""
         await self._publish_to_all(owner_id, ListsChanged(owner_id))
 
     async def session_ended(self, account_id: AccountId, session: str | None, *, but: str | None = None) -> None:
@@ -119,9 +119,9 @@ class LiveService:
         on_lost: Callable[[], None],
         on_gap: Callable[[], Awaitable[None]],
     ) -> PubSubListener:
-        """Return a listener for this process, not opened yet. It ignores messages that it cannot decode.
+        """Return the listener of this process, which is not opened yet. It ignores messages that it cannot decode.
 
-        `on_lost` is called when messages may be lost, `on_gap` when the listener works again (`on_resynced`).
+        `on_lost` is called when messages may be lost, and `on_gap` when the listener works again (`on_resynced`).
         """
 
         async def receive(payload: bytes) -> None:
@@ -132,11 +132,11 @@ class LiveService:
         return PubSubListener(self._store, self._clock, on_message=receive, on_lost=on_lost, on_resynced=on_gap)
 
     async def rewind_ms(self, now_ms: int) -> int:
-        """Return how many ms before a reader's last id a replay begins: entries may be delivered that late."""
+        """Return how many ms before a reader's last id a replay begins, because entries may be delivered that late."""
         return await self._lag.worst_ms(now_ms)
 
     async def _publish_delivered(self, post: Post, online: OnlineReaders) -> None:
-        """Publish one message to each process, with its followers and open lists."""
+        """Publish one message to each process, with the online followers and open lists in that process."""
         payloads: dict[Key, bytes] = {}
         for process, (followers, lists) in online.items():
             message = EntryDelivered(post.id, post.author_id, tuple(followers), tuple(lists))
@@ -157,5 +157,5 @@ def home_member(account_id: AccountId) -> str:
 
 
 def list_member(list_id: ListId) -> str:
-    """Return the presence member of a list, which is online while its owner has its timeline open."""
+    """Return the presence member of a list. It is online while the list's owner has its timeline open."""
     return f"l{list_id}"

@@ -1,6 +1,6 @@
-"""JSON messages of the websocket in both directions (docs/reference/interface.md).
+"""The JSON messages of the websocket in both directions (docs/reference/interface.md).
 
-A frame is encoded once, however many sockets it is sent to.
+A frame is encoded once, even if it is sent to many sockets.
 """
 
 from typing import Annotated
@@ -22,7 +22,7 @@ RATE_LIMITED = "rate_limited"
 SIGNED_OUT_CLOSE_CODE = 4401
 FLOOD_CLOSE_CODE = 4429
 INTERNAL_ERROR_CLOSE_CODE = 4500
-"""Sent after a programming error. The client connects again and reads what it missed."""
+"""The close code after an internal error. The client connects again and reads the entries that it missed."""
 
 # Messages of the client
 
@@ -30,7 +30,7 @@ ClientPostId = int | str
 
 
 class Subscribe(msgspec.Struct, tag="subscribe", frozen=True):
-    """Send new entries of `timeline`, and first the entries after `after`."""
+    """The client wants new entries of `timeline`, and first the entries after the id `after`."""
 
     timeline: str
     after: ClientPostId | None = None
@@ -41,7 +41,7 @@ class Unsubscribe(msgspec.Struct, tag="unsubscribe", frozen=True):
 
 
 class Watch(msgspec.Struct, tag="watch", frozen=True):
-    """Send new counts of these posts. Replaces the posts of the previous `watch`."""
+    """The client wants new counts of these posts. They replace the posts of the previous `watch`."""
 
     ids: Annotated[list[ClientPostId], msgspec.Meta(max_length=MAX_WATCHED_POSTS)]
 
@@ -52,7 +52,7 @@ _decoder: msgspec.json.Decoder[ClientMessage] = msgspec.json.Decoder(ClientMessa
 
 
 class BadMessage(ValueError):
-    """The message is too long, is not JSON, or is no `ClientMessage`."""
+    """The message is too long, is not JSON, or is not a `ClientMessage`."""
 
 
 def parse_message(text: str | None) -> ClientMessage:
@@ -102,15 +102,15 @@ def encode_counts(post_id: PostId, counts: PostCounts) -> TextFrame:
 
 
 def encode_gap(timeline: str, after: PostId, newest: PostId) -> TextFrame:
-    """More entries were missed than are replayed: the client loads pages from `after`."""
+    """Encode a gap: more entries were missed than are replayed, so the client loads pages from `after`."""
     return _encode_frame("gap", timeline=timeline, after=str(after), newest=str(newest))
 
 
 def encode_subscribed(timeline: str, last: PostId) -> TextFrame:
-    """The subscription is live. The client sends `last` as its next `after`."""
+    """Encode the message that a subscription is live. The client sends `last` as its next `after`."""
     return _encode_frame("subscribed", timeline=timeline, last=str(last))
 
 
 def encode_error(code: str, timeline: str | None = None) -> TextFrame:
-    """`timeline`: the timeline of a refused subscription."""
+    """Encode an error. If a subscription was refused, `timeline` is its timeline."""
     return _encode_frame("error", code=code, **({} if timeline is None else {"timeline": timeline}))

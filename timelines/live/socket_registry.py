@@ -1,4 +1,4 @@
-"""The sockets of this process, indexed by topic, account and watched post. Kept in memory only."""
+"""The sockets of this process, indexed in memory by topic, account and watched post."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -13,18 +13,18 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 MAX_REMEMBERED_DELETIONS = 10_000
-"""More posts than are deleted during the slowest replay."""
+"""The number of recent deletions in memory. It exceeds the number of deletions during the slowest replay."""
 MAX_REMEMBERED_SENT_POSTS = 1_000
-"""Posts sent most recently, with their topics. New counts are sent to the same topics."""
+"""The number of recently sent posts in memory, with their topics. New counts are sent to the same topics."""
 MAX_QUEUED_ENTRIES = 100
-"""Live entries that wait for the end of a replay. If more arrive, the replay is repeated."""
+"""The number of live entries that may wait for the end of a replay. If more arrive, the replay is repeated."""
 
 
 class Subscription:
     """One timeline on one socket.
 
-    `queue`: live entries that wait for the end of a replay; None while the subscription is live.
-    `channel`: None until access to the timeline was checked.
+    `queue` contains the live entries that wait for the end of a replay. It is None while the subscription is live.
+    `channel` is None until access to the timeline was checked.
     """
 
     __slots__ = (
@@ -41,7 +41,7 @@ class Subscription:
 
     def __init__(self, socket: "LiveSocket", name: str, after: PostId | None = None) -> None:
         self.socket = socket
-        self.name = name  # as the client names the timeline
+        self.name = name  # the name of the timeline in client messages
         self.after = after
         self.channel: Channel | None = None
         self.presence_members: list[str] = []
@@ -52,7 +52,7 @@ class Subscription:
 
     @property
     def resume_after(self) -> PostId | None:
-        """The `after` of a repeated subscription: the last id sent, or the client's `after` before that."""
+        """The `after` of a repeated subscription: the last id that was sent, else the `after` of the client."""
         return self.last_id if self.queue is None else self.last_id or self.after
 
     def send_or_queue(self, post_id: PostId, frame: TextFrame) -> None:
@@ -74,7 +74,7 @@ class Subscription:
             self.needs_replay = True
 
     def resume(self, is_obsolete: Callable[[PostId], bool]) -> None:
-        """Go live after a replay: send the queued entries that are not obsolete."""
+        """Send the queued entries that are not obsolete, and go live. It is called after a replay."""
         queued_entries, self.queue = self.queue or (), None
         for post_id, frame in queued_entries:
             if not is_obsolete(post_id):
@@ -82,7 +82,7 @@ class Subscription:
 
 
 class LiveSocket:
-    """An accepted websocket and its reader. `session_id` is a hex digest, None for a visitor."""
+    """An accepted websocket and its reader. `session_id` is a hex digest, or None for a visitor."""
 
     __slots__ = ("account_id", "language", "session_id", "subscriptions", "watched_post_ids", "writer")
 
@@ -97,7 +97,7 @@ class LiveSocket:
         self.watched_post_ids: frozenset[PostId] = frozenset()
 
     def replay_queued(self) -> None:
-        """Repeat running replays, because the queued entries were checked against old relations."""
+        """Repeat the running replays, because their queued entries were checked with outdated relations."""
         for subscription in self.subscriptions.values():
             if subscription.queue is not None:
                 subscription.queue.clear()
@@ -105,7 +105,7 @@ class LiveSocket:
 
 
 class SocketRegistry:
-    """Every socket of this process, by topic, by account, by watched post."""
+    """Finds the sockets of this process by topic, account or watched post."""
 
     def __init__(self) -> None:
         self.sockets: dict[LiveSocket, None] = {}
@@ -116,7 +116,7 @@ class SocketRegistry:
         self._topics_by_sent_post: OrderedDict[PostId, set[str]] = OrderedDict()
         self._version_by_account: dict[AccountId, int] = {}
         self.relation_version = 0
-        """Number of changes to relations of accounts that have sockets here."""
+        """The number of changes to relations of accounts that have a socket in this process."""
 
     def add(self, socket: LiveSocket) -> None:
         self.sockets[socket] = None
@@ -132,7 +132,7 @@ class SocketRegistry:
         self.set_watched_posts(socket, ())
 
     def invalidate_relations(self, *account_ids: AccountId) -> None:
-        """Record that relations of these accounts changed: entries hydrated before are not sent to them."""
+        """Record that relations of these accounts changed, so that they get no entries that were hydrated before."""
         self.relation_version += 1
         for account_id in account_ids:
             for socket in self._sockets_by_account.get(account_id, ()):
@@ -163,7 +163,7 @@ class SocketRegistry:
             self._sockets_by_watched_post.setdefault(post_id, {})[socket] = None
 
     def is_deleted(self, post_id: PostId) -> bool:
-        """Return whether the post was deleted recently: its entry must not follow its `deleted` message."""
+        """Return whether the post was deleted recently. Its entry must not be sent after its `deleted` message."""
         return post_id in self._deleted_ids
 
     def mark_deleted(self, post_id: PostId) -> None:
@@ -172,7 +172,7 @@ class SocketRegistry:
             self._deleted_ids.popitem(last=False)
 
     def record_sent(self, shown_id: PostId, topics: Iterable[str]) -> None:
-        """Record that an entry with the post was sent to `topics`, live or replayed."""
+        """Record that an entry with the post was sent to `topics`, either live or by a replay."""
         self._topics_by_sent_post.setdefault(shown_id, set()).update(topics)
         self._topics_by_sent_post.move_to_end(shown_id)
         if len(self._topics_by_sent_post) > MAX_REMEMBERED_SENT_POSTS:
@@ -194,19 +194,19 @@ class SocketRegistry:
 
     @property
     def account_ids(self) -> list[AccountId]:
-        """The accounts that have a socket here."""
+        """The accounts that have a socket in this process."""
         return list(self._sockets_by_account)
 
     def sockets_watching(self, post_id: PostId) -> list[LiveSocket]:
         return list(self._sockets_by_watched_post.get(post_id, ()))
 
     def open_subscriptions(self) -> list[Subscription]:
-        """Return every subscription that has its channel."""
+        """Return every subscription whose access was checked."""
         return list(dict.fromkeys(each for listening in self._subscriptions_by_topic.values() for each in listening))
 
 
 def _remove_from_index(index: dict[K, dict[V, None]], key: K, value: V) -> None:
-    """Remove the value, and the key if it was the last value."""
+    """Remove the value, and also the key if this was its last value."""
     values = index.get(key)
     if values is not None:
         values.pop(value, None)

@@ -1,10 +1,11 @@
-"""Starts, repairs and ends subscriptions: listen, register presence, replay missed entries, then go live.
+"""Starts, repairs and ends subscriptions.
 
-This order leaves no gap: an entry is on the page that the replay reads, or arrives live, or both.
+A subscription listens, registers its presence, replays missed entries and then goes live. This order leaves no gap:
+an entry is on the page that the replay reads, or arrives live, or both.
 
-A replay starts 60 s of id time before the last id of the reader, or earlier by the largest delivery lag of the
-last day, because an entry may be delivered later than its id says. The client ignores entries that it has.
-More than MAX_REPLAYED_ENTRIES newer entries are a gap, which the client loads page by page.
+An entry may be delivered later than the time in its id. So a replay starts 60 s before the last id of the reader, or
+earlier if the largest delivery lag of the last day is longer. The client ignores entries that it already has. More than
+MAX_REPLAYED_ENTRIES newer entries are a gap, which the client loads page by page.
 """
 
 import asyncio
@@ -31,8 +32,10 @@ RETRY_S = 3.0
 MAX_REPLAYED_ENTRIES = 100
 REWIND_MS = 60_000
 REWIND_PAGE_LIMITS = 10, 90, 100, 100
-"""Sizes of the pages read from the rewound time: the first few entries usually reach its start. A timeline with
-more than 300 entries a minute replays the newest of them."""
+"""The sizes of the pages that a replay reads before the reader's last id. The first page usually suffices.
+
+If there are more than 300 entries in this time, only the newest are replayed.
+"""
 
 Entry = HydratedPost | VisibleNotification
 Result = TypeVar("Result")
@@ -42,7 +45,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MissedEntries:
-    """Entries to send, oldest first. `has_gap`: there are more than are replayed. `last_id`: where to go on."""
+    """The entries to send, oldest first.
+
+    `last_id` is the id after which the next read starts. `has_gap` is True if more entries were missed than are
+    replayed.
+    """
 
     entries: tuple[Entry, ...]
     last_id: PostId
@@ -64,7 +71,7 @@ class SubscriptionManager:
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
     def subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
-        """Subscribe. An existing subscription to the same timeline is replaced."""
+        """Subscribe the socket to a timeline, and replace an existing subscription to the same timeline."""
         self.unsubscribe(socket, name)
         subscription = socket.subscriptions[name] = Subscription(socket, name, after)
         self._start_task(subscription, self._subscribe(subscription, after))
@@ -94,11 +101,11 @@ class SubscriptionManager:
     async def replay_all(self) -> None:
         """Replay every subscription from its last id, after the process is registered again.
 
-        Each is paused here too: a subscription that was starting may have gone live before the registration.
+        Each subscription is paused here, too, because it may have gone live before the process was registered.
         """
         for subscription in self.registry.open_subscriptions():
             subscription.pause()
-            if subscription.task is None or subscription.task.done():  # its done callback may not have run yet
+            if subscription.task is None or subscription.task.done():  # its done callback may not have run
                 self._start_task(subscription, self._replay_and_resume(subscription))
 
     async def close(self) -> None:
@@ -151,11 +158,11 @@ class SubscriptionManager:
         self._resume(subscription, replayed_ids)
 
     def _resume(self, subscription: Subscription, replayed_ids: frozenset[PostId]) -> None:
-        """Go live. Queued entries that were replayed or deleted meanwhile are dropped."""
+        """Make the subscription live. Queued entries that were replayed or deleted meanwhile are not sent."""
         subscription.resume(lambda post_id: post_id in replayed_ids or self.registry.is_deleted(post_id))
 
     async def _replay(self, subscription: Subscription, channel: Channel) -> frozenset[PostId]:
-        """Send the entries after `last_id` until none can be missing. Returns the ids sent."""
+        """Send the entries after `last_id` until no entry can be missing. Return the ids that were sent."""
         sent_ids: set[PostId] = set()
         subscription.needs_replay = True
         while subscription.needs_replay:
@@ -185,7 +192,7 @@ class SubscriptionManager:
 
 
 async def _retry_while_unavailable(read: Callable[[], Awaitable[Result]]) -> Result:
-    """Repeat `read` while it raises StoreError, after random pauses so that sockets do not retry in step."""
+    """Repeat `read` while it raises StoreError. Pauses are random, so that sockets do not retry at the same time."""
     while True:
         try:
             return await read()
@@ -194,15 +201,15 @@ async def _retry_while_unavailable(read: Callable[[], Awaitable[Result]]) -> Res
 
 
 async def read_newest_id(read_page: PageReader) -> PostId:
-    """Return the newest id of a timeline, 0 if it is empty."""
+    """Return the newest id of a timeline, or 0 if the timeline is empty."""
     page = await read_page(limit=1)
     return page.entries[0].id if page.entries else PostId(0)
 
 
 async def read_missed(read_page: PageReader, after: PostId, now_ms: int, rewind_ms: int = REWIND_MS) -> MissedEntries:
-    """Read the entries after `after`, and those of the rewound time before it.
+    """Read the entries after the id `after`, and the entries of the last `rewind_ms` before it.
 
-    An id from the future counts as the present.
+    If `after` is in the future, the present time is used instead.
     """
     after = min(after, id_at(now_ms))
     newer = await read_page(after=after, limit=MAX_REPLAYED_ENTRIES)
@@ -214,7 +221,7 @@ async def read_missed(read_page: PageReader, after: PostId, now_ms: int, rewind_
 
 
 async def _read_rewound(read_page: PageReader, after: PostId, rewind_ms: int) -> list[Entry]:
-    """Read the entries of the last `rewind_ms` up to and including `after`, oldest first."""
+    """Read the entries of the `rewind_ms` before `after`, including `after`, oldest first."""
     start = max(0, after - (rewind_ms << SEQUENCE_BITS))
     entries: list[Entry] = []
     before: PostId | None = PostId(after + 1)

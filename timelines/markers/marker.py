@@ -1,4 +1,4 @@
-"""The marker of a reader in a timeline (Mastodon's Marker): where reading stopped."""
+"""The marker of a reader in a timeline: the newest entry that was read (Mastodon's Marker)."""
 
 import re
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from socialsite.ids import PostId
 
 MARKERS_CAP = 150
-"""Markers of one account: home, public, hashtags, and more lists than an account may have."""
+"""The maximum number of markers of one account. It suffices for home, public, hashtags and all lists."""
 NO_POST = PostId(0)
 _NAME = re.compile(r"home|public|tags|list:[1-9][0-9]{0,15}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`last_read_id`: the newest entry that was read, or NO_POST.
+    """The marker of a reader in one timeline. `last_read_id` is the newest entry that was read, or NO_POST.
 
-    `scrolls`: the page loads older posts near its end.
+    `scrolls` is True if pages load older posts near their end.
     """
 
     last_read_id: PostId = NO_POST

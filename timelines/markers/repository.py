@@ -1,4 +1,4 @@
-"""Markers of an account (`timelines:{<account>}:position`), and its preference for scrolling."""
+"""Stores the markers of an account (`timelines:{<account>}:position`), and its preference for scrolling."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from timelines.markers.marker import MARKERS_CAP, Marker
 
 MOVE = load_script("move_position.lua", __package__)
 SCROLL = "scroll"
-"""The field in the hash of preferences."""
+"""The field of the scrolling preference in the hash of preferences."""
 
 
 def _parse_marker(replies: Sequence[Reply]) -> Marker:
@@ -23,14 +23,14 @@ class Markers:
         self._timelines = store.component("timelines")
 
     def read(self, account_id: AccountId | None, timeline: str) -> Read[Marker]:
-        """Read the marker and the scrolling preference; a visitor (None) has neither."""
+        """Read the marker and the scrolling preference. A visitor (None) has neither."""
         if account_id is None:
             return Read((), lambda _: Marker(), self._store)
         commands = ("HGET", keys.markers(account_id), timeline), ("HGET", keys.preferences(account_id), SCROLL)
         return Read(commands, _parse_marker, self._store)
 
     async def move(self, account_id: AccountId, timeline: str, post_id: PostId, *, back: bool) -> PostId:
-        """Move the marker forward, or also back if `back` is true. Return the marker."""
+        """Move the marker, and return it. The marker moves back only if `back` is true."""
         key = keys.markers(account_id)
         args = [timeline, post_id, "back" if back else "", MARKERS_CAP]
         (marker,) = await self._timelines.write(key, MOVE.command([key], args))

@@ -1,4 +1,4 @@
-"""Markers: how far a reader has read a timeline, on all devices."""
+"""Markers, which store how far a reader has read a timeline. They apply to all devices of the reader."""
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -12,15 +12,18 @@ from timelines.markers.repository import Markers
 
 @dataclass(slots=True)
 class MarkerService:
-    """A marker only moves forward unless `back` is set, so that two devices do not undo each other."""
+    """Reads and moves markers.
+
+    A marker moves back only if `back` is true, so that devices do not disturb each other.
+    """
 
     store: Store
     markers: Markers
 
     def find(self, viewer_id: AccountId | None, timeline: str) -> Awaitable[Marker]:
-        """Send the read, and return its result as an awaitable.
+        """Start to read the marker, and return an awaitable with the result.
 
-        For a visitor, or a timeline without a marker, the result has only the preference.
+        For a visitor, or a timeline without a marker, the result contains only the scrolling preference.
         """
         return self.store.send_now(self.markers.read(viewer_id, timeline))
 

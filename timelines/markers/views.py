@@ -14,12 +14,12 @@ from timelines.markers.service import MarkerService
 
 
 def load_marker(request: SiteRequest, timeline: str) -> Awaitable[Marker]:
-    """Start to read the marker; JSON clients keep their own."""
+    """Start to read the marker of a page. JSON clients store their own markers."""
     return request.services[MarkerService].find(None if wants_json(request) else get_viewer_id(request), timeline)
 
 
 async def save_marker(request: SiteRequest) -> HttpResponseBase:
-    """Store the marker: `timeline`, `post`; with `back` it may be older than before."""
+    """Store the marker from the fields `timeline` and `post`. With the field `back`, the marker may move back."""
     me, fields = require_viewer_id(request), get_form_data(request)
     post_id, timeline = parse_id(fields.get("post", "")), fields.get("timeline", "")
     if post_id is None:

@@ -1,4 +1,4 @@
-"""Notifications as values: who did what to which post, as stored and as a reader sees it."""
+"""Notifications as values: the stored form, and the form that a reader sees."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Self
@@ -19,16 +19,16 @@ RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow",
 
 NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
-"""Whose actions lead to a notification of a kind: everybody's, those of followed accounts, nobody's."""
+"""The choices for each kind: actions of all accounts, of followed accounts, or of no account notify the reader."""
 
 UNREAD_CAP: Final = 100
-"""Unread notifications are counted up to this number, shown as "99+"."""
+"""Unread notifications are counted up to this number, which pages show as "99+"."""
 
 
 class Notification(NamedTuple):
-    """A stored notification. `id` is ordered by time and rises within an account.
+    """A stored notification. Its `id` contains the time, and is higher than earlier ids of the same account.
 
-    `post_id`: for a boost the boosted post; releases until 2026-11 stored the boost itself.
+    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself.
     """
 
     id: PostId
@@ -38,12 +38,12 @@ class Notification(NamedTuple):
 
     @property
     def member(self) -> str:
-        """The identity of the notification: a repetition has the same member."""
+        """The member in the ZSET, which identifies the notification. A repetition has the same member."""
         return f"{self.kind}:{self.account_id}:{self.post_id or 0}"
 
     @classmethod
     def parse(cls, member: bytes, score: bytes) -> Self | None:
-        """Return None for a member that this release does not know."""
+        """Parse a stored notification. Return None for a member that this release does not know."""
         kind, _, rest = member.decode("ascii", "replace").partition(":")
         account, _, post = rest.partition(":")
         if kind not in NOTIFICATION_KINDS or not (account.isdecimal() and post.isdecimal()):
@@ -53,7 +53,7 @@ class Notification(NamedTuple):
 
 
 class VisibleNotification(msgspec.Struct, frozen=True, gc=False):
-    """A notification as its reader sees it. `entry`: the post; None for a follow or a follow request."""
+    """A notification as its reader sees it. `entry` is the post, or None for a follow or a follow request."""
 
     id: PostId
     kind: NotificationKind
@@ -67,20 +67,20 @@ class VisibleNotification(msgspec.Struct, frozen=True, gc=False):
 
 
 class Badge(NamedTuple):
-    """The badge of every page: the id of the newest notification (0: none), and how many are unread."""
+    """The badge of every page: the id of the newest notification (or 0), and the number of unread notifications."""
 
     newest: PostId
     unread: int = 0
 
     @property
     def text(self) -> str:
-        """The number of unread notifications; empty for none."""
+        """The number of unread notifications as text, or an empty text for 0."""
         return f"{UNREAD_CAP - 1}+" if self.unread >= UNREAD_CAP else str(self.unread or "")
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationPage:
-    """Newest first. The cursors are exclusive, and None at the end."""
+    """A page of notifications, newest first. The cursors are exclusive, and None if no page follows."""
 
     entries: tuple[VisibleNotification, ...]
     next_before: PostId | None
@@ -89,7 +89,7 @@ class NotificationPage:
 
 @dataclass(frozen=True, slots=True)
 class NotificationGroup:
-    """Notifications of one kind about one post ("A and 4 others"), newest first. Never empty."""
+    """Notifications of one kind about one post ("A and 4 others"), newest first. A group is never empty."""
 
     members: tuple[VisibleNotification, ...]
 
@@ -104,10 +104,10 @@ class NotificationGroup:
 
 
 def group_notifications(entries: tuple[VisibleNotification, ...]) -> list[NotificationGroup]:
-    """Group notifications of one kind about one post, and follows, if at most a day is between each two.
+    """Group notifications of one kind about one post, and follows.
 
-    Notifications of other groups may be in between. A group is at the position of its newest notification.
-    Mentions and replies are not grouped.
+    At most a day is between two consecutive notifications of a group; notifications of other groups may be in between.
+    A group is at the position of its newest notification. Mentions and replies are not grouped.
     """
     groups: list[list[VisibleNotification]] = []
     latest: dict[tuple[NotificationKind, PostId | None], list[VisibleNotification]] = {}

@@ -1,8 +1,8 @@
-"""Notifications of follows, follow requests and likes that survive a crash of the process that writes them.
+"""Pending entries, so that notifications of follows, follow requests and likes are not lost in a crash.
 
-A pending entry is stored before the follow, the request or the like, and removed after its notification was
-written. Workers deliver the entries that are left, if their cause still exists; a repeated notification has no
-effect. Notifications about posts need no entry, because their jobs are in the outbox.
+An entry is stored before the follow, the request or the like, and removed after its notification is written. Workers
+write the notifications of entries that remain, if the cause still exists; a repeated notification has no effect.
+Notifications about posts need no entry, because their jobs are in the outbox.
 """
 
 import logging
@@ -23,9 +23,9 @@ from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
 
 PENDING_CAP = 100_000
-"""The newest entries are kept: about 10 MB."""
+"""The maximum number of entries, of which the newest are kept (about 10 MB)."""
 OVERDUE_MS = 10_000
-"""After this time the process that added an entry has written its notification, or crashed."""
+"""After this time the process that added an entry has written its notification, or has crashed."""
 DELIVERY_BATCH = 100
 DELIVERY_INTERVAL_S = 5.0
 
@@ -33,7 +33,10 @@ log = logging.getLogger(__name__)
 
 
 class PendingNotification(NamedTuple):
-    """A notification for `reader_id` that is not written yet; `actor_id` follows, requests or likes."""
+    """A notification for `reader_id` that is not written yet.
+
+    `actor_id` is the account that follows, requests or likes.
+    """
 
     kind: NotificationKind
     actor_id: AccountId
@@ -46,7 +49,7 @@ class PendingNotification(NamedTuple):
 
     @classmethod
     def parse(cls, member: bytes) -> "PendingNotification | None":
-        """Return None for a member that another release wrote."""
+        """Parse a stored entry. Return None for a member that another release wrote."""
         reader_id, _, rest = member.partition(b":")
         notification = Notification.parse(rest, b"0")
         if notification is None or not reader_id.isdigit():
@@ -55,7 +58,7 @@ class PendingNotification(NamedTuple):
 
 
 TrackPending = Callable[[PendingNotification], AbstractAsyncContextManager[None]]
-"""A context in which a cause is stored and its notification written; workers deliver it after a crash."""
+"""A context in which a cause and its notification are written. After a crash, workers write the notification."""
 
 
 def track_nothing(entry: PendingNotification) -> AbstractAsyncContextManager[None]:
@@ -64,14 +67,14 @@ def track_nothing(entry: PendingNotification) -> AbstractAsyncContextManager[Non
 
 
 class PendingNotifications:
-    """The ZSET `keys.notifications_pending`: pending entry -> Unix ms."""
+    """Reads and writes the ZSET `keys.notifications_pending`: pending entry -> Unix ms."""
 
     def __init__(self, store: Store) -> None:
         self._jobs = store.component("jobs")
         self._key = keys.notifications_pending()
 
     async def add(self, entry: PendingNotification, now_ms: int) -> bool:
-        """Return False if the entry exists: of a concurrent request, or of a process that crashed."""
+        """Add an entry. Return False if a concurrent request, or a process that crashed, has added it before."""
         trim = ("ZREMRANGEBYRANK", self._key, 0, -PENDING_CAP - 1)
         added, _ = await self._jobs.write(self._key, ("ZADD", self._key, "NX", now_ms, entry.member), trim)
         return bool(added)
@@ -89,7 +92,10 @@ class PendingNotifications:
 
 @dataclass(kw_only=True, slots=True)
 class PendingNotificationService:
-    """If the entries cannot be stored, the action itself still succeeds: then a crash loses its notification."""
+    """Tracks and delivers pending entries.
+
+    If an entry cannot be stored, the action itself still succeeds, but its notification is lost in a crash.
+    """
 
     pending: PendingNotifications
     notifications: NotificationService
@@ -99,7 +105,7 @@ class PendingNotificationService:
 
     @asynccontextmanager
     async def track(self, entry: PendingNotification) -> AsyncIterator[None]:
-        """Add the entry, and remove it if the block succeeds.
+        """Add the entry, and remove it if the `async with` block succeeds.
 
         An entry that existed before belongs to a process that may have crashed; it is kept.
         """
@@ -114,7 +120,7 @@ class PendingNotificationService:
             await self._complete(entry)
 
     async def deliver_overdue(self) -> int:
-        """Write the notifications of overdue entries. Return how many. Raises StoreUnavailable."""
+        """Write the notifications of overdue entries, and return how many were written. Raises StoreUnavailable."""
         delivered, before_ms = 0, self.clock.now_ms() - OVERDUE_MS
         while entries := await self.pending.added_before(before_ms, DELIVERY_BATCH):
             async with wait_for_aof_at_exit():

@@ -1,4 +1,4 @@
-"""Notifications as JSON, and as HTML rows of the page, which the socket sends too."""
+"""Presents notifications as JSON, and as HTML rows for the page and the socket."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -58,7 +58,7 @@ MULTIPLE_ACTOR_TEXTS: Final = {
 
 
 def notification_json(notification: VisibleNotification) -> Json:
-    """Return the JSON of a notification; the `post` of a boost is the boosted post."""
+    """Return the JSON of a notification. The `post` of a boost is the boosted post."""
     return {
         "id": str(notification.id),
         "kind": notification.kind,
@@ -70,12 +70,12 @@ def notification_json(notification: VisibleNotification) -> Json:
 
 
 def notification_html(notification: VisibleNotification) -> str:
-    """Return a row in the active language, as a plain `str` for the encoder of the socket."""
+    """Return a row in the active language, as a plain `str` that the encoder of the socket accepts."""
     return notification_group_html(NotificationGroup((notification,))) + ""
 
 
 def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString:
-    """Return the `<li>` items of the page: joined template output, which is safe."""
+    """Return the `<li>` items of the page. The result is safe, because it joins rendered templates."""
     return SafeString(
         "".join(f"<li>{notification_group_html(group)}</li>" for group in group_notifications(tuple(entries)))
     )
@@ -104,7 +104,7 @@ def notification_group_html(group: NotificationGroup) -> str:
 
 
 def _group_text(group: NotificationGroup) -> SafeString:
-    """Return a text like "A and 4 others liked your post"; the name is a link."""
+    """Return a text like "A and 4 others liked your post", in which the name is a link."""
     kind, others = group.first.kind, len(group.members) - 1
     name = _name_link(group.first.author)
     if not others:

@@ -1,4 +1,4 @@
-"""Stored notifications (`timelines:{<account>}:notifications`), the read mark, and notification preferences."""
+"""Stores notifications (`timelines:{<account>}:notifications`), the read mark, and notification preferences."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -21,18 +21,19 @@ ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in 
 NOTIFICATIONS_CAP = 1_000
 UNREAD_BATCH = 100
 BATCH_GROWTH = 4
-"""Further batches grow, so that many hidden notifications cost few round trips: 100, 400, then the rest."""
+"""The factor by which batches grow (100, 400, then the rest), so that hidden notifications cost few round trips."""
 """Unread notifications that are read at a time."""
 REPEAT_AFTER_MS = DAY_MS
-"""A like that is undone and repeated leads to another notification after this time at the soonest."""
+"""The minimum time between two notifications about a like that is undone and repeated."""
 
 Preferences = dict[NotificationKind, NotificationPreference]
 
 
 class UnreadBatch(NamedTuple):
-    """Unread notifications, newest first. `newest`: id of the newest notification, read or not (0: none).
+    """Unread notifications, newest first.
 
-    If `last` is not None, more unread notifications may be below this id.
+    `newest` is the id of the newest notification, read or unread, or 0 if there is none. If `last` is not None, more
+    unread notifications may exist below this id.
     """
 
     newest: PostId
@@ -41,7 +42,7 @@ class UnreadBatch(NamedTuple):
 
 
 class StoredPage(NamedTuple):
-    """Notifications as stored. `last`: id of the last one that was read, None at the end of the timeline."""
+    """A page of stored notifications. `last` is the id of its last notification, or None at the end of the timeline."""
 
     read_mark: PostId
     notifications: list[Notification]
@@ -49,14 +50,14 @@ class StoredPage(NamedTuple):
 
 
 class Notifications:
-    """Knows members and ids. NotificationVisibility decides which of them a reader may see."""
+    """Reads and writes stored notifications. NotificationVisibility decides which of them a reader may see."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._timelines = store.component("timelines")
 
     async def add(self, reader_id: AccountId, notification: Notification, since_ms: int | None = None) -> PostId | None:
-        """Return the id of the new notification, or None if it exists. `since_ms`: when its cause began."""
+        """Add a notification. Return its id, or None if it exists. `since_ms` is the time of its cause."""
         outdated_id = 0
         if notification.kind in RECURRING_KINDS:
             repeat_ms = ms_from_id(notification.id) - REPEAT_AFTER_MS
@@ -67,7 +68,7 @@ class Notifications:
         return None if new_id is None else PostId(int(new_id))
 
     async def mark_read(self, reader_id: AccountId, up_to: PostId) -> PostId:
-        """Move the read mark forward, and return it. It never goes back."""
+        """Move the read mark forward, and return it. The mark never moves back."""
         script_keys = _script_keys(reader_id)
         (mark,) = await self._timelines.write(script_keys[0], READ.command(script_keys, [up_to]))
         return PostId(int(mark))
@@ -77,7 +78,7 @@ class Notifications:
         return parse_unread(reply, limit)
 
     async def read(self, reader_id: AccountId, edge: int, limit: int, *, upward: bool = False) -> StoredPage:
-        """Return the read mark and the notifications directly beyond the id `edge`."""
+        """Return the read mark, and the notifications below the id `edge` (above it if `upward` is true)."""
         key = keys.notifications(reader_id)
         command, end = ("ZRANGEBYSCORE", "+inf") if upward else ("ZREVRANGEBYSCORE", "-inf")
         part: Command = (command, key, f"({edge}", end, "WITHSCORES", "LIMIT", 0, limit)
@@ -86,7 +87,7 @@ class Notifications:
         return StoredPage(PostId(int(mark or 0)), _parse_notifications(flat), last)
 
     def liked_since_ms(self, post_id: PostId, account_id: AccountId) -> Read[int | None]:
-        """Read since when (Unix ms) the account likes the post; None if it does not."""
+        """Read the time (Unix ms) of the account's like of the post, or None if there is no like."""
 
         def parse(replies: Sequence[Reply]) -> int | None:
             return None if replies[0] is None else int(float(replies[0]))
@@ -145,7 +146,7 @@ def _script_keys(reader_id: AccountId) -> tuple[Key, Key]:
 
 
 def _parse_notifications(flat: Sequence[bytes]) -> list[Notification]:
-    """Parse (member, score, member, score, ...)."""
+    """Parse the reply (member, score, member, score, ...)."""
     parsed = map(Notification.parse, flat[::2], flat[1::2])
     return [notification for notification in parsed if notification is not None]
 

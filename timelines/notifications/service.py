@@ -1,8 +1,8 @@
-"""Notifications: who receives one, which notifications a reader sees, and how many are unread.
+"""Decides which accounts are notified, which notifications a reader sees, and how many are unread.
 
-A notification is written once; a repetition has no effect. Each read checks it: a like that was undone, a deleted
-post, and an account that is blocked, muted or suspended are not shown and not counted. They are shown again if that
-is undone.
+A notification is written once; a repetition has no effect. Each read checks its cause: a notification is neither shown
+nor counted if the like was undone, the post was deleted, or its account is blocked, muted or suspended. It is shown
+again if that is undone.
 """
 
 import asyncio
@@ -39,23 +39,22 @@ from timelines.posts.post import Post
 from timelines.text.linkify import find_mentions
 
 MENTIONS_CAP = 50
-"""Accounts that one post notifies by mentions."""
+"""The maximum number of accounts that one post notifies by mentions."""
 NOTHING_READ = PostId(0)
 MAX_ROUNDS = 6
-"""Reads for one page or one count. Batches grow, so that fewer reads cover NOTIFICATIONS_CAP notifications."""
+"""The maximum number of reads for one page or one count. Batches grow, so that they cover NOTIFICATIONS_CAP."""
 
 
 class LiveEvents(Protocol):
-    """LiveService."""
-
     async def notified(self, reader_ids: Mapping[AccountId, PostId]) -> None: ...
 
 
 @dataclass(kw_only=True, slots=True)
 class NotificationService:
-    """The worker notifies about posts (`notify`), the services of reactions and follows about theirs.
+    """Writes and reads notifications.
 
-    An action that is undone needs no call, because each read checks the cause.
+    The worker notifies about posts (`notify`); the services of reactions and follows notify about their actions. If an
+    action is undone, no call is needed, because each read checks the cause.
     """
 
     notifications: Notifications
@@ -68,7 +67,7 @@ class NotificationService:
     # Writing
 
     async def notify(self, post: Post) -> None:
-        """Notify the accounts that a new post answers, mentions or boosts. May be repeated."""
+        """Notify the accounts that a new post answers, mentions or boosts. The call may be repeated."""
         if post.boost_of is not None:
             if post.boosted_author_id is not None:
                 kinds: dict[AccountId, NotificationKind] = {post.boosted_author_id: "boost"}
@@ -81,7 +80,7 @@ class NotificationService:
         await self._add(kinds, post.author_id, post.id)
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
-        """Notify the author of a like, at most once a day however often it is undone and repeated."""
+        """Notify the author of a like, at most once a day even if the like is undone and repeated."""
         if account_id != post.author_id:
             since_ms = await self.notifications.liked_since_ms(post.id, account_id)
             if since_ms is not None:
@@ -104,7 +103,7 @@ class NotificationService:
         post_id: PostId | None,
         since_ms: int | None = None,
     ) -> None:
-        """Notify each account, except the actor, with its kind. `since_ms`: when the cause began."""
+        """Notify each account, except the actor, with its kind. `since_ms` is the time of the cause."""
         others = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
         reader_ids = await self._interested_readers(others, actor_id) if others else []
         new_ids = await asyncio.gather(
@@ -120,7 +119,7 @@ class NotificationService:
     async def _interested_readers(
         self, kinds: Mapping[AccountId, NotificationKind], actor_id: AccountId
     ) -> list[AccountId]:
-        """Return the readers with preferences that allow a notification about this actor."""
+        """Return the readers whose preferences allow a notification about this actor."""
         preferences, followers, authors = await asyncio.gather(
             self.notifications.preferences(list(kinds)),
             self.follows.followers_among(actor_id, list(kinds)),
@@ -143,13 +142,13 @@ class NotificationService:
         limit: int = DEFAULT_LIMIT,
         kinds: Collection[NotificationKind] | None = None,
     ) -> NotificationPage:
-        """Return notifications, newest first, of `kinds` or of all kinds. The page is full unless they end."""
+        """Return a page of notifications of `kinds` (or all kinds), newest first. Only the last page may be shorter."""
         return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, kinds)
 
     async def timeline(
         self, viewer_id: AccountId, *, before: int | None = None, after: int | None = None, limit: int
     ) -> NotificationPage:
-        """Return notifications with the cursors of a timeline, for the socket."""
+        """Return a page of notifications with the cursors of a timeline, as the socket needs it."""
         if after is None:
             return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, None)
         page = await self._page(viewer_id, after, limit, None, upward=True)
@@ -192,7 +191,7 @@ class NotificationService:
         return unread_command(viewer_id)
 
     async def badge(self, viewer_id: AccountId, reply: Reply) -> Badge:
-        """Return the badge. More is read only if something is unread."""
+        """Return the badge. A second read is needed only if notifications are unread."""
         batch = parse_unread(reply)
         return Badge(batch.newest, await self._count(viewer_id, batch) if batch.notifications else 0)
 
@@ -210,7 +209,7 @@ class NotificationService:
             batch = await self.notifications.unread(viewer_id, batch.last, limit)
 
     async def mark_read(self, viewer_id: AccountId, up_to: PostId) -> int:
-        """Mark notifications as read up to this id. Return how many are unread then."""
+        """Mark notifications as read up to this id. Return how many are still unread."""
         await self.notifications.mark_read(viewer_id, up_to)
         return await self.unread(viewer_id)
 
@@ -222,7 +221,7 @@ class NotificationService:
     async def set_preferences(
         self, account_id: AccountId, preferences: Mapping[NotificationKind, NotificationPreference]
     ) -> None:
-        """Store preferences for future notifications; existing notifications stay."""
+        """Store preferences for future notifications. Existing notifications stay."""
         await self.notifications.set_preferences(account_id, preferences)
 
     async def delete_all(self, account_id: AccountId) -> None:

@@ -39,7 +39,10 @@ KIND_LABELS: Final = {
 
 
 async def index(request: SiteRequest) -> HttpResponseBase:
-    """Show notifications, newest first. The page has a higher default limit than JSON, because its rows are groups."""
+    """Show notifications, newest first.
+
+    The page has a higher default limit than the JSON response, because its rows are groups.
+    """
     me, cursor = require_viewer_id(request), parse_cursor(request.GET, decode_id)
     is_mentions = request.GET.get("tab") == "mentions"
     limit = parse_limit(request.GET) if wants_json(request) or "limit" in request.GET else MAX_LIMIT
@@ -78,7 +81,7 @@ async def count_unread(request: SiteRequest) -> HttpResponseBase:
 
 
 async def mark_read(request: SiteRequest) -> HttpResponseBase:
-    """Mark notifications as read up to the id `up_to`, or all of them without it."""
+    """Mark notifications as read up to the id `up_to`, or all notifications if it is missing."""
     me, text = require_viewer_id(request), get_form_data(request).get("up_to", "")
     up_to = parse_id(text) if text else MAX_ID
     if up_to is None:
@@ -100,7 +103,7 @@ async def show_settings(request: SiteRequest) -> HttpResponseBase:
 
 
 async def edit_settings(request: SiteRequest) -> HttpResponseBase:
-    """Change the preferences that are sent. The JSON response has all of them."""
+    """Change the submitted preferences. The JSON response has all preferences."""
     me, services, fields = require_viewer_id(request), request.services, get_changed_fields(request)
     errors: dict[str, str] = {
         kind: _("This is not one of the choices.")

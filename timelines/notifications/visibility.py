@@ -1,4 +1,4 @@
-"""Which notifications a reader may see now. The sources decide, and they are read with each page."""
+"""Decides which notifications a reader may see. The sources are read for each page, so the result is current."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from timelines.visibility.rights import ViewContext, ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 Causes = dict[str, bool]
-"""By member: whether the like, boost or follow request exists. Other causes are a post or a follow."""
+"""Whether the like, boost or follow request exists, by member. Other kinds have no entry."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -34,7 +34,10 @@ class NotificationVisibility:
     async def visible(
         self, viewer_id: AccountId, notifications: Sequence[Notification], read_mark: PostId
     ) -> list[VisibleNotification]:
-        """Return the visible notifications, in their order. Those up to `read_mark` are read."""
+        """Return the visible notifications in their order.
+
+        Notifications up to the id `read_mark` are marked as read.
+        """
         if not notifications:
             return []
         actor_ids = list(dict.fromkeys(each.account_id for each in notifications))
@@ -74,7 +77,7 @@ class NotificationVisibility:
     async def _find_hidden_boosters(
         self, viewer_id: AccountId, notifications: Sequence[Notification], authors: Mapping[AccountId, Author]
     ) -> set[AccountId]:
-        """Return private boosters that the viewer does not follow: a boost is a post of its booster."""
+        """Return private boosters that the viewer does not follow, since a boost is a post of its booster."""
         boosters = {each.account_id for each in notifications if each.kind == "boost"}
         private = {id for id in boosters if id in authors and authors[id].private}
         return private - await self.follows.followed_among(viewer_id, private) if private else set()

@@ -1,4 +1,4 @@
-"""Bookmarks: private to an account, the newest BOOKMARKS_CAP; their cursors and pages."""
+"""Bookmarks, which are private to an account, and their cursors and pages. The newest BOOKMARKS_CAP are kept."""
 
 import re
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from timelines.visibility.rights import ViewContext
 
 BOOKMARKS_CAP = 10_000
 MAX_ROUNDS = 20
-"""Reads for one page whose bookmarks are deleted or hidden."""
+"""The maximum number of reads for one page, if many bookmarked posts are deleted or hidden."""
 MIN_FETCH = 10
 _CURSOR = re.compile(r"([<>])(\d{1,16})-(\d{1,16})", re.ASCII)
 
 
 class Bookmark(NamedTuple):
-    """A bookmarked post, and when it was bookmarked (Unix ms). Unique within an account."""
+    """A bookmarked post and the time of the bookmark (Unix ms). An account has at most one bookmark for a post."""
 
     at_ms: int
     post_id: PostId
@@ -29,7 +29,7 @@ class Bookmark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookmarkCursor:
-    """Where a page begins, exclusive: with older bookmarks than `edge`, or newer ones if `upward` is true."""
+    """The position at which a page begins. The page has older bookmarks than `edge`, or newer if `upward` is true."""
 
     edge: Bookmark
     upward: bool = False
@@ -40,7 +40,7 @@ class BookmarkCursor:
 
     @classmethod
     def decode(cls, text: str) -> Self:
-        """Parse the text of `?cursor=`. Raises ValueError if it is no cursor."""
+        """Parse the text of `?cursor=`. Raises ValueError if the text is not a cursor."""
         match = _CURSOR.fullmatch(text)
         if match is None:
             raise ValueError("not a cursor")
@@ -49,7 +49,7 @@ class BookmarkCursor:
 
 @dataclass(frozen=True, slots=True)
 class BookmarksPage:
-    """Bookmarked posts, the last bookmarked first. The cursors are None at the ends."""
+    """A page of bookmarked posts; the last bookmarked comes first. A cursor is None if there is no page after it."""
 
     entries: tuple[HydratedPost, ...]
     next: BookmarkCursor | None
@@ -57,14 +57,14 @@ class BookmarksPage:
 
 
 class Bookmarks:
-    """The ZSET `timelines:{<account>}:bookmarks`: post id -> Unix ms."""
+    """Reads and writes the ZSET `timelines:{<account>}:bookmarks`: post id -> Unix ms."""
 
     def __init__(self, store: Store, cap: int = BOOKMARKS_CAP) -> None:
         self._timelines = store.component("timelines")
         self._cap = cap
 
     async def add(self, account_id: AccountId, post_id: PostId, now_ms: int) -> bool:
-        """Return whether the bookmark is new. A bookmark that exists keeps its time."""
+        """Add a bookmark, and return whether it is new. An existing bookmark keeps its time."""
         key = keys.bookmarks(account_id)
         trim = ("ZREMRANGEBYRANK", key, 0, -self._cap - 1)
         added, _trimmed = await self._timelines.write(key, ("ZADD", key, "NX", now_ms, post_id), trim)
@@ -90,7 +90,10 @@ class Bookmarks:
 async def load_bookmarks_page(
     bookmarks: Bookmarks, pipeline: ReadPipeline, account_id: AccountId, cursor: BookmarkCursor | None, limit: int
 ) -> BookmarksPage:
-    """Load `limit` bookmarks behind the cursor, without deleted and hidden posts. Full unless the bookmarks end."""
+    """Load the `limit` bookmarks after the cursor, without deleted and hidden posts.
+
+    The page is full unless the bookmarks end.
+    """
     entries: list[tuple[Bookmark, HydratedPost]] = []
     edge, upward, is_end = None if cursor is None else cursor.edge, cursor is not None and cursor.upward, False
     for _ in range(MAX_ROUNDS):
@@ -117,7 +120,7 @@ async def _hydrate(
 def _build_page(
     cursor: BookmarkCursor | None, entries: list[tuple[Bookmark, HydratedPost]], onward: BookmarkCursor | None
 ) -> BookmarksPage:
-    """Build the page; `onward` continues in the direction of `cursor`."""
+    """Build the page. The cursor `onward` continues in the direction of `cursor`."""
     posts = tuple(entry for _, entry in entries)
     if cursor is None:
         return BookmarksPage(posts, onward, None)
@@ -128,5 +131,5 @@ def _build_page(
 
 
 def _beside(cursor: BookmarkCursor) -> Bookmark:
-    """Return the edge with which an empty page leads back to the bookmark of its cursor."""
+    """Return an edge for the other direction of an empty page, so that its page contains the cursor's own bookmark."""
     return Bookmark(max(cursor.edge.at_ms + (1 if cursor.upward else -1), 0), PostId(0))

@@ -1,8 +1,8 @@
-"""Boosts. A boost is a post of its own; `boosts` of the original stores the id of each account's boost.
+"""Writes and removes boosts. A boost is a post; the key `boosts` of the original stores the id of each boost.
 
-Boosting: reserve an id, store it in `boosts` of the original, add the job to the outbox, write the boost, add it to the
-booster's index, add it to the author feed and home. Undoing: write the tombstone, remove the boost from the author
-feed, from `boosts`, from the index. After a crash, repeating either finds the id in `boosts` and continues.
+To boost: reserve an id, store it in `boosts` of the original, add a job to the outbox, write the boost, and add it to
+the booster's index, author feed and home. To undo: write the tombstone, and remove the boost from the author feed, from
+`boosts` and from the index. After a crash, a repetition of either action finds the id in `boosts` and continues.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from timelines.reactions.repository import PostGone, ReactionKind, Reactions
 
 MAX_TRIES = 20
 BOOSTS_PER_ROUND = 200
-"""Boosts that are deleted within the request that deletes their original, or in a round of the worker: 0.1 s."""
+"""The number of boosts that one request or one round of the worker deletes (about 0.1 s)."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,8 +49,8 @@ class BoostService:
                 boost = reservation.existing or boost_post(reservation.post_id, account_id, original)
                 result = await self.post_writer.write(boost, exists=reservation.existing is not None)
                 if result.exists:
-                    break  # else the boost was undone meanwhile, or given up: choose an id again
-            # Before the live messages, so that the booster's own pages show a pressed button.
+                    break  # otherwise the boost was undone meanwhile, or its id expired: reserve another id
+            # Write the index before the live messages, so that the booster's own pages show a pressed button.
             await self.reactions.sync_index(ReactionKind.BOOST, original.id, account_id)
             await self._add_to_timelines(boost, is_new=reservation.existing is None)
         except NotConfirmed as error:
@@ -71,14 +71,14 @@ class BoostService:
     async def remove(self, boost: Post) -> None:
         """Remove an existing boost."""
         if boost.boost_of is not None:
-            # First, while the boost names its original, so that a repetition after a crash continues.
+            # Remove the reaction while the boost still contains its original, so that a repetition can continue.
             await self.reactions.remove(ReactionKind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)
             await self._remove(boost)
 
     async def delete_boosts(self, original_id: PostId) -> int:
-        """Delete the newest boosts of a deleted post; a job deletes the rest. Return how many were deleted.
+        """Delete the newest boosts of a deleted post, and add a job for the rest. Return how many were deleted.
 
-        Readers do not see these boosts anyway. Deleting them corrects the counts of their boosters.
+        Readers do not see these boosts anyway. Their deletion corrects the post counts of the boosters.
         """
         boosts, is_more = await self.reactions.boosts_to_delete(original_id, BOOSTS_PER_ROUND)
         if is_more:
@@ -103,7 +103,7 @@ class BoostService:
 
     async def _remove(self, boost: Post) -> None:
         original_id, account_id = boost.shown_id, boost.author_id
-        # Also over a reservation: a request, or the worker, may be about to write the boost.
+        # Also delete a reserved id, because a request or the worker may be about to write the boost.
         await self.posts.delete(boost.id, account_id, include_reserved=True)
         await self.author_timelines.remove(boost)
         await self.reactions.remove(ReactionKind.BOOST, original_id, account_id, only_at=boost.id)
@@ -112,7 +112,7 @@ class BoostService:
         await self.live.counts_changed(original_id)
 
     async def _reserve(self, account_id: AccountId, original_id: PostId, now_ms: int) -> Reservation:
-        """Return the id of the account's boost: a new one, or that of an earlier request. Raises PostGone."""
+        """Return the id of the account's boost: a new id, or the id of an earlier request. Raises PostGone."""
         existing_id = await self.reactions.find_score(ReactionKind.BOOST, original_id, account_id)
         for _ in range(MAX_TRIES):
             new_id: PostId | None = None
@@ -129,7 +129,7 @@ class BoostService:
         raise PostNotFound
 
     async def _find_existing(self, boost_id: PostId, account_id: AccountId, now_ms: int) -> Reservation | None:
-        """Return the account's earlier boost, or None if it was undone or given up."""
+        """Return the account's earlier boost, or None if it was undone or its reserved id expired."""
         try:
             return await self.post_writer.resolve_reservation(boost_id, account_id, now_ms)
         except PostNotFound:
@@ -147,5 +147,5 @@ class BoostService:
 
 
 def boost_post(boost_id: PostId, account_id: AccountId, original: Post) -> Post:
-    """Return a boost: a post without text, for the followers of the booster."""
+    """Return the boost of a post: a post without text, for the followers of the booster."""
     return Post(boost_id, account_id, "", boost_of=original.id, boosted_author_id=original.author_id)

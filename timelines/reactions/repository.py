@@ -1,9 +1,9 @@
-"""Likes and boosts: the sets of each post, and each account's index of the posts that it liked or boosted.
+"""Stores likes and boosts: the sets of each post, and each account's index of the posts that it liked or boosted.
 
-The set of the post is the source. One script changes the set together with the counts of the post, and refuses if the
-post does not exist. The index of the account lets a page read the reader's state with one lookup. It is written after
-the set and then compared with it, so that after concurrent requests of one account the last writer has seen the final
-set. Repeating an action repairs its state after a crash.
+The set of the post is the source. One script changes the set and the counts of the post, and refuses if the post does
+not exist. The index of the account lets a page read the reader's state with one lookup. The index is written after the
+set and then compared with it, so that it is right after concurrent requests of one account. Repeating an action repairs
+its state after a crash.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from timelines.posts.post import Post
 
 SWAP_SCORE = load_script("swap_score.lua", __package__)
 MAX_COMPARISONS = 10
-"""Comparisons of index and set while concurrent requests change them; more than ever happen."""
+"""The maximum number of comparisons of index and set while concurrent requests change them."""
 
 PostKey = Callable[[int], Key]
 
@@ -29,7 +29,7 @@ class PostGone(Exception):
 
 
 class ReactionKind(Enum):
-    """A set of a post and the account's index beside it."""
+    """The kinds of reactions, each with the set of the post and the index of the account."""
 
     LIKE = keys.likes, keys.liked_posts, int
     BOOST = keys.boosts, keys.boosted_posts, ms_from_id
@@ -41,14 +41,17 @@ class ReactionKind(Enum):
 
 
 class Reactions:
-    """The likers and boosters of posts. The score (`at`) is Unix ms for a like, the id of the boost for a boost."""
+    """The likers and boosters of posts.
+
+    The score (`at`) of a like is Unix ms, that of a boost is the boost's post id.
+    """
 
     def __init__(self, store: Store) -> None:
         self._posts = store.component("posts")
         self._timelines = store.component("timelines")
 
     async def add(self, kind: ReactionKind, post_id: PostId, account_id: AccountId, at: int) -> tuple[bool, int]:
-        """Return whether the reaction is new, and its score, which the first request sets. Raises PostGone."""
+        """Add a reaction. Return whether it is new, and its score, which the first request sets. Raises PostGone."""
         command = add_member_command(kind.members, post_id, account_id, at, if_post_exists=True)
         ((answer, score),) = await self._posts.write(kind.members(post_id), command)
         if answer < 0:
@@ -58,26 +61,29 @@ class Reactions:
     async def remove(
         self, kind: ReactionKind, post_id: PostId, account_id: AccountId, only_at: int | None = None
     ) -> bool:
-        """Return whether the reaction was removed. `only_at`: remove it only if it has this score."""
+        """Remove a reaction if its score is `only_at` (or that is None). Return whether it was removed."""
         args = [account_id] if only_at is None else [account_id, only_at]
         command = LEAVE_SET.command(count_script_keys(post_id, kind.members), args)
         (score,) = await self._posts.write(kind.members(post_id), command)
         return score is not None and only_at in (None, parse_score(score))
 
     async def find_score(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> int | None:
-        """Return the score of the account's reaction, or None."""
+        """Return the score of the account's reaction, or None if there is no reaction."""
         key = kind.members(post_id)
         score = await self._posts[key].execute("ZSCORE", key, account_id)
         return None if score is None else parse_score(score)
 
     async def replace_boost(self, post_id: PostId, account_id: AccountId, deleted_id: int, new_id: int) -> int | None:
-        """Replace the id of a deleted boost. Return the id that is stored then."""
+        """Replace the id of a deleted boost. Return the id that is stored afterwards."""
         key = keys.boosts(post_id)
         (score,) = await self._posts.write(key, SWAP_SCORE.command([key], [account_id, deleted_id, new_id]))
         return None if score is None else parse_score(score)
 
     async def sync_index(self, kind: ReactionKind, post_id: PostId, account_id: AccountId) -> bool:
-        """Make the account's index equal to the set of the post. Return whether the reaction exists."""
+        """Copy the reaction's state from the set of the post to the account's index.
+
+        Return whether the reaction exists.
+        """
         key = kind.index(account_id)
         score = await self.find_score(kind, post_id, account_id)
         for _ in range(MAX_COMPARISONS):
@@ -98,13 +104,13 @@ class Reactions:
         return boosts, count > len(boosts)
 
     async def mark_boosts_deleted(self, boosts: Sequence[Post]) -> None:
-        """Remove deleted boosts, which are all of one post, from the set of boosts to delete."""
+        """Remove deleted boosts of one post from its set of boosts to delete."""
         if boosts:
             key = keys.boosts_to_delete(boosts[0].shown_id)
             await self._posts.gather([("ZREM", key, *(boost.author_id for boost in boosts))])
 
     async def reacted_post_ids(self, kind: ReactionKind, account_id: AccountId, limit: int) -> list[PostId]:
-        """Return the posts that the account reacted to first."""
+        """Return the ids of the posts that the account reacted to, oldest reaction first, at most `limit`."""
         key = kind.index(account_id)
         return parse_post_ids(await self._timelines[key].execute("ZRANGE", key, 0, limit - 1))
 
@@ -116,7 +122,7 @@ class Reactions:
     def accounts(
         self, kind: ReactionKind, post_id: PostId, cursor: FollowCursor | None, limit: int
     ) -> Read[FollowPage]:
-        """Read the accounts of the last reactions behind `cursor`."""
+        """Read a page of the accounts that reacted, after `cursor`; the last reaction comes first."""
         return read_account_page(self._posts, [kind.members(post_id)], cursor, limit)
 
 

@@ -1,7 +1,7 @@
 """Likes, boosts and bookmarks of a reader. An action on a boost applies to its original.
 
-An action requires that the reader may see the post; undoing it does not. Repeating an action has no effect and repairs
-its state after a crash. Each action returns the original post with its current counts.
+An action requires that the reader may see the post; the undoing of an action does not. A repeated action has no effect,
+except that it repairs the state after a crash. Each action returns the original post with its current counts.
 """
 
 import asyncio
@@ -33,12 +33,12 @@ from timelines.visibility.accounts import FindBlocked, load_visible_page
 from timelines.visibility.rights import ViewContext, may_boost
 from timelines.visibility.viewer_state import read_viewer_relations
 
-UNDONE_AT_ONCE = 50  # reactions of a deleted account, so that they share round trips
+UNDONE_AT_ONCE = 50  # the reactions of a deleted account that share round trips
 
 
 @dataclass(kw_only=True, slots=True)
 class ReactionsService:
-    """`check_room` raises StoreFull if memory is short."""
+    """Performs likes, boosts and bookmarks. `check_room` raises StoreFull if memory is short."""
 
     reactions: Reactions
     bookmark_repository: Bookmarks
@@ -77,7 +77,7 @@ class ReactionsService:
     async def boost(
         self, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
     ) -> HydratedPost:
-        """Boost a post. It counts as a post of the caller, because it is delivered to as many homes.
+        """Boost a post. The rate limit counts it as a post of the caller, because it is delivered to as many homes.
 
         Raises NotBoostable if not everybody may see the post, PostNotFound, RateLimited, StoreFull, PostUnconfirmed.
         """
@@ -91,7 +91,7 @@ class ReactionsService:
             return await self._load_visible(entry.post.id, account_id)
 
     async def unboost(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
-        """Raises PostNotFound as unlike does."""
+        """Undo a boost. Raises PostNotFound as `unlike` does."""
         original = await self._load_original(post_id)
         await self.boosts.unboost(account_id, original.id)
         return await self._load_visible(original.id, account_id)
@@ -104,7 +104,7 @@ class ReactionsService:
         return await self._load_visible(original.id, account_id)
 
     async def unbookmark(self, *, account_id: AccountId, post_id: PostId) -> HydratedPost:
-        """Raises PostNotFound as unlike does."""
+        """Remove a bookmark. Raises PostNotFound as `unlike` does."""
         post = await self.posts.find(post_id)
         original_id = post.shown_id if post else post_id
         await self.bookmark_repository.remove(account_id, original_id)
@@ -113,7 +113,7 @@ class ReactionsService:
     async def bookmarks(
         self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
     ) -> BookmarksPage:
-        """Return bookmarked posts, the last bookmarked first."""
+        """Return a page of bookmarked posts. The last bookmarked post comes first."""
         return await load_bookmarks_page(self.bookmark_repository, self.pipeline, account_id, cursor, limit)
 
     async def likers(
@@ -124,7 +124,10 @@ class ReactionsService:
         cursor: FollowCursor | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> FollowPage:
-        """Return the accounts that like the post, the last like first, without accounts hidden from the viewer."""
+        """Return the accounts that like the post, without accounts hidden from the viewer.
+
+        The last like comes first.
+        """
         return await self._accounts(ReactionKind.LIKE, post_id, viewer_id, cursor, limit)
 
     async def boosters(
@@ -137,13 +140,13 @@ class ReactionsService:
     ) -> FollowPage:
         """Return the accounts that boost the post, as `likers` does.
 
-        A boost is a post: private boosters are shown to their followers only.
+        A boost is a post, so private boosters are shown to their followers only.
         """
         find_hidden = partial(self._find_unfollowed_private, viewer_id)
         return await self._accounts(ReactionKind.BOOST, post_id, viewer_id, cursor, limit, find_hidden)
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
-        """Undo up to `limit` likes and boosts of a deleted account. Return True if some may be left."""
+        """Undo up to `limit` likes and boosts of a deleted account. Return True if reactions may be left."""
         await self.bookmark_repository.delete_all(account_id)
         likes = await self.reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
         for batch in batches(likes, UNDONE_AT_ONCE):
@@ -182,7 +185,10 @@ class ReactionsService:
         return entries[0].shown
 
     async def _load_original(self, post_id: PostId) -> Post:
-        """Return the original post without a check of visibility, to undo an action. Raises PostNotFound."""
+        """Return the original post without a check of visibility, so that an action can be undone.
+
+        Raises PostNotFound.
+        """
         post = await self.posts.find(post_id)
         if post is not None and post.boost_of is not None:
             post = await self.posts.find(post.boost_of)
@@ -193,7 +199,7 @@ class ReactionsService:
 
 @dataclass(slots=True)
 class VisibleAccounts:
-    """Accounts that a viewer may see: blocked, blocking and muted accounts are left out."""
+    """Reads the accounts that a viewer may see. Blocked, blocking and muted accounts are left out."""
 
     store: Store
     accounts: AccountService
@@ -216,7 +222,7 @@ class VisibleAccounts:
 
 @dataclass(frozen=True, slots=True)
 class ViewerAccounts:
-    """VisibleAccounts for one viewer, as Authors."""
+    """Reads the accounts that one viewer may see, as Authors."""
 
     accounts: VisibleAccounts
     viewer_id: AccountId | None
