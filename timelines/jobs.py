@@ -37,7 +37,7 @@ class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
 
 
 class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
-    """Deliver a post to the next followers of its author, or to the next lists that have the author as a member.
+    """Deliver a post to the next followers of its author, or to the next lists with the author as a member.
 
     `partition`, `at_ms` and `id` identify the last follow or membership that the post was delivered to.
     """

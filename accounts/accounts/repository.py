@@ -25,7 +25,7 @@ CHANGE_STATE_SCRIPT = load_script("change_state.lua", __package__)
 SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
 
 NO_ACCOUNT_ID = AccountId(0)
-"""Not the id of any account: INCR starts at 1."""
+"""An id that no account has, because INCR starts at 1."""
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
 ACCOUNT_FIELDS: Final = (
     "handle",

@@ -29,7 +29,7 @@ MAX_DISCREPANCIES = 1_000  # further discrepancies are only counted
 KEYS_PER_SAMPLED_ACCOUNT = 10
 POST_KEY = re.compile(r"posts:\{\d+\}:post")
 UNREADABLE = (CommandRefused, ValueError)
-"""The errors that a check raises if a key that it reads has a wrong type, or a member that is no number."""
+"""The errors that a check raises if a key has a wrong type or a member that is no number."""
 
 log = structlog.stdlib.get_logger("timelines.audit")
 

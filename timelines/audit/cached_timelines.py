@@ -138,7 +138,7 @@ def first_read_id(since_ms: Mapping[AccountId, int], post: Post) -> int:
 
 
 def parse_timeline(elements: Sequence[bytes]) -> StoredTimeline | None:
-    """Return the ids and the floor, or None if the last element is no floor or another element is no id."""
+    """Return the ids and the floor. Return None if the last element is no floor, or another element is no id."""
     last = elements[-1]
     if not last.startswith(b"-") or not last[1:].isdigit():
         return None
@@ -161,5 +161,5 @@ def is_ordered(ids: Sequence[int]) -> bool:
 
 
 def detail_of_ids(ids: Sequence[int]) -> str:
-    """Return the oldest ids as text, so that ids that were added since the first read do not change the detail."""
+    """Return the oldest ids as text. Ids that are added between the two checks do not change this text."""
     return ",".join(map(str, sorted(ids)[:IDS_IN_DETAIL]))

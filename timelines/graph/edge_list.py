@@ -156,7 +156,7 @@ class EdgeList(Generic[Id]):
         return Read([("ZRANGE", key, 0, limit - 1, "WITHSCORES") for key in keys], parse, self._pairs)
 
     def page(self, owner: int, cursor: FollowCursor | None, limit: int) -> Read[FollowPage]:
-        """Read the accounts of the newest edges beyond `cursor`."""
+        """Read a page of the accounts of the edges after `cursor`, newest edge first."""
         return read_account_page(self._pairs, self.keys(owner), cursor, limit)
 
     # Passes

@@ -158,7 +158,7 @@ class Follows:
     async def _intersect_each(
         self, one: "_CountedEdges", others: Sequence["_CountedEdges"]
     ) -> list[dict[AccountId, int]]:
-        """Return for each other list the ids that are also in `one`, with their times (Unix ms) in the other list.
+        """Return for each other list the ids that are also in `one`. The times (Unix ms) are from the other list.
 
         Of each pair of lists, the smaller is read and looked up in the larger. All pairs share two round trips.
         """

@@ -10,7 +10,7 @@ from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, RateLimiter, Ru
 from socialsite.store.errors import StoreError
 
 STORE_BACKOFF_MS = 5_000
-"""For this time after an error of the store, messages are not counted, so that clients can continue to read."""
+"""Messages are not counted for this time after an error of the store, so that clients can continue to read."""
 
 
 class MessageDecision(Enum):

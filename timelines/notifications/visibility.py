@@ -18,7 +18,7 @@ from timelines.visibility.rights import ViewContext, ViewerRelations
 from timelines.visibility.viewer_state import read_viewer_relations
 
 Causes = dict[str, bool]
-"""Whether the like, boost or follow request exists, by member. Other kinds have no entry."""
+"""For each member, True if its like, boost or follow request exists. Other kinds have no entry."""
 
 
 @dataclass(kw_only=True, slots=True)
