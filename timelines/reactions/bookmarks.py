@@ -76,7 +76,7 @@ class Bookmarks:
         return bool(removed)
 
     def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> Read[list[Bookmark]]:
-        """Read `limit` bookmarks older than `edge`, newest first. If `upward` is true, read newer ones, oldest first."""
+        """Read `limit` bookmarks older than `edge`, newest first; or newer ones, oldest first, if `upward` is true."""
         cursor = None if edge is None else ScoredId(edge.at_ms, edge.post_id)
         members = read_page(self._timelines, [keys.bookmarks(account_id)], cursor, limit, upward=upward)
         return members.map(lambda members: [Bookmark(member.at_ms, PostId(member.id)) for member in members])
