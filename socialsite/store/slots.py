@@ -35,10 +35,24 @@ def validated_tag(tag: str) -> bytes:
     return tag.encode()
 
 
+def slot_of(key: str | bytes) -> int:
+    """Return the slot of a key, as `CLUSTER KEYSLOT` does."""
+    return crc_hqx(hash_tag(key.encode() if isinstance(key, str) else key), 0) % SLOT_COUNT
+
+
 @lru_cache(maxsize=SLOT_CACHE_SIZE)
 def slot_of_tag(tag: str) -> int:
     """Return the slot of all keys with this tag. Raises UnassignedTag if the tag is invalid."""
     return crc_hqx(validated_tag(tag), 0) % SLOT_COUNT
+
+
+def hash_tag(key: bytes) -> bytes:
+    """Return the part of a key that is hashed."""
+    start = key.find(b"{")
+    if start < 0:
+        return key
+    end = key.find(b"}", start + 1)
+    return key[start + 1 : end] if end > start + 1 else key
 
 
 def encode_bitmaps(owners: Sequence[int | None], count: int) -> list[bytes]:
