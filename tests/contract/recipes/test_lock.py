@@ -138,13 +138,13 @@ async def test_a_waiting_caller_retries_a_few_times_within_its_deadline(store: S
         before = tries(client)
         with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire(wait_s=0.5)
-        assert 2 <= tries(client) - before <= 11  # at most one in half of RETRY_S
+        assert 2 <= tries(client) - before <= 13  # at most one in half of RETRY_S, and two renewals of the lease
         before = tries(client)
         with pytest.raises(LockNotAcquired):
             await Lock(store, NAME).acquire()
-        assert tries(client) - before == 1
+        assert tries(client) - before in (1, 2)
 
 
 def tries(client: redis.Redis) -> int:
-    """Return the total number of EVALSHA calls, each a try to acquire a lock."""
+    """Return the total number of EVALSHA calls: tries to acquire a lock, and renewals of the process's lease."""
     return int(client.info("commandstats")["cmdstat_evalsha"]["calls"])
