@@ -81,6 +81,16 @@ class ActionLimits:
         with suppress(StoreError):
             await self._limiter.refund_all([(identifier, self._active_rules(name))], at_ms)
 
+    async def take_daily(self, caller: Caller | None, name: str, per_day: int, wanted: int) -> int:
+        """Count up to `wanted` uses of today for the account and the address. Return how many the limits allow."""
+        if caller is None or caller.account_id is None or not wanted:
+            return wanted
+        limits = {
+            Identifier.account(caller.account_id): per_day,
+            address_identifier(caller.address): per_day * ACCOUNTS_PER_ADDRESS,
+        }
+        return await self._limiter.hit_daily(name, limits, wanted, self._clock.server_ms())
+
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
         """Count one action, and subtract it if the block raises an exception. Raises RateLimited.

@@ -25,7 +25,6 @@ from timelines.author_feeds.hashtag_timelines import hashtag_key
 from timelines.posts.archive import ArchiveUnavailable
 from timelines.posts.post import Post
 from timelines.search.repository import ID_BYTES, partition_of_post, post_digests, term_keys
-from timelines.text.linkify import find_hashtags
 
 SHARED_FAMILIES = (
     "timelines:{N}:profile", "timelines:{qN}:profile", "timelines:{hex}:tag", "posts:{N}:replies",
@@ -58,7 +57,7 @@ def list_shared_keys(post: Post, profiles: keys.AuthorFeedKeys) -> Iterator[Shar
     if post.in_reply_to is not None:
         yield _timeline_key(keys.replies(post.in_reply_to), post.id)
     if post.is_discoverable:
-        tags, weight = _sample_with_weight(list(dict.fromkeys(find_hashtags(post.text))))
+        tags, weight = _sample_with_weight(post.indexed_hashtags)
         yield from (_timeline_key(hashtag_key(tag), post.id, weight) for tag in tags)
         terms, weight = _sample_with_weight(post_digests(post))
         for term in terms:

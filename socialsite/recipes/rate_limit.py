@@ -16,10 +16,11 @@ one identifier refuses, the hit of the other is taken back. `now_ms` is the call
 
 import hashlib
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from socialsite.clock import DAY_MS
 from socialsite.store import Command, Key, Reply, Store, load_script
 
 MINUTE_MS = 60_000
@@ -95,6 +96,11 @@ def counter_key(identifier: Identifier, rule: Rule, minute: int) -> Key:
     return Key("limits", tag=identifier.tag, name=f"{rule.name}:{minute}")
 
 
+def daily_counter_key(identifier: Identifier, name: str, day: int) -> Key:
+    """STRING: hits of an identifier on one day since 1970. TTL two days from its last hit."""
+    return Key("limits", tag=identifier.tag, name=f"{name}:d{day}")
+
+
 def hit_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
     """Return the command that counts one hit, for the caller's pipeline; `parse_decision` parses its reply."""
     elapsed = now_ms % MINUTE_MS
@@ -141,6 +147,20 @@ class RateLimiter:
         """Take back hits that were granted with `now_ms`, because the counted action did not happen."""
         commands = [refund_command(identifier, rules, now_ms) for identifier, rules in hits if _active_rules(rules)]
         await self._limits.gather(commands)
+
+    async def hit_daily(self, name: str, limits: Mapping[Identifier, int], hits: int, now_ms: int) -> int:
+        """Count up to `hits` hits of this day (UTC) for all identifiers. Return the number that every limit allows.
+
+        A concurrent caller may get fewer hits than its limits allow, but never more.
+        """
+        counters = [daily_counter_key(identifier, name, now_ms // DAY_MS) for identifier in limits]
+        adds: list[Command] = [("INCRBY", key, hits) for key in counters]
+        counts: list[int] = await self._limits.gather([*adds, *(("PEXPIRE", key, 2 * DAY_MS) for key in counters)])
+        room = (limit + hits - count for limit, count in zip(limits.values(), counts, strict=False))
+        granted = max(0, min(hits, *room))
+        if granted < hits:
+            await self._limits.gather([("DECRBY", key, hits - granted) for key in counters])
+        return granted
 
     async def read_stats(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
         """Return the counters of each rule for operators. No hit is counted."""

@@ -22,7 +22,6 @@ from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP, hashtag_key
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState
 from timelines.reactions.repository import PostGone, ReactionKind
-from timelines.text.linkify import find_hashtags
 
 KEYS_PER_READ = 20  # sets with up to 1,000 posts each
 
@@ -60,7 +59,7 @@ class PostIndexChecks:
         self._replies = PostIndex("reply", lambda key, post: str(post.in_reply_to) == key.tag, "of_nothing")
         self._tags = PostIndex(
             "tag",
-            lambda key, post: post.is_discoverable and key in map(hashtag_key, find_hashtags(post.text)),
+            lambda key, post: key in map(hashtag_key, post.indexed_hashtags),
             "of_nothing",
         )
         self._public = PostIndex(
@@ -174,7 +173,7 @@ class PostIndexChecks:
             if (original := post.boost_of) is not None:
                 unlisted = Discrepancy("boost_unlisted", key, str(original), partial(self._list_boost, post, original))
                 boosts.append(ExpectedEntry(post, keys.boosts(original), post.author_id, unlisted))
-            for tag in map(hashtag_key, find_hashtags(post.text)) if post.is_discoverable else ():
+            for tag in map(hashtag_key, post.indexed_hashtags):
                 untagged = Discrepancy("tag_incomplete", key, str(tag), partial(context.tags.add, [post]))
                 tags.append(ExpectedEntry(post, tag, post.id, untagged))
         parents = await reader.gather(("GET", keys.post(entry.post.in_reply_to or 0)) for entry in replies)

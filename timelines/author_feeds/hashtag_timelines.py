@@ -11,7 +11,7 @@ from socialsite.store import Command, Key, Read, Store
 from timelines import keys
 from timelines.author_feeds.repository import ZsetTimelines, parse_ids, range_command
 from timelines.posts.post import Post
-from timelines.text.linkify import find_all_hashtags, find_hashtags
+from timelines.text.linkify import find_all_hashtags
 
 HASHTAG_CAP = 1000
 
@@ -54,7 +54,7 @@ def hashtag_key(tag: str) -> Key:
 
 def add_commands(posts: Iterable[Post], cap: int = HASHTAG_CAP) -> Sequence[Command]:
     """Return the commands that add posts to hashtag timelines. Each timeline is trimmed once, after all additions."""
-    tagged = [(hashtag_key(tag), post.id) for post in posts for tag in find_hashtags(post.text)]
+    tagged = [(hashtag_key(tag), post.id) for post in posts for tag in post.indexed_hashtags]
     adds: list[Command] = [("ZADD", key, post_id, post_id) for key, post_id in tagged]
     touched = dict.fromkeys(key for key, _ in tagged)
     return adds + [("ZREMRANGEBYRANK", key, 0, -cap - 1) for key in touched]

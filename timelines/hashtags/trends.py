@@ -13,7 +13,6 @@ from timelines.hashtags.trends_repository import Trends
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.text.linkify import find_hashtags
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +44,7 @@ class TrendService:
 
     async def count_post(self, post: Post) -> None:
         """Count the hashtags of a published post that everybody may read. Store errors are logged, not raised."""
-        tags = find_hashtags(post.text) if post.is_discoverable else []
+        tags = post.indexed_hashtags
         if not tags:
             return
         try:
@@ -81,5 +80,5 @@ class TrendService:
         """Return the hashtags of the newest public posts, each once."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
         posts = await self.posts.find_many(post_ids)
-        tags = [tag for post_id in post_ids if post_id in posts for tag in find_hashtags(posts[post_id].text)]
+        tags = [tag for post_id in post_ids if post_id in posts for tag in posts[post_id].indexed_hashtags]
         return list(dict.fromkeys(tags))[:MAX_NEWEST]

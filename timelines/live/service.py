@@ -28,7 +28,6 @@ from timelines.live.process_messages import (
     encode_live,
 )
 from timelines.posts.post import Post
-from timelines.text.linkify import find_hashtags
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class LiveService:
 
     async def entry_published(self, post: Post) -> None:
         """Announce a post after it is on the profile, public and hashtag timelines and its author's home."""
-        tags = tuple(find_hashtags(post.text)) if post.is_discoverable else ()
+        tags = tuple(post.indexed_hashtags)
         await self._publish_to_all(post.id, EntryPublished(post.id, post.author_id, post.is_discoverable, tags))
 
     async def entry_delivered(self, post: Post, followers: Sequence[AccountId | bytes]) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from socialsite.ids import AccountId, PostId, ms_from_id
+from timelines.text.linkify import find_hashtags
 
 SCHEMA_VERSION = 1
 PUBLIC: Final = 0
@@ -37,6 +38,8 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     reply_to_author_id: AccountId | None = None
     root_id: PostId | None = None
     """The first post of the thread. None if this post is the first, or if an old import did not store it."""
+    unindexed_hashtags: tuple[str, ...] = ()
+    """New hashtags beyond the author's number for the day. They are links only."""
 
     @property
     def created_ms(self) -> int:
@@ -47,6 +50,12 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def is_discoverable(self) -> bool:
         """Return whether the post appears on the public timeline, hashtag timelines, in search and feeds."""
         return self.audience == PUBLIC and self.boost_of is None
+
+    @property
+    def indexed_hashtags(self) -> list[str]:
+        """The normalized hashtags with this post on their timeline, in order."""
+        tags = find_hashtags(self.text) if self.is_discoverable else []
+        return [tag for tag in tags if tag not in self.unindexed_hashtags] if self.unindexed_hashtags else tags
 
     @property
     def shown_id(self) -> PostId:

@@ -24,12 +24,14 @@ from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
+from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.pages.page import HydratedPost
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
+from timelines.text.linkify import find_hashtags
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
 
 MAX_ATTEMPTS = 20
@@ -66,6 +68,8 @@ class PublishingService:
     find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
     check_memory: Callable[[], Awaitable[None]]
     max_graphemes: int
+    hashtag_timelines: HashtagTimelines
+    new_hashtags_per_day: int
     limits: ActionLimits
 
     async def publish(
@@ -94,13 +98,14 @@ class PublishingService:
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
             # This takes one round trip. If the request is refused, its reservations are withdrawn.
-            *checks, reserved = await asyncio.gather(
+            *checks, new_tags, reserved = await asyncio.gather(
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 self.check_memory(),
+                self._find_new_hashtags(text, audience, caller),
                 self._reserve(author_id, text, in_reply_to, audience, key_digest, now_ms),
                 return_exceptions=True,
             )
-            for result in (*checks, reserved):
+            for result in (*checks, new_tags, reserved):
                 if isinstance(result, BaseException):
                     if isinstance(reserved, Request):
                         await self._withdraw(reserved)
@@ -108,9 +113,28 @@ class PublishingService:
                         raise PostUnconfirmed from result
                     raise result
             try:
-                return await self._publish(cast(Request, reserved), now_ms)
+                request = await self._limit_new_hashtags(cast(Request, reserved), cast(list[str], new_tags), caller)
+                return await self._publish(request, now_ms)
             except NotConfirmed as error:
                 raise PostUnconfirmed from error
+
+    async def _find_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> list[str]:
+        """Return the hashtags of the text that have no timeline yet, if the caller has limits."""
+        tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []
+        sizes = await self.hashtag_timelines.sizes(tags) if tags else {}
+        return [tag for tag in tags if not sizes[tag]]
+
+    async def _limit_new_hashtags(self, request: Request, new_tags: list[str], caller: Caller | None) -> Request:
+        """Count the new hashtags of the post, and exclude those beyond the author's daily number from the index.
+
+        The memory of a hashtag is never freed while its post exists, so a limit per minute is not enough.
+        """
+        audience = request.draft.audience if request.reservation.audience is None else request.reservation.audience
+        if not new_tags or audience != PUBLIC or request.reservation.existing is not None:
+            return request
+        allowed = await self.limits.take_daily(caller, "newtags", self.new_hashtags_per_day, len(new_tags))
+        draft = structs.replace(request.draft, unindexed_hashtags=tuple(new_tags[allowed:]))
+        return replace(request, draft=draft)
 
     async def _publish(self, request: Request, now_ms: int) -> Post:
         draft, reservation = request.draft, request.reservation

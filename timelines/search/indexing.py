@@ -22,7 +22,6 @@ from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.names import NameIndex
 from timelines.search.repository import PostIndex
-from timelines.text.linkify import find_hashtags
 from timelines.text.tokenizer import name_prefixes
 
 POSTS_PER_BATCH = 1_000
@@ -75,7 +74,7 @@ class SearchIndexer:
         added = 0
         for some in batches((post for post in posts if post.is_discoverable), POSTS_PER_BATCH):
             added += await self.index.add(some)
-            await self.names.add_hashtags(chain.from_iterable(find_hashtags(post.text) for post in some))
+            await self.names.add_hashtags(chain.from_iterable(post.indexed_hashtags for post in some))
         return added
 
     async def add_or_defer(self, post: Post) -> None:

@@ -95,7 +95,7 @@ async def use_pages(site: Services, world: World) -> None:
         assert (await alice.sign_up("alice")).status_code == 201
         assert (await alice.post_json("/@bob/follow/")).status_code == 200
         await bob.publishes("hello #World")
-        first = await alice.publish("words", idempotency_key="{x}: *")
+        first = await alice.publish("words and a #fresh hashtag", idempotency_key="{x}: *")
         answer = await alice.publish("an answer", in_reply_to=first["id"])
         await alice.publish("and one to that", in_reply_to=answer["id"])
         assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200

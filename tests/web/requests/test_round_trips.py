@@ -44,7 +44,7 @@ async def site(proxy: FaultProxy) -> AsyncIterator[Services]:
 
 async def test_publishing_takes_five_round_trips_until_the_answer(alice: HttpBrowser, proxy: FaultProxy) -> None:
     """Session; limits, id and idempotency key; job; post and timelines; announcement and append-only file."""
-    await alice.post("/posts/", text="connections are open now", idempotency_key="first")
+    await alice.post("/posts/", text="connections are open now, and #tea exists", idempotency_key="first")
     rounds = []
     with proxy.with_fault(Fault.DELAY):
         for attempt in range(ATTEMPTS):
