@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, ProgressColumn
 
 from socialsite.container import Services
 from socialsite.startup import open_services
@@ -18,6 +18,12 @@ from socialsite.store.errors import StoreError
 
 class SiteCommand(BaseCommand):
     """Prints one line for wrong arguments, too. Django would print the usage and exit with status 2."""
+
+    verbosity: int = 1
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        self.verbosity = options["verbosity"]
+        return super().execute(*args, **options)
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         self._called_from_command_line = False  # the parsers then raise CommandError
@@ -32,6 +38,25 @@ class SiteCommand(BaseCommand):
             self.stderr.write(f"{error} (see {argv[1]} --help)")
             sys.exit(1)
 
+    def print_line(self, line: str, *, min_verbosity: int = 1) -> None:
+        """Print a line if the verbosity is at least `min_verbosity`."""
+        if self.verbosity >= min_verbosity:
+            self.stdout.write(line)
+            self.stdout.flush()
+
+    def open_progress(self, *columns: ProgressColumn, transient: bool = True) -> Progress:
+        """Return a progress display. It is disabled if stderr is not a terminal, or by --verbosity 0."""
+        console = Console(stderr=True)
+        is_quiet = self.verbosity == 0 or not console.is_terminal
+        return Progress(*columns, console=console, disable=is_quiet, transient=transient)
+
+    @contextlib.contextmanager
+    def progress_bar(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """Show a progress bar. Yields a function that advances it by a count."""
+        with self.open_progress() as progress:
+            task = progress.add_task(what, total=total)
+            yield lambda count: progress.advance(task, count)
+
 
 class OperatorCommand(SiteCommand):
     """Runs `handle_async` with open services. An error of the store becomes a CommandError."""
@@ -39,10 +64,8 @@ class OperatorCommand(SiteCommand):
     requires_system_checks = ()
     may_be_restoring = False
     """Whether the command accepts a store whose restore did not finish."""
-    verbosity: int = 1
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.verbosity = options["verbosity"]
         self.prepare_options(options)
         try:
             asyncio.run(self._run(options))
@@ -56,20 +79,6 @@ class OperatorCommand(SiteCommand):
 
     @abstractmethod
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None: ...
-
-    def print_line(self, line: str, *, min_verbosity: int = 1) -> None:
-        """Print a line if the verbosity is at least `min_verbosity`."""
-        if self.verbosity >= min_verbosity:
-            self.stdout.write(line)
-
-    @contextlib.contextmanager
-    def progress_bar(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Show a progress bar on a terminal. Yields a function that advances it by a count."""
-        console = Console(stderr=True)
-        is_quiet = self.verbosity == 0 or not console.is_terminal
-        with Progress(console=console, disable=is_quiet, transient=True) as progress:
-            task = progress.add_task(what, total=total)
-            yield lambda count: progress.advance(task, count)
 
     async def _run(self, options: dict[str, Any]) -> None:
         async with open_services(may_be_restoring=self.may_be_restoring) as services:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.core.management.base import CommandError, CommandParser
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeElapsedColumn
 
 from socialsite.container import Services
 from socialsite.management.base import SiteCommand
@@ -59,16 +58,11 @@ class ImportCommand(SiteCommand):
     async def _import(self, tally: Tally) -> None:
         path: Path = self.options["file"]
         async with open_services() as services:
-            with self._progress() as progress:
+            columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
+            with self.open_progress(*columns, transient=False) as progress:
                 task = progress.add_task(path.name, total=self.size)
                 file = LineFile(path, on_bytes=lambda at: progress.update(task, completed=at))
                 await self.run_import(services, file, tally)
-
-    def _progress(self) -> Progress:
-        columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
-        console = Console(stderr=True)
-        quiet = self.options["verbosity"] == 0 or not console.is_terminal
-        return Progress(*columns, console=console, disable=quiet)
 
     @contextlib.contextmanager
     def _open_report(self) -> Iterator[IO[str] | None]:

@@ -4,7 +4,6 @@ Without a handle or address, `show` lists the configured rules and the most acti
 counted by id, log-ins also by the handle that the client sent, and hits of IPv6 addresses by their /64 network.
 """
 
-import asyncio
 import ipaddress
 import json
 from collections.abc import Sequence
@@ -17,10 +16,8 @@ from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.limits import ACCOUNTS_PER_ADDRESS, NETWORKS_PER_HANDLE
-from socialsite.management.base import SiteCommand
+from socialsite.management.base import OperatorCommand
 from socialsite.recipes.rate_limit import MINUTE_MS, Identifier, Rule, WindowStats
-from socialsite.startup import open_services
-from socialsite.store.errors import StoreError
 
 MAX_ACTIVE_ACCOUNTS = 10
 
@@ -34,9 +31,8 @@ class LimitTarget:
     rules: Sequence[Rule]
 
 
-class Command(SiteCommand):
+class Command(OperatorCommand):
     help = "Show what rate limits have counted for an account or address, or forget it."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="show|reset")
@@ -49,24 +45,20 @@ class Command(SiteCommand):
         reset.add_argument("--rule", metavar="NAME", help="only this rule")
         reset.add_argument("--dry-run", action="store_true", help="show what would be forgotten")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            output = asyncio.run(self._run(options))
-        except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}") from error
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        output = await self._perform(services, options)
         if options.get("json"):
             self.stdout.write(json.dumps(output))
-        elif options["verbosity"] > 0:
-            self.stdout.write("\n".join(format_text(output)))
+        else:
+            self.print_line("\n".join(format_text(output)))
 
-    async def _run(self, options: dict[str, Any]) -> dict[str, Any]:
-        async with open_services() as services:
-            if options["subject"] is None:
-                return await read_overview(services, options["minutes"])
-            targets = await find_targets(services, options["subject"])
-            if options["action"] == "reset":
-                return await reset_limits(services, targets, options["rule"], dry_run=options["dry_run"])
-            return {"usage": await read_usage(services, targets)}
+    async def _perform(self, services: Services, options: dict[str, Any]) -> dict[str, Any]:
+        if options["subject"] is None:
+            return await read_overview(services, options["minutes"])
+        targets = await find_targets(services, options["subject"])
+        if options["action"] == "reset":
+            return await reset_limits(services, targets, options["rule"], dry_run=options["dry_run"])
+        return {"usage": await read_usage(services, targets)}
 
 
 async def find_targets(services: Services, text: str) -> list[LimitTarget]:

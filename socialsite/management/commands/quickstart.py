@@ -48,9 +48,8 @@ class Command(SiteCommand):
                             help="where the site keeps its data, default data/ beside manage.py")  # fmt: skip
         parser.add_argument("--no-demo", action="store_true", help="leave the site empty on the first start")
 
-    def handle(self, *args: Any, port: int, data: Path, no_demo: bool, verbosity: int, **options: Any) -> None:
+    def handle(self, *args: Any, port: int, data: Path, no_demo: bool, **options: Any) -> None:
         directory = parse_data_directory(["--data", str(data)])
-        self.verbosity = verbosity
         self.is_announced = False
         self.has_reader = True
         self.next_notice_s = time.monotonic() + WAIT_NOTICE_INTERVAL_S

@@ -1,28 +1,22 @@
 """manage.py rebuild_timelines [HANDLE ... | --all | --tags | --search]: rebuild caches from their sources."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from rich.console import Console
-from rich.progress import Progress
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.base import SiteCommand
-from socialsite.startup import open_services
-from socialsite.store.errors import StoreError
+from socialsite.management.base import OperatorCommand
 
 RebuildAccount = Callable[[AccountId], Awaitable[int]]
 
 
-class Command(SiteCommand):
+class Command(OperatorCommand):
     help = (
         "Build home and list timelines of accounts anew; --all: every cached one, the public timeline, "
         "those of all hashtags and the search index; --tags, --search: these alone."
     )
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("handles", nargs="*", metavar="HANDLE", help="accounts, with or without @")
@@ -31,27 +25,54 @@ class Command(SiteCommand):
         parser.add_argument("--search", action="store_true", help="the search index")
         parser.add_argument("--dry-run", action="store_true", help="say what would be rebuilt")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         chosen_count = [bool(options["handles"]), options["all"], options["tags"], options["search"]].count(True)
         if chosen_count == 0:
             raise CommandError("Name the accounts, or say --all, --tags or --search.")
         if chosen_count > 1:
             raise CommandError("Either accounts by name, or --all, --tags or --search: one of them at a time.")
-        try:
-            line = asyncio.run(self._run(options))
-        except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}") from error
-        if options["verbosity"] > 0:
-            self.stdout.write(line)
 
-    async def _run(self, options: dict[str, Any]) -> str:
-        async with open_services() as services:
-            dry_run = options["dry_run"]
-            quiet = options["verbosity"] == 0 or not Console(stderr=True).is_terminal
-            if options["handles"]:
-                return await _rebuild_named(services, options["handles"], dry_run=dry_run)
-            rebuild = _rebuild_all if options["all"] else _rebuild_hashtags if options["tags"] else _rebuild_search
-            return await rebuild(services, dry_run=dry_run, quiet=quiet)
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        if options["handles"]:
+            self.print_line(await _rebuild_named(services, options["handles"], dry_run=options["dry_run"]))
+            return
+        last_id = await services.repositories.accounts.last_id()
+        ids = [AccountId(number) for number in range(1, last_id + 1)]
+        rebuild = (
+            self._rebuild_all if options["all"] else self._rebuild_tags if options["tags"] else self._rebuild_search
+        )
+        self.print_line(await rebuild(services, ids, dry_run=options["dry_run"]))
+
+    async def _rebuild_all(self, services: Services, ids: Sequence[AccountId], *, dry_run: bool) -> str:
+        if dry_run:
+            what = f"what is cached of {len(ids)} accounts, the public timeline, all tags and the search index"
+            return f"Would rebuild {what}."
+        timelines = await self._rebuild_each(ids, services.rebuilds.rebuild_cached, "Timelines")
+        entries = await services.rebuilds.rebuild_public(ids)
+        tags = await self._rebuild_tags(services, ids, dry_run=False)
+        search = await self._rebuild_search(services, ids, dry_run=False)
+        return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags} {search}"
+
+    async def _rebuild_tags(self, services: Services, ids: Sequence[AccountId], *, dry_run: bool) -> str:
+        if dry_run:
+            return f"Would put the posts of {len(ids)} accounts back under their tags."
+        entries = await self._rebuild_each(ids, services.rebuilds.rebuild_tags, "Tags")
+        return f"Put {entries} entries back under their tags."
+
+    async def _rebuild_search(self, services: Services, ids: Sequence[AccountId], *, dry_run: bool) -> str:
+        if dry_run:
+            return f"Would put the names and posts of {len(ids)} accounts back into the search index."
+        posts = await self._rebuild_each(ids, services.rebuilds.rebuild_search, "Search")
+        return f"Put {posts} posts of {len(ids)} accounts back into the search index."
+
+    async def _rebuild_each(self, ids: Sequence[AccountId], rebuild: RebuildAccount, description: str) -> int:
+        """Rebuild each account with a progress bar. Returns the sum of the results."""
+        done = 0
+        with self.progress_bar(description, len(ids)) as step:
+            for account_id in ids:
+                done += await rebuild(account_id)
+                step(1)
+        return done
 
 
 async def _rebuild_named(services: Services, handles: list[str], *, dry_run: bool) -> str:
@@ -65,46 +86,3 @@ async def _rebuild_named(services: Services, handles: list[str], *, dry_run: boo
         return f"Would rebuild the timelines of {len(ids)} accounts."
     timelines = sum([await services.rebuilds.rebuild(account_id) for account_id in ids])
     return f"Rebuilt {timelines} timelines of {len(ids)} accounts."
-
-
-async def _rebuild_all(services: Services, *, dry_run: bool, quiet: bool) -> str:
-    ids = await _all_account_ids(services)
-    if dry_run:
-        return (
-            f"Would rebuild what is cached of {len(ids)} accounts, the public timeline, all tags and the search index."
-        )
-    timelines = await _rebuild_each(ids, services.rebuilds.rebuild_cached, "Timelines", quiet=quiet)
-    entries = await services.rebuilds.rebuild_public(ids)
-    tags = await _rebuild_hashtags(services, dry_run=False, quiet=quiet)
-    search = await _rebuild_search(services, dry_run=False, quiet=quiet)
-    return f"Rebuilt {timelines} timelines, and the public one with {entries} entries. {tags} {search}"
-
-
-async def _rebuild_hashtags(services: Services, *, dry_run: bool, quiet: bool) -> str:
-    ids = await _all_account_ids(services)
-    if dry_run:
-        return f"Would put the posts of {len(ids)} accounts back under their tags."
-    entries = await _rebuild_each(ids, services.rebuilds.rebuild_tags, "Tags", quiet=quiet)
-    return f"Put {entries} entries back under their tags."
-
-
-async def _rebuild_search(services: Services, *, dry_run: bool, quiet: bool) -> str:
-    ids = await _all_account_ids(services)
-    if dry_run:
-        return f"Would put the names and posts of {len(ids)} accounts back into the search index."
-    posts = await _rebuild_each(ids, services.rebuilds.rebuild_search, "Search", quiet=quiet)
-    return f"Put {posts} posts of {len(ids)} accounts back into the search index."
-
-
-async def _rebuild_each(ids: Sequence[AccountId], rebuild: RebuildAccount, description: str, *, quiet: bool) -> int:
-    """Rebuild each account with a progress bar. Returns the sum of the results."""
-    done = 0
-    with Progress(disable=quiet, console=Console(stderr=True)) as progress:
-        for account_id in progress.track(ids, description=description):
-            done += await rebuild(account_id)
-    return done
-
-
-async def _all_account_ids(services: Services) -> list[AccountId]:
-    last = await services.repositories.accounts.last_id()
-    return [AccountId(number) for number in range(1, last + 1)]

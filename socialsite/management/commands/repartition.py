@@ -10,8 +10,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from rich.console import Console
-from rich.progress import Progress
 
 from socialsite.management.base import SiteCommand
 from socialsite.migration import commands as operation
@@ -47,7 +45,6 @@ class Command(SiteCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["component"] and not options["to"]:
             raise CommandError("--component goes with --to: say where it shall stand.")
-        self.verbosity = options["verbosity"]
         try:
             asyncio.run(self._run(options))
         except RepartitionUnfinished as error:
@@ -82,17 +79,17 @@ class Command(SiteCommand):
             raise CommandError(f"The number of follow partitions is 1 to {MAX_PARTITIONS}.")
         if dry:
             edges = _format_edges(await operation.count_edges(site, FOLLOW_EDGES, count))
-            self._print_line(f"Dry run: {edges} would be cut into {count} partitions; nothing was changed.")
+            self.print_line(f"Dry run: {edges} would be cut into {count} partitions; nothing was changed.")
             return
-        self._print_line("This takes two minutes more than the copying: the last readers are waited for.", verbosity=2)
+        self.print_line(
+            "This takes two minutes more than the copying: the last readers are waited for.", min_verbosity=2
+        )
         report = await operation.repartition_edges(site, FOLLOW_EDGES, count, grace_s=OLD_PARTITIONS_GRACE_S)
         edges = _format_edges(report.edges)
-        self._print_line(f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}.")
+        self.print_line(f"Cut the follow edges into {count} partitions ({edges}); now set FOLLOW_PARTITIONS={count}.")
 
     async def _run_migration(self, run: Callable[[OnProgress], Any]) -> None:
-        console = Console(stderr=True)
-        is_quiet = self.verbosity == 0 or not console.is_terminal
-        with Progress(console=console, disable=is_quiet, transient=True) as progress:
+        with self.open_progress() as progress:
             task = progress.add_task("Slices", total=None)
 
             def on_progress(step: MigrationProgress) -> None:
@@ -106,11 +103,11 @@ class Command(SiteCommand):
         copied = report.statistics
         for family in sorted(copied.keys):
             size, checksum = copied.bytes[family], copied.checksums[family]
-            self._print_line(
-                f"{family}: {copied.keys[family]} keys, {size} bytes, checksum {checksum:08x}", verbosity=2
+            self.print_line(
+                f"{family}: {copied.keys[family]} keys, {size} bytes, checksum {checksum:08x}", min_verbosity=2
             )
         again = f", {report.retries} tries repeated" if report.retries else ""
-        self._print_line(
+        self.print_line(
             f"Moved {copied.keys.total()} keys ({copied.bytes.total() / BYTES_PER_MB:.1f} MB) "
             f"in {report.migrated_slices} slices, each compared with its source{again}."
         )
@@ -122,17 +119,13 @@ class Command(SiteCommand):
 
     def _print_estimate(self, estimate: Estimate) -> None:
         for family in sorted(estimate.keys):
-            self._print_line(
+            self.print_line(
                 f"{family}: {estimate.keys[family]} keys, about {estimate.bytes[family] / BYTES_PER_MB:.1f} MB"
             )
-        self._print_line(
+        self.print_line(
             f"Dry run: {estimate.keys.total()} keys, about {estimate.bytes.total() / BYTES_PER_MB:.1f} MB would move "
             f"in {estimate.slices} slices, in about {estimate.seconds:.0f} s; nothing was changed."
         )
-
-    def _print_line(self, text: str, *, verbosity: int = 1) -> None:
-        if self.verbosity >= verbosity:
-            self.stdout.write(text)
 
 
 def _format_edges(edges: Mapping[str, int]) -> str:

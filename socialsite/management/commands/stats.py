@@ -3,7 +3,6 @@
 Counts are at most a second old. `build_report` builds the JSON. Its times are in Unix ms, and its latencies in ms.
 """
 
-import asyncio
 import json
 from typing import Any
 
@@ -12,10 +11,8 @@ from django.core.management.base import CommandError, CommandParser
 from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.management.base import SiteCommand
+from socialsite.management.base import OperatorCommand
 from socialsite.recipes.time_series import RankedMetric
-from socialsite.startup import open_services
-from socialsite.store.errors import StoreError
 
 HOUR_MS = 3_600_000
 MAX_HOURS = 24 * 730
@@ -23,29 +20,23 @@ ACCOUNTS_SHOWN = 10  # accounts
 ERROR_STATUSES = ("500", "502", "503", "504")
 
 
-class Command(SiteCommand):
+class Command(OperatorCommand):
     help = "Show what happened: posts, deliveries, visits, limits, errors, how late posts reached homes."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--hours", type=int, default=24, metavar="N", help="how far back; default 24")
         parser.add_argument("--json", action="store_true", help="for programs; with the points over time")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         if not 1 <= options["hours"] <= MAX_HOURS:
             raise CommandError(f"--hours takes 1 to {MAX_HOURS}.")
-        try:
-            report = asyncio.run(self._run(options["hours"]))
-        except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}") from error
+
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        report = await build_report(services, options["hours"])
         if options["json"]:
             self.stdout.write(json.dumps(report))
-        elif options["verbosity"] > 0:
-            self.stdout.write("\n".join(format_text(report)))
-
-    async def _run(self, hours: int) -> dict[str, Any]:
-        async with open_services() as services:
-            return await build_report(services, hours)
+        else:
+            self.print_line("\n".join(format_text(report)))
 
 
 async def build_report(services: Services, hours: int) -> dict[str, Any]:

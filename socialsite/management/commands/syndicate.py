@@ -12,11 +12,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
-from socialsite.management.base import SiteCommand
+from socialsite.management.base import OperatorCommand
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker
-from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
 from socialsite.web.gc_tuning import freeze_startup_objects
 
@@ -24,9 +23,8 @@ PROGRESS_INTERVAL_S = 5.0
 MAX_CONCURRENCY = 64
 
 
-class Command(SiteCommand):
+class Command(OperatorCommand):
     help = "Bring published posts to their followers (the worker)."
-    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--once", action="store_true", help="exit 0 when nothing is undelivered or pending")
@@ -34,30 +32,23 @@ class Command(SiteCommand):
                             help=f"jobs at once, 1 to {MAX_CONCURRENCY}; default {DEFAULT_CONCURRENCY}")  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="say what is owed, perform nothing")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def prepare_options(self, options: dict[str, Any]) -> None:
         if not 1 <= options["concurrency"] <= MAX_CONCURRENCY:
             raise CommandError(f"--concurrency takes 1 to {MAX_CONCURRENCY}.")
-        self.verbosity: int = options["verbosity"]
-        try:
-            is_done = asyncio.run(self._run(options))
-        except StoreError as error:
-            raise CommandError(f"The store cannot be used: {error}") from error
-        if not is_done:
-            raise CommandError("Stopped before everything was done.")
 
-    async def _run(self, options: dict[str, Any]) -> bool:
-        async with open_services() as services:
-            if options["dry_run"]:
-                self._print_line(await _describe_backlog(services))
-                return True
-            worker = Worker(services.outbox, services.fan_out.handle, concurrency=options["concurrency"])
-            _stop_on_signals(worker)
-            freeze_startup_objects()
-            return await self._run_worker(services, worker, once=options["once"])
+    async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        if options["dry_run"]:
+            self.print_line(await _describe_backlog(services))
+            return
+        worker = Worker(services.outbox, services.fan_out.handle, concurrency=options["concurrency"])
+        _stop_on_signals(worker)
+        freeze_startup_objects()
+        if not await self._run_worker(services, worker, once=options["once"]):
+            raise CommandError("Stopped before everything was done.")
 
     async def _run_worker(self, services: Services, worker: Worker, *, once: bool) -> bool:
         """Run until stopped, or with `once` until the queue is empty. Returns False if it was stopped before that."""
-        self._print_line(f"Worker {worker.name} syndicates.")
+        self.print_line(f"Worker {worker.name} syndicates.")
         progress = asyncio.create_task(self._print_progress(services, min_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
         if not once:
@@ -70,7 +61,7 @@ class Command(SiteCommand):
             await upkeep.close()
             progress.cancel()
             await asyncio.gather(progress, return_exceptions=True)
-        self._print_line(f"Worker {worker.name} stops after {worker.performed_jobs} jobs.")
+        self.print_line(f"Worker {worker.name} stops after {worker.performed_jobs} jobs.")
         return is_done
 
     async def _print_progress(self, services: Services, min_verbosity: int) -> None:
@@ -78,14 +69,9 @@ class Command(SiteCommand):
         while self.verbosity >= min_verbosity:
             await asyncio.sleep(PROGRESS_INTERVAL_S)
             try:
-                self._print_line(await _describe_backlog(services))
+                self.print_line(await _describe_backlog(services))
             except StoreError as error:
-                self._print_line(f"The store is away: {error}")
-
-    def _print_line(self, line: str) -> None:
-        if self.verbosity > 0:
-            self.stdout.write(line)
-            self.stdout.flush()
+                self.print_line(f"The store is away: {error}")
 
 
 def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
