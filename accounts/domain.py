@@ -10,6 +10,13 @@ AccountState = Literal["active", "suspended", "deleted"]
 ACTIVE: Final = "active"
 SUSPENDED: Final = "suspended"
 DELETED: Final = "deleted"
+PictureKind = Literal["avatar", "header"]
+PictureSize = Literal["small", "full"]
+
+
+def picture_url(name: str, size: PictureSize) -> str:
+    """Return the URL of an avatar or header. `name` is what the account stores. Returns "" for ""."""
+    return f"/media/{name}/{size}.webp" if name else ""
 
 
 class Author(msgspec.Struct, frozen=True, gc=False):
@@ -22,6 +29,8 @@ class Author(msgspec.Struct, frozen=True, gc=False):
     version: int
     private: bool = False
     """Only followers see the posts of a private account, and it accepts each follower."""
+    avatar: str = ""
+    """The name of the avatar's files, or "". `picture_url` returns their URLs."""
 
     @property
     def is_visible(self) -> bool:

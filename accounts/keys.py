@@ -8,7 +8,9 @@ from socialsite.store.key import Key, cached_key
 
 @cached_key
 def account(account_id: AccountId) -> Key:
-    """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private. Never expires.
+    """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
+
+    It never expires.
 
     Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
     """

@@ -31,6 +31,8 @@ class Account(AbstractBaseUser):
     is_staff = models.BooleanField(default=False)
     version = models.BigIntegerField(default=1)
     is_private = models.BooleanField(default=False)
+    avatar = models.CharField(max_length=64, blank=True, default="")
+    header = models.CharField(max_length=64, blank=True, default="")
     last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"
@@ -62,7 +64,9 @@ class Account(AbstractBaseUser):
     def author(self) -> Author:
         """The facts that pages show beside the account's posts."""
         state: AccountState = self.state  # type: ignore[assignment]
-        return Author(AccountId(self.id), self.handle, self.display_name, state, self.version, self.is_private)
+        return Author(
+            AccountId(self.id), self.handle, self.display_name, state, self.version, self.is_private, self.avatar
+        )
 
     def get_absolute_url(self) -> str:
         """Return the path of the profile page."""

@@ -1,5 +1,6 @@
 """Accounts in JSON (docs/reference/interface.md). Ids are strings, times are ISO 8601."""
 
+from accounts.domain import picture_url
 from accounts.models import Account
 from socialsite.web.responses import format_iso_time
 
@@ -15,4 +16,11 @@ def account_json(account: Account) -> dict[str, object]:
         "link": account.link,
         "private": account.is_private,
         "created_at": format_iso_time(account.created_ms),
+        **pictures_json(account),
     }
+
+
+def pictures_json(account: Account) -> dict[str, str]:
+    """Return the URLs of the avatar and the header, without those that the account lacks."""
+    names = {"avatar": account.avatar, "header": account.header}
+    return {kind: picture_url(name, "full") for kind, name in names.items() if name}

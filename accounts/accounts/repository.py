@@ -38,8 +38,10 @@ ACCOUNT_FIELDS: Final = (
     "staff",
     "version",
     "private",
+    "avatar",
+    "header",
 )
-AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private")
+AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
     b"active": "active",
     b"suspended": "suspended",
@@ -255,6 +257,8 @@ def decode_account(
     staff: bytes,
     version: bytes,
     private: bytes | None,
+    avatar: bytes | None,
+    header: bytes | None,
 ) -> Account:
     """Return the account of a reply. The caller copies the account before use, since Django models are mutable."""
     return Account(
@@ -269,6 +273,8 @@ def decode_account(
         is_staff=staff == b"1",
         version=int(version),
         is_private=private == b"1",
+        avatar=avatar.decode() if avatar else "",
+        header=header.decode() if header else "",
     )
 
 
@@ -289,9 +295,17 @@ def decode_author(
     state: bytes,
     version: bytes,
     private: bytes | None,
+    avatar: bytes | None,
 ) -> Author | None:
     """Return the author of a reply, or None if there is no such account."""
     if handle is None:
         return None
-    is_private = private == b"1"
-    return Author(account_id, handle.decode(), display_name.decode(), STATE_BY_BYTES[state], int(version), is_private)
+    return Author(
+        account_id,
+        handle.decode(),
+        display_name.decode(),
+        STATE_BY_BYTES[state],
+        int(version),
+        private == b"1",
+        avatar.decode() if avatar else "",
+    )

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
-from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author
+from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind
 from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
@@ -253,6 +253,12 @@ class AccountService:
         await self.on_names_changed([account_id])
         return await self.get(account_id)
 
+    async def set_picture(self, *, account_id: AccountId, kind: PictureKind, name: str) -> str:
+        """Set the name of the avatar or header; "" removes it. Returns the former name. Raises AccountNotFound."""
+        account = await self.get(account_id)
+        await self.accounts.edit(account_id, {kind: name})
+        return account.avatar if kind == "avatar" else account.header
+
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed."""
         changed = await self.accounts.change_state(account_id, SUSPENDED, {})
@@ -283,7 +289,7 @@ class AccountService:
 
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
-        empty_profile = {"display_name": "", "bio": "", "link": "", "staff": "0"}
+        empty_profile = dict.fromkeys(("display_name", "bio", "link", "avatar", "header"), "") | {"staff": "0"}
         unusable = await passwords.hash_password(None)
         changed = await self.accounts.change_state(account_id, DELETED, {**empty_profile, "password": unusable})
         await self.end_sessions(account_id)

@@ -50,7 +50,8 @@ def page_context(request: SiteRequest) -> dict[str, object]:
     account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
     badge = getattr(request, "badge", None)
     return {
-        "viewer": account and PageViewer(account.id, account.handle, account.display_name, account.is_staff),
+        "viewer": account
+        and PageViewer(account.id, account.handle, account.display_name, account.is_staff, account.avatar),
         "site_name": settings.SITE_NAME,
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",

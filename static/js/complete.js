@@ -155,7 +155,7 @@ async function loadChoices(query, signal) {
     if (!answer.ok) return [];
     const { accounts = [], tags = [] } = await answer.json();
     const found = [
-      ...accounts.map(({ handle, display_name: name }) => ({ text: `@${handle}`, name, url: `/@${handle}/` })),
+      ...accounts.map(({ handle, display_name: name, avatar }) => ({ text: `@${handle}`, name, avatar, url: `/@${handle}/` })),
       ...tags.map(({ name, url }) => ({ text: `#${name}`, name: "", url })),
     ];
     kept.set(query, found);
@@ -165,9 +165,10 @@ async function loadChoices(query, signal) {
   }
 }
 
-function option({ text, name }, id) {
+function option({ text, name, avatar }, id) {
   const item = Object.assign(document.createElement("li"), { id, role: "option" });
   item.ariaSelected = "false";
+  if (avatar) item.append(Object.assign(document.createElement("img"), { src: avatar.replace("/full.", "/small."), alt: "" }));
   for (const [shown, kind] of [[name, "name"], [text, name ? "handle" : "name"]]) {
     if (!shown) continue;
     item.append(Object.assign(document.createElement("bdi"), { className: kind, textContent: shown }));

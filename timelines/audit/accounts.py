@@ -15,6 +15,8 @@ from timelines.audit.discrepancy import Discrepancy, detail_of
 from timelines.audit.reader import ABSENT, AuditReader
 from timelines.notifications.notification import Notification
 
+OPTIONAL_FIELDS = frozenset({"avatar", "header"})
+"""The fields that an account of an earlier release lacks."""
 NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
 SIGN_UP_MS = 60_000  # a younger account may not have its handle yet, because its sign-up is not finished
 
@@ -183,5 +185,5 @@ def find_missing_fields(row: Reply) -> list[str]:
     return [
         name
         for name, value in zip(ACCOUNT_FIELDS, row, strict=True)
-        if value is None or (name in NUMBER_FIELDS and value and not value.isdigit())
+        if (value is None and name not in OPTIONAL_FIELDS) or (name in NUMBER_FIELDS and value and not value.isdigit())
     ]

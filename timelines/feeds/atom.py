@@ -12,6 +12,7 @@ import regex
 from django.utils.feedgenerator import Atom1Feed
 from django.utils.xmlutils import SimplerXMLGenerator
 
+from accounts.domain import picture_url
 from accounts.models import Account
 from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
@@ -36,6 +37,7 @@ def render_account_feed(site_url: str, account: Account, entries: Sequence[Hydra
         feed_url=f"{site_url}{profile_url(account.handle)}feed.atom",
         feed_guid=tag_uri(site_url, _utc_date(account.created_ms), f"accounts/{account.id}"),
         begun=_utc_datetime(account.created_ms),
+        logo=site_url + picture_url(account.avatar, "full") if account.avatar else "",
     )
     return _serialize_feed(feed, site_url, entries)
 
@@ -58,11 +60,16 @@ def tag_uri(site_url: str, date: str, specific: str) -> str:
 
 
 class SiteFeed(Atom1Feed):
-    """Django's Atom feed with whole posts as content. `begun` is the date of a feed without entries."""
+    """Django's Atom feed with whole posts as content. `begun` is the date of a feed without entries, `logo` a URL."""
 
     def latest_post_date(self) -> datetime:
         begun: datetime = self.feed["begun"]
         return max((item["updateddate"] for item in self.items), default=begun)
+
+    def add_root_elements(self, handler: SimplerXMLGenerator) -> None:
+        super().add_root_elements(handler)
+        if logo := self.feed.get("logo"):
+            handler.addQuickElement("logo", logo)
 
     def add_item_elements(self, handler: SimplerXMLGenerator, item: dict[str, Any]) -> None:
         super().add_item_elements(handler, {**item, "description": None})

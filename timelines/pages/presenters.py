@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-from accounts.domain import Author
+from accounts.domain import Author, picture_url
 from accounts.models import Account
 from socialsite.web.page_cache import RenderedBytes
 from socialsite.web.responses import format_iso_time
@@ -62,6 +62,7 @@ def author_json(author: Author | Account) -> Json:
         "handle": author.handle,
         "display_name": author.display_name,
         "url": profile_url(author.handle),
+        **({"avatar": picture_url(author.avatar, "full")} if author.avatar else {}),
     }
 
 
@@ -73,6 +74,7 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
         "link": account.link,
         "created_at": format_iso_time(account.created_ms),
         "private": account.is_private,
+        **({"header": picture_url(account.header, "full")} if account.header else {}),
         "followers": counts.followers,
         "following": counts.following,
         "posts": posts,

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from accounts.domain import picture_url
 from accounts.models import Account
 from socialsite.web.page_cache import Placeholder, RenderedBytes
 from socialsite.web.requests import SiteRequest
@@ -45,6 +46,11 @@ def canonical_url(request: SiteRequest, query: PageRequest) -> Placeholder:
     """Return the absolute URL of the page with its cursor, without other parameters."""
     before, after = url_with_query(request, before=query.before), url_with_query(request, after=query.after)
     return Placeholder(f"{request.scheme}://{request.get_host()}{before or after or quote_path(request.path)}")
+
+
+def absolute_url(request: SiteRequest, path: str) -> str:
+    """Return the absolute URL of a path of this site, or "" for ""."""
+    return f"{request.scheme}://{request.get_host()}{path}" if path else ""
 
 
 def optional_placeholder(text: str | None) -> Placeholder | None:
@@ -109,4 +115,6 @@ def profile_context(account: Account) -> TemplateContext:
         "link": account.link,
         "is_private": account.is_private,
         "created_at": account.created_ms,
+        "avatar": picture_url(account.avatar, "full"),
+        "header": picture_url(account.header, "full"),
     }

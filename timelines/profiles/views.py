@@ -4,6 +4,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
+from accounts.domain import picture_url
 from socialsite.ids import AccountId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
@@ -15,6 +16,7 @@ from timelines.pages.page import PageRequest
 from timelines.pages.presenters import profile_json, relation_json
 from timelines.pages.queries import parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
+    absolute_url,
     canonical_url,
     profile_context,
     timeline_context,
@@ -46,6 +48,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             "page_description": account.bio or _("Posts by @%(handle)s, newest first") % {"handle": handle},
             "canonical_url": canonical_url(request, query),
             "og_type": "profile",
+            "og_image": absolute_url(request, picture_url(account.avatar, "full")),
             "is_self": me == id,
             "is_following": visit.relationship is not None and visit.relationship.follows,
             "both_follow": visit.shared_following_count,

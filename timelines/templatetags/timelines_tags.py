@@ -3,8 +3,10 @@
 They are pure functions of their arguments: no request, no store. Words stay in the templates.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Any
 
 import regex
 from django import template
@@ -16,6 +18,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, ngettext
 
+from accounts.domain import picture_url
 from socialsite import __version__
 from socialsite.characters import readable_url
 
@@ -25,6 +28,7 @@ register.filter(readable_url)
 
 PLURAL_SAMPLES = 200
 """The numbers below this one include every plural form of every language."""
+AVATAR_IMAGE = '<img src="{}" alt="" width="44" height="44" loading="lazy" decoding="async">'
 HUE_COUNT = 12
 """Avatar colours; static/css/site.css has one class `hue-N` for each."""
 
@@ -33,6 +37,31 @@ HUE_COUNT = 12
 def icon(name: str) -> SafeString:
     """Return a decorative icon of the sprite static/icons.svg. Templates put its meaning into words."""
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("icons.svg"), name)
+
+
+@register.simple_tag
+def avatar(account: Any, size: str = "", *, is_link: bool = False) -> SafeString:
+    """Return the decorative picture of an account: its avatar, or the first letter of its name on its colour.
+
+    `account` has `id`, `handle`, `display_name` and `avatar`, as attributes or, in rows that are also JSON, as keys;
+    the key `avatar` contains a URL. `size` is "", "icon", "small" or "large".
+    """
+    if isinstance(account, Mapping):
+        id, handle, name, url = account["id"], account["handle"], account["display_name"], account.get("avatar", "")
+        url = url if size == "large" else url.replace("/full.", "/small.")
+    else:
+        id, handle, name = account.id, account.handle, account.display_name
+        url = picture_url(account.avatar, "full" if size == "large" else "small")
+    content = format_html(AVATAR_IMAGE, url) if url else initial(name or handle)
+    return format_html(
+        '<{} class="avatar {}hue-{}"{} aria-hidden="true">{}</{}>',
+        "a" if is_link else "span",
+        f"avatar-{size} " if size else "",
+        hue(id),
+        format_html(' href="/@{}/" tabindex="-1"', handle) if is_link else "",
+        content,
+        "a" if is_link else "span",
+    )
 
 
 @register.simple_tag

@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from accounts.domain import picture_url
 from socialsite.ids import PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Placeholder
@@ -17,7 +18,7 @@ from socialsite.web.responses import respond
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import parse_page_request
-from timelines.pages.responses import TemplateContext, optional_placeholder, url_with_query
+from timelines.pages.responses import TemplateContext, absolute_url, optional_placeholder, url_with_query
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
@@ -109,6 +110,7 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
         "page_description": Placeholder(entry.shown.post.text[:MAX_DESCRIPTION_LENGTH]),
         "canonical_url": request.build_absolute_uri(url),
         "og_type": "article",
+        "og_image": absolute_url(request, picture_url(shown.author.avatar, "full")),
     }
 
 

@@ -192,6 +192,26 @@ async def test_a_profile_edit_shows_and_raises_the_version(world):
     assert same.version == 2
 
 
+async def test_a_picture_of_an_account_is_set_and_removed(world):
+    alice = await world.sign_up()
+    assert (alice.avatar, alice.header) == ("", "")
+    assert await world.accounts.set_picture(account_id=alice.id, kind="avatar", name="5-secret") == ""
+    assert await world.accounts.set_picture(account_id=alice.id, kind="header", name="6-secret") == ""
+    changed = await world.accounts.find(alice.id)
+    assert (changed.avatar, changed.header, changed.version) == ("5-secret", "6-secret", 3)
+    assert (await world.accounts.find_authors([alice.id]))[alice.id] == changed.author
+    assert changed.author.avatar == "5-secret"
+    assert await world.accounts.set_picture(account_id=alice.id, kind="avatar", name="") == "5-secret"
+    assert (await world.accounts.find(alice.id)).avatar == ""
+
+
+async def test_a_deleted_account_has_no_pictures(world):
+    alice = await world.sign_up()
+    await world.accounts.set_picture(account_id=alice.id, kind="avatar", name="5-secret")
+    await world.accounts.delete(account_id=alice.id)
+    assert (await world.accounts.find(alice.id)).avatar == ""
+
+
 async def test_an_edit_names_every_field_that_is_wrong(world):
     alice = await world.sign_up()
     with pytest.raises(FieldErrors) as refused:

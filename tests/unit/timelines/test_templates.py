@@ -10,8 +10,8 @@ from django.utils import translation
 from django.utils.safestring import SafeString
 
 from accounts.domain import Author
-from timelines.pages.presenters import ACTIONS_PLACEHOLDER
-from timelines.templatetags.timelines_tags import hue, initial, iso, ms_datetime, number
+from timelines.pages.presenters import ACTIONS_PLACEHOLDER, author_json
+from timelines.templatetags.timelines_tags import avatar, hue, initial, iso, ms_datetime, number
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -63,7 +63,7 @@ def sheets(template: Path) -> set[str]:
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
 def test_the_style_sheets_of_a_page_stay_small(template: Path) -> None:
-    assert sum((ROOT / "static" / name).stat().st_size for name in sheets(template)) <= 34_000
+    assert sum((ROOT / "static" / name).stat().st_size for name in sheets(template)) <= 35_000
 
 
 def test_every_style_sheet_belongs_to_a_page() -> None:
@@ -150,3 +150,21 @@ def test_numbers_are_grouped_by_the_readers_locale() -> None:
 def test_milliseconds_of_a_time_are_in_the_page() -> None:
     assert iso(1_795_187_640_123) == iso(ms_datetime(1_795_187_640_123)) == "2026-11-20T15:14:00.123Z"
     assert iso(None) == ""
+
+
+@pytest.mark.parametrize("name", ["Ada", "", "<b>"])
+def test_an_account_without_an_avatar_shows_its_letter_on_its_colour(name: str) -> None:
+    letter = {"Ada": "A", "": "A", "<b>": "&lt;"}[name]
+    account = Author(id=7, handle="ada", display_name=name, state="active", version=1)
+    assert avatar(account) == f'<span class="avatar hue-7" aria-hidden="true">{letter}</span>'
+    link = f'<a class="avatar hue-7" href="/@ada/" tabindex="-1" aria-hidden="true">{letter}</a>'
+    assert avatar(account, is_link=True) == link
+    assert avatar({"id": "7", "handle": "ada", "display_name": name}, is_link=True) == link
+
+
+@pytest.mark.parametrize(("size", "file"), [("", "small"), ("small", "small"), ("icon", "small"), ("large", "full")])
+def test_an_account_with_an_avatar_shows_it_in_the_size_of_its_place(size: str, file: str) -> None:
+    author = Author(id=7, handle="ada", display_name="Ada", state="active", version=2, avatar="5-secret")
+    html = avatar(author, size)
+    assert f'<img src="/media/5-secret/{file}.webp" alt=""' in html
+    assert avatar(author_json(author), size) == html
