@@ -67,8 +67,8 @@ async def sign_out(request: SiteRequest) -> None:
 
 
 def clear_storage(response: HttpResponse) -> HttpResponse:
-    """Make the browser delete stored drafts. Browsers ignore the header over HTTP; there site.js deletes them."""
-    response.headers["Clear-Site-Data"] = '"storage"'
+    """Make the browser delete pages and drafts. Browsers ignore the header over HTTP; there site.js deletes drafts."""
+    response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response
 
 

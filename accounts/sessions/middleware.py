@@ -114,6 +114,7 @@ async def save_session(request: SiteRequest, response: HttpResponseBase) -> None
     if session.is_empty():
         if settings.SESSION_COOKIE_NAME in request.COOKIES:
             _delete_cookie(response)
+            _clear_viewer_cookie(request, response)
         return
     if not session.modified or response.status_code >= 500:
         return
@@ -123,6 +124,7 @@ async def save_session(request: SiteRequest, response: HttpResponseBase) -> None
         raise SessionInterrupted("the session ended while the request ran") from error
     if session.session_key:  # only the session of an account is stored
         _set_cookie(response, session.session_key, session.get_expiry_age())
+        _clear_viewer_cookie(request, response)
 
 
 def _delete_cookie(response: HttpResponseBase) -> None:
@@ -146,3 +148,13 @@ def _set_cookie(response: HttpResponseBase, key: str, max_age_s: int) -> None:
         httponly=settings.SESSION_COOKIE_HTTPONLY,
         samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
     )
+
+
+def _clear_viewer_cookie(request: SiteRequest, response: HttpResponseBase) -> None:
+    """Empty the cookie of static/js/backforward.js: pages of the earlier session are not shown again."""
+    if settings.VIEWER_COOKIE_NAME in request.COOKIES:
+        response.set_cookie(
+            settings.VIEWER_COOKIE_NAME,
+            secure=settings.SESSION_COOKIE_SECURE,
+            samesite=settings.SESSION_COOKIE_SAMESITE,  # type: ignore[arg-type]
+        )

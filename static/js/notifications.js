@@ -78,7 +78,7 @@ class Badge {
     const read = async () => {
       if (document.hidden) return;
       document.removeEventListener("visibilitychange", wait);
-      const { ok, data } = await send(form.action, new FormData(form));
+      const { ok, data } = await send(form.action, new FormData(form), { keepalive: true });
       if (!ok) return;
       this.#say(data.unread);
       form.hidden = true;

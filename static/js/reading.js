@@ -11,10 +11,10 @@ function keepPlace(list) {
   let newest = 0;
   let told = 0;
   let timer = 0;
-  const tell = (how) => {
+  const tell = () => {
     if (newest <= told) return;
     told = newest;
-    send("/positions/", { timeline: list.dataset.timeline, post: String(newest) }, how);
+    send("/positions/", { timeline: list.dataset.timeline, post: String(newest) }, { keepalive: true });
   };
   const look = () => {
     if (document.hidden) return;
@@ -31,7 +31,7 @@ function keepPlace(list) {
   };
   addEventListener("scroll", soon, { passive: true });
   document.addEventListener("posts:shown", soon);
-  document.addEventListener("visibilitychange", () => (document.hidden ? tell({ keepalive: true }) : soon()));
+  document.addEventListener("visibilitychange", () => (document.hidden ? tell() : soon()));
   soon();
 }
 

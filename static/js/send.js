@@ -1,5 +1,6 @@
 /** Requests: actions answer with JSON, pages with HTML from which posts are taken. */
 
+import { noteChange } from "./backforward.js";
 import { word } from "./words.js";
 
 const token = () => document.querySelector("#post-actions [name=csrfmiddlewaretoken]")?.value ?? "";
@@ -7,7 +8,7 @@ const token = () => document.querySelector("#post-actions [name=csrfmiddlewareto
 /**
  * POST an action. Never throws: without a response it returns {ok: false, status: 0} and a message.
  * @param {Record<string, string> | FormData} fields
- * @param {RequestInit} how `keepalive` completes the request after the page is closed
+ * @param {RequestInit} how `keepalive` completes the request after the page is closed; other requests change pages
  */
 export async function send(path, fields = {}, how = {}) {
   try {
@@ -15,6 +16,7 @@ export async function send(path, fields = {}, how = {}) {
     body.delete("next");
     const headers = { Accept: "application/json", "X-CSRFToken": token() };
     const answer = await fetch(path, { method: "POST", body, headers, credentials: "same-origin", ...how });
+    if (!how.keepalive) noteChange();
     return { ok: answer.ok, status: answer.status, data: await answer.json().catch(() => ({})) };
   } catch {
     return { ok: false, status: 0, data: { message: word("unreachable") } };

@@ -1,6 +1,7 @@
 /** Starts all parts. Each part finds its elements itself; every page works without JavaScript. */
 
 import { enhanceActions } from "./actions.js";
+import { checkPagesOnReturn } from "./backforward.js";
 import { countClicks } from "./clicks.js";
 import { enhanceCompletion } from "./complete.js";
 import { deleteDrafts, enhanceComposers } from "./composer.js";
@@ -15,6 +16,7 @@ import { suggestPeople } from "./suggestions.js";
 import { followThread } from "./thread.js";
 import { keepTimes } from "./times.js";
 
+checkPagesOnReturn();
 keepTimes();
 enhanceComposers();
 enhanceCompletion();

@@ -1,6 +1,5 @@
 """Reload and Back show the page as it was left."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
@@ -85,24 +84,3 @@ def test_a_link_to_the_same_page_leads_to_its_top(reader: OpenReader, visitor: S
     own.publishes("the newest")
     me.page.locator('.site-nav a[href="/"]').click()
     expect(me.page.get_by_text("the newest")).to_be_in_viewport()
-
-
-@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
-def test_after_logging_out_back_shows_no_private_page(
-    reader: OpenReader, visitor: SignUpVisitor, has_script: bool
-) -> None:
-    own = visitor()
-    own.publishes("for followers alone", audience="followers")
-    me = reader(own, java_script_enabled=has_script)
-    me.go_to("/")
-    expect(me.page.get_by_text("for followers alone")).to_be_visible()
-    me.go_to("/accounts/logout/")
-    me.page.locator("main form button").click()
-    expect(me.page.locator("body")).to_have_attribute("data-signed-in", "no")
-    for _ in range(3):
-        me.page.go_back()
-        expect(me.page.locator("body")).to_have_attribute("data-signed-in", "no")
-        expect(me.page.get_by_text("for followers alone")).to_have_count(0)
-        if me.page.url == me.url + "/":
-            break
-    assert me.page.url == me.url + "/"

@@ -39,7 +39,7 @@ def content_security_policy(websocket_origin: str) -> str:
 
 
 class HeadersMiddleware(Middleware):
-    """Sets the headers. If the request or the response has a cookie, the response is `private, no-store`."""
+    """Sets the headers. If the request or the response has a cookie, the response is private."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)
@@ -50,11 +50,28 @@ class HeadersMiddleware(Middleware):
         headers["Vary"] = VARY_HEADER
         if "HTTP_COOKIE" in request.META or response.cookies or response.status_code >= 400:
             headers["Cache-Control"] = "private, no-store"
+            if _may_enter_back_forward_cache(request, response):
+                headers["Cache-Control"] = "private, no-cache"
+                headers["Vary"] = "*"  # Back otherwise shows an old copy from the HTTP cache without a request
         else:
             headers.setdefault("Cache-Control", "no-cache")
         if settings.COMPRESS_PAGES:
             compress_page(request, response)
         return response
+
+
+def _may_enter_back_forward_cache(request: SiteRequest, response: HttpResponseBase) -> bool:
+    """Return whether static/js/backforward.js runs in the browser: it checks the viewer when the page is shown again.
+
+    Pages of settings and of staff are loaded again in every case.
+    """
+    return (
+        settings.VIEWER_COOKIE_NAME in request.COOKIES
+        and request.method == "GET"
+        and response.status_code == 200
+        and response.headers.get("Content-Type", "").startswith("text/html")
+        and not request.path_info.startswith(("/accounts/", "/ops/"))
+    )
 
 
 def _websocket_origin(request: SiteRequest) -> str:

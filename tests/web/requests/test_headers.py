@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.browser import JSON_HEADERS
+from tests.support.browser import JSON_HEADERS, cookies_of
 
 PATHS = ["/", "/public/", "/accounts/login/", "/nothing/here/", "/livez", "/posts/", "/public/?before=x"]
 
@@ -42,6 +42,32 @@ async def test_a_page_with_a_cookie_is_private(alice, path):
     for headers in ({}, JSON_HEADERS):
         answer = await alice.http.get(path, headers=headers)
         assert answer.headers["cache-control"] == "private, no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "expected"),
+    [
+        ("/", {}, "private, no-cache"),
+        ("/@alice/", {}, "private, no-cache"),
+        ("/@nobody/", {}, "private, no-store"),
+        ("/", JSON_HEADERS, "private, no-store"),
+        ("/accounts/settings/", {}, "private, no-store"),
+        ("/ops/", {}, "private, no-store"),
+    ],
+)
+async def test_a_browser_whose_script_checks_the_viewer_may_keep_pages_for_back(alice, path, headers, expected):
+    alice.http.cookies.set("viewer", "alice.1", domain="testserver.local")
+    answer = await alice.http.get(path, headers=headers)
+    assert answer.headers["cache-control"] == expected
+    assert (answer.headers["vary"] == "*") == (expected == "private, no-cache")
+
+
+async def test_the_cookie_of_the_viewer_is_emptied_when_the_session_changes(alice):
+    alice.http.cookies.set("viewer", "alice.1", domain="testserver.local")
+    assert "viewer" not in cookies_of(await alice.get("/"))
+    answer = await alice.post_json("/accounts/logout/")
+    assert cookies_of(answer)["viewer"].value == ""
+    assert cookies_of(await alice.log_in("alice"))["viewer"].value == ""
 
 
 async def test_a_page_that_sets_a_cookie_is_private(visitor):
