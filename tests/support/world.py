@@ -8,7 +8,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from timelines.lists.account_list import AccountList
 from timelines.pages.page import PagePart, TimelinePage
-from timelines.posts.post import Post
+from timelines.posts.post import Post, PostDetails
 
 
 class Person:
@@ -31,12 +31,14 @@ class Person:
         in_reply_to: Post | None = None,
         key: str | None = None,
         audience: int | None = None,
+        details: PostDetails | None = None,
     ) -> Post:
         return await self._services.publishing.publish(
             author_id=self.id,
             text=text,
             in_reply_to=in_reply_to.id if in_reply_to else None,
             audience=audience,
+            details=details,
             idempotency_key=key,
             now_ms=self._now_ms,
         )

@@ -32,6 +32,8 @@ FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
+DETAIL_NAMES = ("spoiler_text", "sensitive", "language")
+"""The fields of `_details_json`, which the JSON of a boost takes from its original."""
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 
 
@@ -110,7 +112,7 @@ def post_json(entry: HydratedPost) -> Json:
 
 def _boost_json(entry: HydratedPost) -> Json:
     original = post_json(entry.shown)
-    content = {name: original[name] for name in ("text", "html")}
+    content = {name: original[name] for name in ("text", "html", *DETAIL_NAMES) if name in original}
     return {**_viewer_independent_json(entry.post, entry.author), **content, "boost_of": original}
 
 
@@ -126,7 +128,19 @@ def _viewer_independent_json(post: Post, author: Author) -> Json:
         "created_at": format_iso_time(post.created_ms),
         "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
         "boost_of": None,
+        **_details_json(post),
     }
+
+
+def _details_json(post: Post) -> Json:
+    """Return the details that are set, so that the JSON of other posts stays as short as before."""
+    details = post.extra
+    values = {
+        "spoiler_text": details.spoiler_text,
+        "sensitive": details.sensitive,
+        "language": details.language,
+    }
+    return {name: value for name, value in values.items() if value}
 
 
 def _counts_json(counts: PostCounts) -> Json:

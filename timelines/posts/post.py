@@ -1,4 +1,4 @@
-"""The types `Post` and `PostCounts`, and the audiences of posts. A post never changes after it was written."""
+"""The types `Post`, `PostDetails` and `PostCounts`, and the audiences of posts."""
 
 from functools import lru_cache
 from typing import Final
@@ -21,6 +21,59 @@ NAME_BY_AUDIENCE: Final = {number: name for name, number in AUDIENCE_BY_NAME.ite
 POST_CACHE_SIZE = 20_000  # posts in each of two caches (by bytes, by id); a full cache takes about 20 MB
 
 
+class MediaAttachment(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One picture of a post, with everything that a page shows of it. New fields are added at the end."""
+
+    id: int
+    secret: str
+    """128 random bits, safe in URLs. Each URL of the picture contains them."""
+    width: int
+    height: int
+    blurhash: str
+    alt: str = ""
+    focus: tuple[float, float] = (0.0, 0.0)
+    """The point to keep in view when the picture is cropped, each coordinate from -1.0 to 1.0 (Mastodon's `focus`)."""
+    is_animated: bool = False
+    extension: str = "webp"
+
+
+class Poll(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The question of a post, without its votes. New fields are added at the end."""
+
+    options: tuple[str, ...]
+    multiple: bool
+    ends_ms: int
+    round: int = 0
+    """The number of times that an edit changed the options. The votes of earlier rounds do not count."""
+    hide_totals: bool = True
+
+
+class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What few posts have. New fields are added at the end.
+
+    Struct and fields are hashable, because caches of HTML and JSON have the post as their key.
+    """
+
+    spoiler_text: str = ""
+    """The content warning. It folds the post until the reader opens it."""
+    sensitive: bool = False
+    """True if the pictures are blurred until the reader asks for them."""
+    language: str | None = None
+    """The language of the text, as an ISO 639-1 code in lower case."""
+    media: tuple[MediaAttachment, ...] = ()
+    poll: Poll | None = None
+    quote_of: PostId | None = None
+    quoted_author_id: AccountId | None = None
+    version: int = 0
+    """The number of edits before this version."""
+    edited_ms: int | None = None
+    unindexed_hashtags: tuple[str, ...] = ()
+    """New hashtags beyond the author's number for the day. They are links only."""
+
+
+NO_DETAILS: Final = PostDetails()
+
+
 class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The value of `posts:{<id>}:post`: a MessagePack array of these fields, in this order.
 
@@ -38,8 +91,13 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     reply_to_author_id: AccountId | None = None
     root_id: PostId | None = None
     """The first post of the thread. None if this post is the first, or if an old import did not store it."""
-    unindexed_hashtags: tuple[str, ...] = ()
-    """New hashtags beyond the author's number for the day. They are links only."""
+    details: PostDetails | None = None
+    """None if every detail has its default, so that such a post stays small. `extra` is never None."""
+
+    @property
+    def extra(self) -> PostDetails:
+        """The details of the post, or the defaults."""
+        return self.details or NO_DETAILS
 
     @property
     def created_ms(self) -> int:
@@ -55,7 +113,7 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def indexed_hashtags(self) -> list[str]:
         """The normalized hashtags with this post on their timeline, in order."""
         tags = find_hashtags(self.text) if self.is_discoverable else []
-        return [tag for tag in tags if tag not in self.unindexed_hashtags] if self.unindexed_hashtags else tags
+        return tags if self.details is None else [tag for tag in tags if tag not in self.details.unindexed_hashtags]
 
     @property
     def shown_id(self) -> PostId:

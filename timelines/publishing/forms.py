@@ -7,30 +7,54 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite.ids import PostId, parse_id
 from timelines.errors import PostInvalid
-from timelines.posts.post import AUDIENCE_BY_NAME
+from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NO_DETAILS, PostDetails
+
+AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
+"""The audiences by Mastodon's names, which the field `visibility` has."""
+TRUE_VALUES, FALSE_VALUES = ("on", "1", "true", "True"), ("", "off", "0", "false", "False")
+MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 
 
 def parse_audience(fields: Mapping[str, str]) -> int | None:
-    """Return the chosen audience, or None if the field is empty. Raises PostInvalid if the name is unknown."""
-    name = fields.get("audience", "")
-    if not name:
-        return None
-    if name not in AUDIENCE_BY_NAME:
+    """Return the chosen audience, or None if the fields are empty. Raises PostInvalid if the name is unknown."""
+    name, visibility = fields.get("audience", ""), fields.get("visibility", "")
+    if name and name not in AUDIENCE_BY_NAME:
         raise PostInvalid({"audience": _("This must be one of: public, unlisted, followers.")})
-    return AUDIENCE_BY_NAME[name]
+    if visibility and visibility not in AUDIENCE_BY_VISIBILITY:
+        raise PostInvalid({"visibility": _("This must be one of: public, unlisted, private.")})
+    return AUDIENCE_BY_VISIBILITY.get(name or visibility)
 
 
-MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
+def parse_details(fields: Mapping[str, str]) -> PostDetails:
+    """Return the content warning, the mark of sensitive pictures and the language. Raises PostInvalid."""
+    sensitive = fields.get("sensitive", "")
+    if sensitive not in (*TRUE_VALUES, *FALSE_VALUES):
+        raise PostInvalid({"sensitive": _("This must be on or off.")})
+    details = PostDetails(fields.get("spoiler_text", ""), sensitive in TRUE_VALUES, parse_language(fields))
+    return NO_DETAILS if details == NO_DETAILS else details
+
+
+def parse_language(fields: Mapping[str, str]) -> str | None:
+    """Return the language, or None if the field is empty. Raises PostInvalid.
+
+    Clients also send a region, as in "pt-BR". Only the language is stored.
+    """
+    tag = fields.get("language", "")
+    code = tag.replace("_", "-").partition("-")[0].lower()
+    if tag and not (len(code) == 2 and code.isascii() and code.isalpha()):
+        raise PostInvalid({"language": _("This is not the code of a language, such as “en” or “de”.")})
+    return code or None
 
 
 @dataclass(frozen=True, slots=True)
 class PostForm:
-    """The fields of a new post as the client sent them. PublishingService checks `text`."""
+    """The fields of a new post as the client sent them. PublishingService checks `text` and `details`."""
 
     text: str
     in_reply_to: PostId | None
     idempotency_key: str | None
     audience: int | None = None
+    details: PostDetails = NO_DETAILS
 
     @classmethod
     def parse(cls, fields: Mapping[str, str]) -> "PostForm":
@@ -42,4 +66,4 @@ class PostForm:
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
         parent_id = PostId(post_id) if post_id is not None else None
-        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields))
+        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields), parse_details(fields))

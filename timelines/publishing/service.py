@@ -17,7 +17,7 @@ from typing import Protocol, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from msgspec import structs
+from msgspec import msgpack, structs
 
 from socialsite.characters import MARKS_PER_CLUSTER_CAP
 from socialsite.ids import AccountId, PostId
@@ -27,12 +27,12 @@ from socialsite.store import StoreError
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.pages.page import HydratedPost
-from timelines.posts.post import FOLLOWERS, PUBLIC, Post
+from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, Post, PostDetails
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
 from timelines.text.linkify import find_hashtags
-from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
+from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, grapheme_count
 
 MAX_ATTEMPTS = 20
 UNASSIGNED_ID = PostId(0)
@@ -79,6 +79,7 @@ class PublishingService:
         text: str,
         in_reply_to: PostId | None = None,
         audience: int | None = None,
+        details: PostDetails | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
         is_private: bool = False,
@@ -94,7 +95,7 @@ class PublishingService:
         """
         if audience is None and is_private:
             audience = FOLLOWERS
-        text = self._validate_text(text)
+        text, details = self._validate_content(text, details or NO_DETAILS)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
             # This takes one round trip. If the request is refused, its reservations are withdrawn.
@@ -102,7 +103,7 @@ class PublishingService:
                 stack.enter_async_context(self.limits.refundable(caller, "post")),
                 self.check_memory(),
                 self._find_new_hashtags(text, audience, caller),
-                self._reserve(author_id, text, in_reply_to, audience, key_digest, now_ms),
+                self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
                 return_exceptions=True,
             )
             for result in (*checks, new_tags, reserved):
@@ -133,8 +134,10 @@ class PublishingService:
         if not new_tags or audience != PUBLIC or request.reservation.existing is not None:
             return request
         allowed = await self.limits.take_daily(caller, "newtags", self.new_hashtags_per_day, len(new_tags))
-        draft = structs.replace(request.draft, unindexed_hashtags=tuple(new_tags[allowed:]))
-        return replace(request, draft=draft)
+        if allowed >= len(new_tags):
+            return request
+        details = structs.replace(request.draft.extra, unindexed_hashtags=tuple(new_tags[allowed:]))
+        return replace(request, draft=structs.replace(request.draft, details=details))
 
     async def _publish(self, request: Request, now_ms: int) -> Post:
         draft, reservation = request.draft, request.reservation
@@ -160,11 +163,13 @@ class PublishingService:
         text: str,
         in_reply_to: PostId | None,
         audience: int | None,
+        details: PostDetails | None,
         key_digest: str | None,
         now_ms: int,
     ) -> Request:
         draft = await self._make_draft(author_id, text, in_reply_to, audience, key_digest)
-        digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience)
+        draft = structs.replace(draft, details=details)
+        digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience, details)
         # Only the default audience of a reply depends on data outside the request.
         is_derived = audience is None and in_reply_to is not None
         record = IdempotencyRecord(UNASSIGNED_ID, digest, draft.audience if is_derived else None)
@@ -232,11 +237,26 @@ class PublishingService:
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
         return None if entry is None else entry.shown
 
-    def _validate_text(self, text: str) -> str:
+    def _validate_content(self, text: str, details: PostDetails) -> tuple[str, PostDetails | None]:
+        """Return the normalized text and details. Raises PostInvalid.
+
+        The content warning counts towards the length of the post. A post with pictures may have no text.
+        """
+        warning = self._normalize("spoiler_text", details.spoiler_text, self.max_graphemes)
+        text = self._normalize("text", text, self.max_graphemes - grapheme_count(warning))
+        if not text and not details.media:
+            raise PostInvalid({"text": text_refusal("empty", self.max_graphemes)})
+        details = structs.replace(details, spoiler_text=" ".join(warning.split()))
+        return text, None if details == NO_DETAILS else details
+
+    def _normalize(self, field: str, text: str, max_graphemes: int) -> str:
+        """Return the normalized text, or "" if nothing in it is visible. Raises PostInvalid."""
         try:
-            return check_post_text(text, self.max_graphemes)
+            return check_post_text(text, max_graphemes)
         except TextRefused as refused:
-            raise PostInvalid({"text": text_refusal(refused, self.max_graphemes)}) from refused
+            if refused.code == "empty":
+                return ""
+            raise PostInvalid({field: text_refusal(refused.code, self.max_graphemes)}) from refused
 
     async def _reserve_id(
         self, author_id: AccountId, key_digest: str | None, record: IdempotencyRecord, now_ms: int
@@ -281,15 +301,18 @@ def idempotency_key_digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def hash_request(text: str, in_reply_to: PostId | None, audience: int = PUBLIC) -> str:
+def hash_request(
+    text: str, in_reply_to: PostId | None, audience: int = PUBLIC, details: PostDetails | None = None
+) -> str:
     """Return the digest of a request. A repeated request has the same digest."""
-    said = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+    content = f"{in_reply_to}\n{text}" if audience == PUBLIC else f"{in_reply_to} {audience}\n{text}"
+    encoded_details = b"" if details is None else b"\0" + msgpack.encode(details)  # no text contains NUL
+    return hashlib.sha256(content.encode() + encoded_details).hexdigest()[:32]
 
 
-def text_refusal(refused: TextRefused, max_graphemes: int) -> str:
-    """Return the translated error message for a rejected text."""
-    match refused.code:
+def text_refusal(code: str, max_graphemes: int) -> str:
+    """Return the translated error message for the code of a TextRefused."""
+    match code:
         case "empty":
             return _("Write something first.")
         case "too_long":

@@ -33,6 +33,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         text=form.text,
         in_reply_to=form.in_reply_to,
         audience=form.audience,
+        details=form.details,
         idempotency_key=form.idempotency_key,
         now_ms=services.clock.now_ms(),
         is_private=viewer.is_private,

@@ -1,0 +1,41 @@
+"""The fields of the form of a post are parsed, and invalid values are refused with their field."""
+
+import pytest
+
+from timelines.errors import PostInvalid
+from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, UNLISTED, PostDetails
+from timelines.publishing.forms import PostForm
+
+
+def test_a_form_of_text_alone_has_no_details() -> None:
+    assert PostForm.parse({"text": "hello", "spoiler_text": "", "sensitive": "", "language": ""}).details is NO_DETAILS
+
+
+def test_the_details_are_parsed() -> None:
+    form = PostForm.parse({"text": "x", "spoiler_text": "Spiders", "sensitive": "on", "language": "pt-BR"})
+    assert form.details == PostDetails("Spiders", sensitive=True, language="pt")
+
+
+@pytest.mark.parametrize(
+    ("fields", "audience"),
+    [
+        ({}, None), ({"visibility": "public"}, PUBLIC), ({"visibility": "unlisted"}, UNLISTED),
+        ({"visibility": "private"}, FOLLOWERS), ({"audience": "followers"}, FOLLOWERS),
+        ({"audience": "unlisted", "visibility": "public"}, UNLISTED),
+    ],
+)  # fmt: skip
+def test_both_names_of_the_audience_are_parsed(fields: dict[str, str], audience: int | None) -> None:
+    assert PostForm.parse({"text": "x", **fields}).audience == audience
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("audience", "private"), ("visibility", "direct"), ("sensitive", "perhaps"),
+        ("language", "deutsch"), ("language", "d1"), ("language", "ßß"),
+    ],
+)  # fmt: skip
+def test_an_invalid_value_is_refused_with_its_field(field: str, value: str) -> None:
+    with pytest.raises(PostInvalid) as refused:
+        PostForm.parse({"text": "x", field: value})
+    assert list(refused.value.fields) == [field]
