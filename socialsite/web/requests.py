@@ -8,6 +8,7 @@ JSON is decoded directly into a flat dict, so nested values are refused early.
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol
 from urllib.parse import parse_qsl
 
@@ -33,7 +34,22 @@ NEXT_URL_MAX_LENGTH = 2000  # characters; Django refuses to redirect to more tha
 
 JSON_INTEGER_MAX = 1 << 64  # larger integers are not ids, and are slow to format
 
-_json_object_decoder = msgspec.json.Decoder(dict[str, str | int | None])
+_json_object_decoder = msgspec.json.Decoder(dict[str, str | bool | int | list[str | int] | None])
+
+
+class FormFields(dict[str, str]):
+    """The fields of a body. The last value of a repeated field counts; `values_of` returns all of them."""
+
+    def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
+        super().__init__()
+        self._values: dict[str, list[str]] = {}
+        for name, value in fields:
+            self[name] = value
+            self._values.setdefault(name.removesuffix("[]"), []).append(value)
+
+    def values_of(self, name: str) -> list[str]:
+        """Return the values of the field `name` and of `name[]`, in their order."""
+        return self._values.get(name, [])
 
 
 class Viewer(Protocol):
@@ -76,7 +92,7 @@ class SiteRequest(ASGIRequest):
     """The function of settings.SIDE_PANEL. It is not set while the store cannot be opened."""
     deadline: float
     """The time limit of the request, by the event loop's clock."""
-    _form: dict[str, str] | None
+    _form: FormFields | None
     _host: str | None = None
 
     @property
@@ -111,7 +127,7 @@ def _prefers_json(accept: str) -> bool:
     return request.get_preferred_type([HTML_TYPE, *JSON_TYPES]) in JSON_TYPES
 
 
-def get_form_data(request: SiteRequest) -> dict[str, str]:
+def get_form_data(request: SiteRequest) -> FormFields:
     """Return the fields of the body, which is parsed once. Raises MalformedRequest."""
     form = getattr(request, "_form", None)
     if form is None:
@@ -128,8 +144,8 @@ def get_changed_fields(request: SiteRequest) -> dict[str, str]:
     return {name: value for name, value in sent.items() if sent.get(f"initial-{name}") != value}
 
 
-def parse_body(request: SiteRequest) -> dict[str, str]:
-    """Parse the body. The last of repeated fields counts; a JSON null is an absent field. Raises MalformedRequest."""
+def parse_body(request: SiteRequest) -> FormFields:
+    """Parse the body. A JSON null is an absent field, and a JSON array a repeated field. Raises MalformedRequest."""
     match request.content_type:
         case "application/json":
             return _reject_invalid_text(_parse_json(request.body))
@@ -139,7 +155,7 @@ def parse_body(request: SiteRequest) -> dict[str, str]:
             return _reject_invalid_text(_parse_urlencoded(request.body))
     if request.body:
         raise MalformedRequest
-    return {}
+    return FormFields(())
 
 
 def _parse_json(body: bytes) -> Iterable[tuple[str, str]]:
@@ -147,9 +163,12 @@ def _parse_json(body: bytes) -> Iterable[tuple[str, str]]:
         fields = _json_object_decoder.decode(body)
     except ValueError as error:  # errors of msgspec, and UnicodeDecodeError
         raise MalformedRequest from error
-    if any(isinstance(value, int) and abs(value) > JSON_INTEGER_MAX for value in fields.values()):
+    values = [
+        (name, each) for name, value in fields.items() for each in (value if isinstance(value, list) else [value])
+    ]
+    if any(isinstance(value, int) and abs(value) > JSON_INTEGER_MAX for _, value in values):
         raise MalformedRequest
-    return [(name, str(value)) for name, value in fields.items() if value is not None]
+    return [(name, str(value)) for name, value in values if value is not None]
 
 
 def _parse_urlencoded(body: bytes) -> Iterable[tuple[str, str]]:
@@ -172,20 +191,20 @@ def _parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
             getattr(request, "_body", b"").decode()
         except UnicodeDecodeError as error:
             raise MalformedRequest from error
-    return [(name, str(value)) for name, value in fields.items()]
+    return [(name, str(value)) for name, values in fields.lists() for value in values]
 
 
-def _reject_invalid_text(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the fields as a dict. Raises MalformedRequest for NUL or half a surrogate pair."""
-    texts = dict(fields)
-    all_text = "".join(texts) + "".join(texts.values())
+def _reject_invalid_text(fields: Iterable[tuple[str, str]]) -> FormFields:
+    """Return the fields. Raises MalformedRequest for NUL or half a surrogate pair."""
+    texts = list(fields)
+    all_text = "".join(chain.from_iterable(texts))
     try:
         all_text.encode()
     except UnicodeEncodeError as error:
         raise MalformedRequest from error
     if "\x00" in all_text:
         raise MalformedRequest
-    return texts
+    return FormFields(texts)
 
 
 def is_own_url(request: SiteRequest, url: str) -> bool:

@@ -28,7 +28,7 @@ class TextShells(PageCache):
 
 def context(**more):
     box = {"next": Placeholder("/?before=7"), "html": Placeholder(SafeString("<li>"))}
-    return {"viewer": PageViewer(1, "alice", "Alice", False), "title": "A & B", "box": box, **more}
+    return {"viewer": PageViewer(1, "alice", "Alice", False, ""), "title": "A & B", "box": box, **more}
 
 
 def test_a_placeholder_is_filled_at_each_rendering(shells):

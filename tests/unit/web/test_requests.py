@@ -61,6 +61,19 @@ def test_json_is_compact_and_utf8():
 @pytest.mark.parametrize(
     ("body", "content_type"),
     [
+        (b"ids%5B%5D=1&ids%5B%5D=2&text=a&text=b", FORM),
+        (b'{"ids": [1, "2"], "text": ["a", "b"]}', JSON),
+    ],
+)
+def test_all_values_of_a_repeated_field_are_kept(body, content_type):
+    fields = get_form_data(posted(body, content_type))
+    assert (fields.values_of("ids"), fields["text"], fields.values_of("text")) == (["1", "2"], "b", ["a", "b"])
+    assert fields.values_of("none") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
         (b'{"text": "hello", "in_reply_to": 7, "nothing": null}', JSON),
         (b"text=hello&in_reply_to=7", FORM),
         (b"text=hello&in_reply_to=7", f"{FORM}; charset=utf-8"),
@@ -91,9 +104,9 @@ def test_a_surrogate_pair_is_one_character():
         b"[]",
         b'"text"',
         b"null",
-        b'{"text": ["a"]}',
+        b'{"text": [["a"]]}',
         b'{"text": {"a": 1}}',
-        b'{"text": true}',
+        b'{"text": [1.5]}',
         b'{"text": 1.5}',
         b'{"text": 1e999}',
         b'{"text": NaN}',
