@@ -49,7 +49,7 @@ def test_the_presence_of_a_placeholder_is_part_of_the_cache_key(shells):
 
 def test_the_viewer_is_part_of_the_cache_key(shells):
     shells.render("page.html", context())
-    assert shells.render("page.html", context(viewer=PageViewer(1, "bob", "Alice", False))).startswith("bob:")
+    assert shells.render("page.html", context(viewer=PageViewer(1, "bob", "Alice", False, ""))).startswith("bob:")
     assert shells.render("page.html", context(viewer=None)).startswith(":")
 
 
