@@ -72,28 +72,11 @@ class Account(AbstractBaseUser):
         """Return the path of the profile page."""
         return f"/@{self.handle}/"
 
-    # Methods of the base classes that would need a database, or would hash on the event loop.
-
-    def save(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Replace a method of the base classes that would need a database, or would hash on the event loop."""
         raise NotImplementedError(NO_DATABASE_MESSAGE)
 
-    async def asave(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE_MESSAGE)
-
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE_MESSAGE)
-
-    async def adelete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE_MESSAGE)
-
-    def set_password(self, raw_password: str | None) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE_MESSAGE)
-
-    def check_password(self, raw_password: str | None) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE_MESSAGE)
-
-    async def acheck_password(self, raw_password: str | None) -> NoReturn:
-        raise NotImplementedError(NO_DATABASE_MESSAGE)
+    save = asave = delete = adelete = set_password = check_password = acheck_password = _refuse
 
 
 @lru_cache(maxsize=4_096)

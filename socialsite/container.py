@@ -56,7 +56,7 @@ from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.reactions.boosts import BoostService
-from timelines.reactions.service import ReactionsService, VisibleAccounts
+from timelines.reactions.service import ReactionsService
 from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Sources
 from timelines.reading.pipeline import ReadPipeline
@@ -240,7 +240,6 @@ class Services:
     def reactions(self) -> ReactionsService:
         return self._build(
             ReactionsService,
-            visible_accounts=VisibleAccounts(self.store, self.accounts, self.clock),
             track_pending=self.pending_notifications.track,
             check_room=self.memory.check,
         )

@@ -10,17 +10,15 @@ from dataclasses import dataclass
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
+from socialsite.store import Store
+from timelines import keys
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.filters.repository import Filters
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
-from timelines.hashtags.followed import FollowedHashtags
 from timelines.ids import ListId
 from timelines.lists.repository import ListMembers, Lists
-from timelines.markers.repository import Markers
-from timelines.notifications.repository import Notifications
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
@@ -30,12 +28,18 @@ from timelines.reactions.service import ReactionsService
 
 ITEMS_PER_ROUND = 200
 POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
+PRIVATE_KEYS = (
+    keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
+    keys.notifications, keys.preferences,
+)  # fmt: skip
+"""Builders of the keys of an account that nothing else refers to. All have the same tag."""
 
 
 @dataclass(kw_only=True, slots=True)
 class AccountPurge:
     """Removes posts, follows, lists, blocks, mutes and caches of one account."""
 
+    store: Store
     complete_deletion: Callable[[AccountId], Awaitable[bool]]
     posts: PostRepository
     profiles: AuthorFeedRepository
@@ -47,10 +51,6 @@ class AccountPurge:
     list_timelines: CachedTimelines
     blocks_and_mutes: BlocksAndMutes
     follow_requests: FollowRequests
-    filters: Filters
-    notifications: Notifications
-    followed_hashtags: FollowedHashtags
-    markers: Markers
     reactions: ReactionsService
     boosts: BoostService
 
@@ -71,13 +71,9 @@ class AccountPurge:
             await self.follow_requests.purge(account_id, ITEMS_PER_ROUND),
             await self.reactions.purge(account_id, ITEMS_PER_ROUND),
         ]
-        await asyncio.gather(
-            self.filters.delete_all(account_id),
-            self.notifications.delete_all(account_id),
-            self.followed_hashtags.delete_all(account_id),
-            self.markers.delete_all(account_id),
-            self.homes.invalidate(account_id),
-        )
+        private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]
+        await self.store.write(private_keys[0], ("UNLINK", *private_keys))
+        await self.homes.invalidate(account_id)
         return any(remaining)
 
     async def _purge_posts(self, account_id: AccountId) -> bool:

@@ -41,8 +41,3 @@ class Filters:
         key = keys.keyword_filters(account_id)
         (removed,) = await self._timelines.write(key, ("HDEL", key, number))
         return bool(removed)
-
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the filters of a deleted account."""
-        key = keys.keyword_filters(account_id)
-        await self._timelines.write(key, ("DEL", key))

@@ -34,8 +34,3 @@ class FollowedHashtags:
         key = keys.followed_hashtags(account_id)
         tags = await self._timelines[key].execute("ZREVRANGE", key, 0, FOLLOWED_HASHTAGS_CAP - 1)
         return [tag.decode() for tag in tags]
-
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the followed hashtags of a deleted account."""
-        key = keys.followed_hashtags(account_id)
-        await self._timelines[key].execute("UNLINK", key)

@@ -39,8 +39,3 @@ class Markers:
     async def set_scroll_preference(self, account_id: AccountId, scrolls: bool) -> None:
         key = keys.preferences(account_id)
         await self._timelines.write(key, ("HSET", key, SCROLL, "on" if scrolls else "off"))
-
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the markers of a deleted account. Its preferences are deleted with its notifications."""
-        key = keys.markers(account_id)
-        await self._timelines[key].execute("UNLINK", key)

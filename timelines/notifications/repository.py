@@ -113,13 +113,6 @@ class Notifications:
         if fields:
             await self._timelines[key].execute("HSET", key, *fields)
 
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete notifications, read mark and preferences of a deleted account."""
-        key = keys.notifications(account_id)
-        await self._timelines[key].execute(
-            "UNLINK", key, keys.last_read_notification(account_id), keys.preferences(account_id)
-        )
-
 
 def unread_command(reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> Command:
     """Return the command whose reply `parse_unread` takes."""

@@ -223,7 +223,3 @@ class NotificationService:
     ) -> None:
         """Store preferences for future notifications. Existing notifications stay."""
         await self.notifications.set_preferences(account_id, preferences)
-
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the notifications, read mark and preferences of a deleted account."""
-        await self.notifications.delete_all(account_id)

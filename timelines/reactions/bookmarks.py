@@ -81,11 +81,6 @@ class Bookmarks:
         members = read_page(self._timelines, [keys.bookmarks(account_id)], cursor, limit, upward=upward)
         return members.map(lambda members: [Bookmark(member.at_ms, PostId(member.id)) for member in members])
 
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the bookmarks of a deleted account."""
-        key = keys.bookmarks(account_id)
-        await self._timelines[key].execute("UNLINK", key)
-
 
 async def load_bookmarks_page(
     bookmarks: Bookmarks, pipeline: ReadPipeline, account_id: AccountId, cursor: BookmarkCursor | None, limit: int

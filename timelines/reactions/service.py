@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -45,7 +44,9 @@ class ReactionsService:
     boosts: BoostService
     pipeline: ReadPipeline
     posts: PostRepository
-    visible_accounts: "VisibleAccounts"
+    store: Store
+    accounts: AccountService
+    clock: TimeSource
     live: PostAnnouncer
     notifications: NotificationService
     track_pending: TrackPending
@@ -147,7 +148,6 @@ class ReactionsService:
 
     async def purge(self, account_id: AccountId, limit: int) -> bool:
         """Undo up to `limit` likes and boosts of a deleted account. Return True if reactions may be left."""
-        await self.bookmark_repository.delete_all(account_id)
         likes = await self.reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
         for batch in batches(likes, UNDONE_AT_ONCE):
             await asyncio.gather(*(self.reactions.remove(ReactionKind.LIKE, id, account_id) for id in batch))
@@ -168,10 +168,13 @@ class ReactionsService:
     ) -> FollowPage:
         entry = await self._load_visible(post_id, viewer_id)
         read = partial(self.reactions.accounts, kind, entry.post.id)
-        return await load_visible_page(self.visible_accounts.for_viewer(viewer_id), read, cursor, limit, find_hidden)
+        return await load_visible_page(self._visible_to(viewer_id), read, cursor, limit, find_hidden)
+
+    def _visible_to(self, viewer_id: AccountId | None) -> "VisibleAccounts":
+        return VisibleAccounts(self.store, self.accounts, self.clock, viewer_id)
 
     async def _find_unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
-        authors = await self.visible_accounts.authors(ids, viewer_id)
+        authors = await self._visible_to(viewer_id).find_authors(ids)
         private = {id for id, author in authors.items() if author.private and id != viewer_id}
         if not private or viewer_id is None:
             return private
@@ -197,35 +200,20 @@ class ReactionsService:
         return post
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class VisibleAccounts:
     """Reads the accounts that a viewer may see. Blocked, blocking and muted accounts are left out."""
 
     store: Store
     accounts: AccountService
     clock: TimeSource
-
-    def for_viewer(self, viewer_id: AccountId | None) -> "ViewerAccounts":
-        return ViewerAccounts(self, viewer_id)
-
-    async def authors(self, ids: Iterable[AccountId], viewer_id: AccountId | None) -> Mapping[AccountId, Author]:
-        account_ids = list(ids)
-        authors = self.accounts.read_authors(account_ids)
-        if viewer_id is None:
-            (authors_by_id,) = await self.store.read(authors)
-            return cast("Mapping[AccountId, Author]", authors_by_id)
-        relations = read_viewer_relations(viewer_id, (), account_ids, self.clock.now_ms())
-        authors_by_id, viewer = await self.store.read(authors, relations)
-        hidden = viewer.blocks | viewer.blocked_by | viewer.muted
-        return {id: author for id, author in authors_by_id.items() if id not in hidden}
-
-
-@dataclass(frozen=True, slots=True)
-class ViewerAccounts:
-    """Reads the accounts that one viewer may see, as Authors."""
-
-    accounts: VisibleAccounts
     viewer_id: AccountId | None
 
     async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]:
-        return await self.accounts.authors(ids, self.viewer_id)
+        account_ids = list(ids)
+        if self.viewer_id is None:
+            return await self.accounts.find_authors(account_ids)
+        relations = read_viewer_relations(self.viewer_id, (), account_ids, self.clock.now_ms())
+        authors_by_id, viewer = await self.store.read(self.accounts.read_authors(account_ids), relations)
+        hidden = viewer.blocks | viewer.blocked_by | viewer.muted
+        return {id: author for id, author in authors_by_id.items() if id not in hidden}

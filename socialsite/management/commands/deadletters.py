@@ -6,16 +6,19 @@ Read the reason of a dead letter, correct the cause, then retry the job. A retry
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
-import msgspec
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.admin.dead_letters import describe_letter
 from socialsite.container import Services
 from socialsite.management.base import OperatorCommand
 from socialsite.recipes.job_queue import STREAM_ID, DeadLetter
-from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
 
 DEAD_LETTERS_PER_PAGE = 100
 DEFAULT_LIST_LIMIT = 50
+JOB_DESCRIPTIONS = {
+    "purge": "sweep of account {account}", "post": "post {post}", "fade": "boosts of post {post}",
+    "pass": "pass of post {post}", "unknown": "unknown job",
+}  # fmt: skip
 
 
 class Command(OperatorCommand):
@@ -81,14 +84,5 @@ async def iterate_dead_letters(services: Services) -> AsyncIterator[DeadLetter]:
 
 def describe_job(letter: DeadLetter) -> str:
     """Describe the job without the text of the post, which operators need not see."""
-    try:
-        job = decode_job(letter.payload)
-    except msgspec.DecodeError:
-        return "unknown job"
-    if isinstance(job, PurgeAccount):
-        return f"sweep of account {job.account_id}"
-    if isinstance(job, SyndicatePost):
-        return f"post {job.post.id}"
-    if isinstance(job, DeleteBoostsOfPost):
-        return f"boosts of post {job.post_id}"
-    return f"pass of post {job.post_id}"
+    details = describe_letter(letter)
+    return JOB_DESCRIPTIONS[details.kind].format(account=details.account_id, post=details.post_id)

@@ -8,16 +8,15 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.admin.activity import ERROR_STATUSES, HOUR_MS
 from socialsite.analytics.metrics import ACCOUNTS_BY_POSTS, ACCOUNTS_BY_REQUESTS, ERRORS, REFUSALS
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.management.base import OperatorCommand
 from socialsite.recipes.time_series import RankedMetric
 
-HOUR_MS = 3_600_000
 MAX_HOURS = 24 * 730
 ACCOUNTS_SHOWN = 10  # accounts
-ERROR_STATUSES = ("500", "502", "503", "504")
 
 
 class Command(OperatorCommand):

@@ -4,6 +4,7 @@ from socialsite.container import Services
 from tests.support.noticing import ThreePeople, count_unread, mark_all_read, notification_texts
 from tests.support.reacting import PersonReactions
 from tests.support.world import World
+from timelines import keys
 from timelines.notifications.notification import Notification
 from timelines.notifications.service import MENTIONS_CAP
 from timelines.posts.post import FOLLOWERS
@@ -91,7 +92,7 @@ async def test_a_boost_notification_of_an_earlier_release_is_shown_until_the_boo
     await acts.boosts(bob, post)
     boost = (await services.reading.profile(bob.id, viewer_id=bob.id)).entries[0].post
     notifications = services.repositories.notifications
-    await notifications.delete_all(alice.id)
+    await services.store.write(keys.notifications(alice.id), ("UNLINK", keys.notifications(alice.id)))
     await notifications.add(alice.id, Notification(boost.id, "boost", bob.id, boost.id))
     assert await notification_texts(alice) == ["boost by bob"]
     await acts.unboosts(bob, post)

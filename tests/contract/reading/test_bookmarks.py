@@ -34,8 +34,6 @@ async def test_a_bookmark_keeps_its_position_and_is_removed_once(bookmarks: Book
     assert await bookmarks.read(ALICE, None, 1, upward=False) == [OLDEST_FIRST[-1]]
     assert await bookmarks.remove(ALICE, PostId(3)) is True
     assert await bookmarks.remove(ALICE, PostId(3)) is False
-    await bookmarks.delete_all(ALICE)
-    assert await bookmarks.read(ALICE, None, 9, upward=False) == []
 
 
 async def test_the_newest_bookmarks_are_kept(store: Store) -> None:
