@@ -16,6 +16,7 @@ from timelines.notifications import views as notifications
 from timelines.pages.dates import redirect_date_queries
 from timelines.profiles import views as profiles
 from timelines.publishing import views as posts
+from timelines.publishing.pictures import picture_dialogs
 from timelines.reactions import views as reactions
 from timelines.reading import view_counts
 from timelines.search import views as search
@@ -51,6 +52,7 @@ urlpatterns = [
     path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
     path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
+    path("pictures/dialogs/", dispatch_by_method(GET=picture_dialogs), name="picture_dialogs"),
     path("posts/<id:post_id>/delete/", limited("delete", posts.delete), name="delete"),
     path("posts/<id:post_id>/like/", limited("like", reactions.like), name="like"),
     path("posts/<id:post_id>/unlike/", limited("like", reactions.unlike), name="unlike"),

@@ -1,4 +1,4 @@
-"""The page to choose language and theme. Both are stored in cookies, so that visitors can choose them, too."""
+"""The page to choose language, theme and reminders. Cookies store the choices, so visitors can choose them, too."""
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -24,7 +24,7 @@ async def show(request: SiteRequest) -> HttpResponse:
 async def choose(request: SiteRequest) -> HttpResponse:
     """Store the submitted choices in cookies. Raises Invalid for an unknown value."""
     fields = get_form_data(request)
-    allowed = {"language": [code for code, _name in settings.LANGUAGES], "theme": THEMES}
+    allowed = {"language": [code for code, _name in settings.LANGUAGES], "theme": THEMES, "descriptions": ("off",)}
     chosen = {name: fields[name] for name in allowed if name in fields}
     errors = {name: _("This is not one of the choices.") for name in chosen if chosen[name] not in ("", *allowed[name])}
     if errors:
@@ -41,7 +41,11 @@ async def choose(request: SiteRequest) -> HttpResponse:
 
 
 def _cookie_names() -> dict[str, str]:
-    return {"language": settings.LANGUAGE_COOKIE_NAME, "theme": settings.THEME_COOKIE_NAME}
+    return {
+        "language": settings.LANGUAGE_COOKIE_NAME,
+        "theme": settings.THEME_COOKIE_NAME,
+        "descriptions": settings.DESCRIPTIONS_COOKIE_NAME,
+    }
 
 
 display = dispatch_by_method(GET=show, POST=choose)

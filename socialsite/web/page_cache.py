@@ -63,7 +63,7 @@ class PageViewer(msgspec.Struct, frozen=True, gc=False):
     handle: str
     display_name: str
     is_staff: bool
-    avatar: str
+    avatar: str = ""
 
 
 PLAIN_STRUCTS: list[type] = [PageViewer]

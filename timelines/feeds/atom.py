@@ -16,6 +16,7 @@ from accounts.domain import picture_url
 from accounts.models import Account
 from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
+from timelines.pages.pictures import describe_post, feed_pictures_html
 from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
 from timelines.text.linkify import find_hashtags
 
@@ -85,10 +86,10 @@ def _serialize_feed(feed: SiteFeed, site_url: str, entries: Sequence[HydratedPos
 def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     post, author = entry.post, entry.author
     feed.add_item(
-        title=_entry_title(post.text),
+        title=_entry_title(describe_post(post)),
         link=site_url + post_url(post.id, author),
         # Make links within the site absolute. Quotation marks in posts are escaped, so only real links match.
-        description=post_html(post.text).replace('href="/', f'href="{site_url}/'),
+        description=post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, site_url),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),
         unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),

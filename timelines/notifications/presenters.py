@@ -18,6 +18,7 @@ from timelines.notifications.notification import (
     VisibleNotification,
     group_notifications,
 )
+from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import Json, author_json, entry_html, post_json, post_url, profile_url
 
 MAX_AVATARS_PER_GROUP = 6
@@ -97,7 +98,7 @@ def notification_group_html(group: NotificationGroup) -> str:
             "faces": [each.author for each in group.members[:MAX_AVATARS_PER_GROUP]],
             "is_said": is_mention,
             "post_html": SafeString(entry_html(first.entry)) if first.entry and is_mention else "",
-            "excerpt": _excerpt(post.post.text) if post and not is_mention else "",
+            "excerpt": _excerpt(describe_post(post.post)) if post and not is_mention else "",
             "url": post_url(post.post.id, post.author) if post else "",
         },
     )

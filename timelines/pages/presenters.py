@@ -22,6 +22,7 @@ from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState
+from timelines.pages.pictures import attachment_json, pictures_context
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
 from timelines.text.linkify import linkify
 from timelines.visibility.rights import NO_EXPIRY_MS
@@ -32,7 +33,7 @@ FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
-DETAIL_NAMES = ("spoiler_text", "sensitive", "language")
+DETAIL_NAMES = ("spoiler_text", "sensitive", "language", "media_attachments")
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 
@@ -139,6 +140,7 @@ def _details_json(post: Post) -> Json:
         "spoiler_text": details.spoiler_text,
         "sensitive": details.sensitive,
         "language": details.language,
+        "media_attachments": [attachment_json(each) for each in details.media],
     }
     return {name: value for name, value in values.items() if value}
 
@@ -240,6 +242,7 @@ def _entry_html_around_actions(
             "replied_author": replied_author,
             "is_long": post.text.count("\n") > MAX_LINES_UNFOLDED,
             "audience": NAME_BY_AUDIENCE[post.audience],
+            **(pictures_context(post) if post.extra.media else {}),
         },
     )
     before, _, after = html.partition(ACTIONS_PLACEHOLDER)

@@ -16,6 +16,7 @@ from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
 from socialsite.web.responses import respond
 from timelines.pages.page import HydratedPost
+from timelines.pages.pictures import describe_post, preview_picture_url
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import TemplateContext, absolute_url, optional_placeholder, url_with_query
@@ -107,10 +108,10 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
         "boosts_url": optional_placeholder(f"{original}boosts/" if entry.counts.boosts else None),
         "composer": _reply_composer_context(request, entry, url) if request.account else None,
         "page_title": _("Post by %(name)s") % {"name": entry.author.display_name or entry.author.handle},
-        "page_description": Placeholder(entry.shown.post.text[:MAX_DESCRIPTION_LENGTH]),
+        "page_description": Placeholder(describe_post(entry.shown.post)[:MAX_DESCRIPTION_LENGTH]),
         "canonical_url": request.build_absolute_uri(url),
         "og_type": "article",
-        "og_image": absolute_url(request, picture_url(shown.author.avatar, "full")),
+        "og_image": absolute_url(request, preview_picture_url(shown.post) or picture_url(shown.author.avatar, "full")),
     }
 
 

@@ -22,7 +22,7 @@ async def test_a_chosen_language_wins_over_that_of_the_browser(site, alice: Http
     html = (await alice.get("/display/")).text
     assert '<html lang="de"' in html
     assert re.search(r'value="de" checked', html)
-    assert (await alice.get_json("/display/")).json() == {"language": "de", "theme": ""}
+    assert (await alice.get_json("/display/")).json() == {"language": "de", "theme": "", "descriptions": ""}
 
 
 async def test_an_unknown_choice_is_refused(site, visitor: HttpBrowser) -> None:
@@ -38,3 +38,11 @@ async def test_the_settings_are_grouped_on_one_page(site, alice: HttpBrowser) ->
     for name in names.split():
         assert f'<a class="row" href="/accounts/{name}/"' in html
         assert 'href="/accounts/" aria-label="Back to the settings"' in (await alice.get(f"/accounts/{name}/")).text
+
+
+async def test_the_reminder_to_describe_pictures_can_be_switched_off(alice):
+    assert "data-asks" in (await alice.get("/pictures/dialogs/")).text
+    await alice.post("/display/", descriptions="off")
+    assert "data-asks" not in (await alice.get("/pictures/dialogs/")).text
+    await alice.post("/display/", descriptions="")
+    assert "data-asks" in (await alice.get("/pictures/dialogs/")).text

@@ -1,0 +1,32 @@
+/** Loads the modules for pictures when a reader first needs them. Pages without pictures load nothing. */
+
+const editors = new WeakMap(); // form -> promise of its editor
+
+/** Add files to the pictures of a post that is being written. Throws without a connection. */
+export async function addPictures(form, files) {
+  if (!editors.has(form)) editors.set(form, import("./pictures.js").then(({ openEditor }) => openEditor(form)));
+  try {
+    await (await editors.get(form)).add(files);
+  } catch (error) {
+    editors.delete(form);
+    throw error;
+  }
+}
+
+/** Return the editor of a form, or undefined if no picture was added. */
+export const editorOf = (form) => editors.get(form);
+
+async function openPicture(event) {
+  const link = event.target.closest?.("a.picture");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  try {
+    (await import("./viewer.js")).showPicture(link);
+  } catch {
+    location.assign(link.href);
+  }
+}
+
+export function enhancePictures() {
+  document.addEventListener("click", openPicture);
+}

@@ -1,0 +1,297 @@
+/**
+ * The pictures of a post that is being written: upload with progress, retry, descriptions, order, focal point. Loaded
+ * when a picture is first added. Without this script the compose page has file fields.
+ */
+
+import { part } from "./picture_parts.js";
+
+const PREVIEW_PX = 240;
+const POLL_MS = 500;
+const POLLS = 120;
+const segmenter = "Segmenter" in Intl ? new Intl.Segmenter(undefined, { granularity: "grapheme" }) : null;
+const lengthOf = (text) => (segmenter ? [...segmenter.segment(text.trim())] : [...text.trim()]).length;
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Return the reason for which the site would refuse a file, by its content and not its name; "" if it may be sent. */
+async function findRefusal(file, maxBytes) {
+  const head = new Uint8Array(await file.slice(0, 256).arrayBuffer());
+  const ascii = String.fromCharCode(...head);
+  if (/^\xff\xd8\xff|^\x89PNG|^GIF8|^RIFF....WEBP/s.test(ascii)) return file.size > maxBytes ? "tooLarge" : "";
+  if (/^....ftyp(?:hei|hev|mif1|msf1|avif)/s.test(ascii) || /hei[cf]/.test(file.type)) return /^....ftypavi/s.test(ascii) ? "other" : "heic";
+  if (file.type === "image/svg+xml" || /^\s*(?:<\?xml|<svg|<!--)/.test(ascii)) return "svg";
+  if (file.type.startsWith("video/") || /^....ftyp|^\x1aE\xdf\xa3/s.test(ascii)) return "video";
+  return "other";
+}
+
+/** POST a form. Returns {status, data}; the status is 0 without a response. `onProgress` takes a number from 0 to 1. */
+function post(path, fields, token, { onProgress, signal } = {}) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", path);
+    request.setRequestHeader("Accept", "application/json");
+    request.setRequestHeader("X-CSRFToken", token);
+    request.responseType = "json";
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress?.(event.loaded / event.total);
+    request.onloadend = () => resolve({ status: request.status, data: request.response ?? {} });
+    signal?.addEventListener("abort", () => request.abort());
+    const body = new FormData();
+    for (const [name, value] of Object.entries(fields)) body.append(name, value);
+    request.send(body);
+  });
+}
+
+class Picture {
+  #abort = new AbortController();
+  #saving = Promise.resolve(true);
+  #saved = "";
+
+  constructor(editor, file, row) {
+    this.editor = editor;
+    this.file = file;
+    this.row = row;
+    this.state = "uploading";
+    this.thumb = row.querySelector(".picture-thumb");
+    this.point = row.querySelector(".picture-point");
+    this.status = row.querySelector("[role=status]");
+    this.progress = row.querySelector("progress");
+    this.text = row.querySelector("textarea");
+    this.left = row.querySelector(".picture-left");
+    this.retry = row.querySelector("[data-retry]");
+    this.axes = row.querySelectorAll("[data-axis]");
+    this.id = Object.assign(document.createElement("input"), { type: "hidden", name: "media_ids", disabled: true });
+    row.append(this.id);
+    row.querySelector(".name").textContent = file.name;
+    this.progress.ariaLabel += ` ${file.name}`;
+    this.text.addEventListener("input", () => this.#count());
+    this.text.addEventListener("change", () => this.save());
+    for (const axis of this.axes) axis.addEventListener("change", () => this.save());
+    for (const axis of this.axes) axis.addEventListener("input", () => this.#showPoint());
+    this.thumb.addEventListener("click", (event) => this.#point(event));
+    row.querySelector(".picture-focus").addEventListener("toggle", () => this.#showPoint());
+    this.retry.addEventListener("click", () => this.upload());
+    row.querySelector("[data-remove]").addEventListener("click", () => editor.remove(this));
+    for (const button of row.querySelectorAll("[data-move]"))
+      button.addEventListener("click", () => editor.move(this, Number(button.dataset.move), button));
+    this.#count();
+  }
+
+  get isDescribed() {
+    return Boolean(this.text.value.trim());
+  }
+
+  get isTooLong() {
+    return lengthOf(this.text.value) > Number(this.editor.words.maxDescription);
+  }
+
+  async drawPreview() {
+    const canvas = this.row.querySelector("canvas");
+    try {
+      const bitmap = await createImageBitmap(this.file);
+      const scale = PREVIEW_PX / Math.max(bitmap.width, bitmap.height);
+      [canvas.width, canvas.height] = [bitmap.width, bitmap.height].map((side) => Math.max(1, Math.round(side * scale)));
+      canvas.getContext("2d").drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+      bitmap.close();
+    } catch {} // the site may read a picture that this browser cannot
+  }
+
+  async upload() {
+    if (this.state === "ready") return;
+    this.#abort = new AbortController();
+    this.#say("uploading");
+    const { signal } = this.#abort;
+    const onProgress = (part) => {
+      this.progress.value = part;
+      if (part === 1) this.status.textContent = this.editor.words.processing;
+    };
+    let { status, data } = await post("/media/", { file: this.file }, this.editor.token, { onProgress, signal });
+    for (let polls = 0; (status === 202 || status === 206) && polls < POLLS && !signal.aborted; polls++) {
+      await pause(POLL_MS);
+      const answer = await fetch(`/media/${data.id}/`, { headers: { Accept: "application/json" }, signal }).catch(() => null);
+      if (answer) [status, data] = [answer.status, { ...data, ...(await answer.json().catch(() => ({}))) }];
+    }
+    if (signal.aborted) return data.id && this.editor.discard(data.id);
+    if (status !== 200) return this.#say(status ? "failed" : "lost", data.fields?.file || (status && data.message));
+    this.id.value = data.id;
+    this.id.disabled = false;
+    this.#say("ready");
+    this.save();
+  }
+
+  #say(state, message = "") {
+    this.state = state;
+    this.row.dataset.state = state;
+    this.status.textContent = message || this.editor.words[state];
+    this.progress.hidden = state !== "uploading";
+    if (state === "uploading") this.progress.value = 0;
+    this.retry.hidden = state !== "lost" && state !== "failed";
+    const remove = this.row.querySelector("[data-cancel]");
+    remove.dataset.remove ??= remove.textContent;
+    remove.textContent = state === "uploading" ? remove.dataset.cancel : remove.dataset.remove;
+    this.editor.changed();
+  }
+
+  /** Store the description and the focal point, if they changed. Returns whether they are stored. */
+  save() {
+    this.#saving = this.#saving.then(async () => {
+      const [x, y] = [...this.axes].map((axis) => axis.value);
+      const fields = { description: this.text.value, focus: `${x},${y}` };
+      const sent = JSON.stringify(fields);
+      if (this.state !== "ready" || sent === (this.#saved || JSON.stringify({ description: "", focus: "0,0" }))) return true;
+      const { status } = await post(`/media/${this.id.value}/`, fields, this.editor.token);
+      if (status === 200) this.#saved = sent;
+      return status === 200;
+    });
+    return this.#saving;
+  }
+
+  cancel() {
+    this.#abort.abort();
+    if (this.id.value) this.editor.discard(this.id.value);
+    this.row.remove();
+  }
+
+  #count() {
+    const left = Number(this.editor.words.maxDescription) - lengthOf(this.text.value);
+    this.left.textContent = this.text.value ? left : "";
+    this.left.classList.toggle("over", left < 0);
+    this.text.ariaInvalid = String(left < 0);
+  }
+
+  #point(event) {
+    if (!this.row.querySelector(".picture-focus").open) return;
+    const box = this.thumb.querySelector("canvas").getBoundingClientRect();
+    const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+    const clamp = (value) => String(Math.max(-1, Math.min(1, value)));
+    this.axes[0].value = clamp(2 * x - 1);
+    this.axes[1].value = clamp(1 - 2 * y);
+    this.#showPoint();
+    this.save();
+  }
+
+  #showPoint() {
+    const [x, y] = [...this.axes].map((axis) => Number(axis.value));
+    this.point.hidden = !this.row.querySelector(".picture-focus").open;
+    this.point.style.left = `${((1 + x) / 2) * 100}%`;
+    this.point.style.top = `${((1 - y) / 2) * 100}%`;
+  }
+}
+
+/** The pictures of one composer. */
+class Editor {
+  #pictures = [];
+  #isReminded = false;
+
+  constructor(form, element) {
+    this.form = form;
+    this.element = element;
+    this.words = element.dataset;
+    this.rows = element.querySelector(".picture-rows");
+    this.problems = element.querySelector(".picture-problems");
+    this.reminder = element.querySelector(".picture-reminder");
+    form.querySelector(".composer-foot").before(element);
+    addEventListener("online", () => this.#pictures.filter(({ state }) => state === "lost").forEach((each) => each.upload()));
+    element.querySelector("[data-describe]").addEventListener("click", () => {
+      this.reminder.hidden = true;
+      this.#pictures.find(({ isDescribed }) => !isDescribed)?.text.focus();
+    });
+    element.querySelector("[data-post-anyway]").addEventListener("click", () => {
+      this.#isReminded = true;
+      form.requestSubmit();
+    });
+  }
+
+  get token() {
+    return this.form.elements.namedItem("csrfmiddlewaretoken").value;
+  }
+
+  get count() {
+    return this.#pictures.length;
+  }
+
+  async add(files) {
+    const problems = [];
+    for (const file of files) {
+      const refusal = this.count >= Number(this.words.maxPictures) ? "tooMany" : await findRefusal(file, Number(this.words.maxBytes));
+      if (refusal) problems.push(this.words[refusal].replace("{name}", () => file.name));
+      else await this.#append(file);
+    }
+    this.#complain([...new Set(problems)].join(" "));
+    this.changed();
+  }
+
+  async #append(file) {
+    const picture = new Picture(this, file, await part("#picture-row"));
+    this.#pictures.push(picture);
+    this.rows.append(picture.row);
+    picture.drawPreview();
+    picture.upload();
+  }
+
+  move(picture, step, button) {
+    const at = this.#pictures.indexOf(picture);
+    const other = this.#pictures[at + step];
+    if (!other) return;
+    [this.#pictures[at], this.#pictures[at + step]] = [other, picture];
+    this.rows.append(...this.#pictures.map(({ row }) => row)); // the hidden ids are sent in this order
+    this.changed();
+    (button.disabled ? picture.row.querySelector("[data-move]:not(:disabled)") : button)?.focus();
+  }
+
+  remove(picture) {
+    const at = this.#pictures.indexOf(picture);
+    this.#pictures.splice(at, 1);
+    picture.cancel();
+    this.changed();
+    const next = this.#pictures[at] ?? this.#pictures[at - 1];
+    (next?.row.querySelector("[data-remove]") ?? this.form.elements.namedItem("text")).focus();
+  }
+
+  discard(id) {
+    post(`/media/${id}/delete/`, {}, this.token);
+  }
+
+  changed() {
+    this.element.hidden = !this.count && this.problems.hidden;
+    this.#pictures.forEach(({ row }, at) => {
+      row.querySelector('[data-move="-1"]').disabled = at === 0;
+      row.querySelector('[data-move="1"]').disabled = at === this.count - 1;
+    });
+    this.form.dispatchEvent(new Event("pictures:changed"));
+  }
+
+  #complain(text) {
+    this.problems.textContent = text;
+    this.problems.hidden = !text;
+  }
+
+  /** Return "" if the post can be sent, or the reason why it cannot; " " if the reminder says it. */
+  async findProblem() {
+    this.#complain("");
+    if (!this.count) return "";
+    if (this.#pictures.some(({ isTooLong }) => isTooLong)) return this.words.over;
+    if ("asks" in this.words && !this.#isReminded && this.#pictures.some(({ isDescribed }) => !isDescribed)) {
+      this.reminder.hidden = false;
+      this.reminder.querySelector("button").focus();
+      return " ";
+    }
+    this.reminder.hidden = true;
+    while (this.#pictures.some(({ state }) => state === "uploading")) await pause(100);
+    if (this.#pictures.some(({ state }) => state !== "ready")) return this.words.unready;
+    const saved = await Promise.all(this.#pictures.map((each) => each.save()));
+    return saved.every(Boolean) ? "" : this.words.notDescribed;
+  }
+
+  /** Empty the editor after the post was published. */
+  clear() {
+    this.#pictures.forEach(({ row }) => row.remove());
+    this.#pictures = [];
+    this.#isReminded = false;
+    this.element.querySelector("[name=sensitive]").checked = false;
+    this.changed();
+  }
+}
+
+export async function openEditor(form) {
+  return new Editor(form, await part("#picture-editor"));
+}

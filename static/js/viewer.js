@@ -1,0 +1,89 @@
+/**
+ * Shows the pictures of a post large: arrow keys, swipe, description, download. Loaded at the first click on a picture.
+ * Without this script the link of a picture leads to its full size.
+ */
+
+import { part } from "./picture_parts.js";
+
+const SWIPE_PX = 50;
+let viewer; // a promise of the viewer
+
+async function loadViewer() {
+  const element = await part("dialog.viewer");
+  document.body.append(element);
+  return new Viewer(element);
+}
+
+class Viewer {
+  #links = [];
+  #at = 0;
+  #startX = null;
+
+  constructor(element) {
+    this.element = element;
+    this.stage = element.querySelector(".viewer-stage");
+    this.count = element.querySelector("#viewer-count");
+    this.alt = element.querySelector(".viewer-alt");
+    this.download = element.querySelector("[download]");
+    this.steps = element.querySelectorAll("[data-step]");
+    const isReversed = getComputedStyle(element).direction === "rtl";
+    element.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      event.preventDefault();
+      this.#step((event.key === "ArrowRight") !== isReversed ? 1 : -1);
+    });
+    element.addEventListener("click", (event) => {
+      const step = event.target.closest("[data-step]");
+      if (step) this.#step(Number(step.dataset.step));
+      else if (event.target === this.stage || event.target.closest("[data-close]")) element.close();
+    });
+    element.addEventListener("close", () => this.#links[this.#at]?.focus());
+    this.stage.addEventListener("pointerdown", (event) => (this.#startX = event.isPrimary ? event.clientX : null));
+    this.stage.addEventListener("pointerup", (event) => {
+      const moved = this.#startX === null ? 0 : event.clientX - this.#startX;
+      this.#startX = null;
+      if (Math.abs(moved) >= SWIPE_PX) this.#step(moved < 0 !== isReversed ? 1 : -1);
+    });
+    this.stage.addEventListener("pointercancel", () => (this.#startX = null));
+  }
+
+  open(link) {
+    this.#links = [...link.closest(".pictures").querySelectorAll("a.picture")];
+    this.#show(this.#links.indexOf(link));
+    this.element.showModal();
+  }
+
+  #step(step) {
+    const at = this.#at + step;
+    if (at >= 0 && at < this.#links.length) this.#show(at);
+  }
+
+  #show(at) {
+    this.#at = at;
+    const link = this.#links[at];
+    const shown = link.querySelector("img");
+    const { width, height, alt } = shown;
+    const image = Object.assign(new Image(Number(shown.getAttribute("width")) || width, Number(shown.getAttribute("height")) || height), { alt, src: link.href, draggable: false });
+    this.stage.querySelector("img")?.remove();
+    this.stage.prepend(image);
+    const { one, many } = this.count.dataset;
+    const total = this.#links.length;
+    this.count.textContent = total === 1 ? one : many.replace("{n}", at + 1).replace("{total}", total);
+    const isMissing = "undescribed" in link.dataset;
+    this.alt.textContent = isMissing ? this.alt.dataset.missing : alt;
+    this.alt.classList.toggle("missing", isMissing);
+    this.download.href = link.href;
+    for (const step of this.steps) step.hidden = !this.#links[at + Number(step.dataset.step)];
+    if (document.activeElement?.hidden) this.element.querySelector("[data-step]:not([hidden])")?.focus();
+  }
+}
+
+export async function showPicture(link) {
+  viewer ??= loadViewer();
+  try {
+    (await viewer).open(link);
+  } catch {
+    viewer = undefined;
+    location.assign(link.href);
+  }
+}

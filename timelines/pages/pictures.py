@@ -1,0 +1,94 @@
+"""Presents the pictures of a post: the context of timelines/_pictures.html, HTML for feeds, and JSON.
+
+The JSON has Mastodon's names (https://docs.joinmastodon.org/entities/MediaAttachment/).
+"""
+
+from functools import lru_cache
+from typing import Literal
+
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from timelines.posts.post import MediaAttachment, Post
+
+BASE83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+"""The digits of a blurhash (https://blurha.sh)."""
+FOCUS_STEPS = 4
+"""The focal point is shown in steps of a quarter, since the content security policy forbids inline styles."""
+
+
+def attachment_url(attachment: MediaAttachment, size: Literal["full", "small"]) -> str:
+    return f"/media/{attachment.id}-{attachment.secret}/{size}.{attachment.extension}"
+
+
+def are_pictures_hidden(post: Post) -> bool:
+    """Return whether readers see the pictures only when they ask."""
+    return post.extra.sensitive or bool(post.extra.spoiler_text)
+
+
+def describe_post(post: Post) -> str:
+    """Return the text of a post. For a post without text, return the description of its first picture."""
+    media = post.extra.media
+    return post.text or (media and (media[0].alt or _("Picture"))) or ""
+
+
+def preview_picture_url(post: Post) -> str:
+    """Return the URL of the picture that other sites show beside a link to the post, or "" if there is none."""
+    media = post.extra.media
+    return attachment_url(media[0], "full") if media and not are_pictures_hidden(post) else ""
+
+
+def pictures_context(post: Post) -> dict[str, object]:
+    """Return the context of timelines/_pictures.html."""
+    pictures = [_picture_context(attachment) for attachment in post.extra.media]
+    return {"pictures": pictures, "is_hidden": are_pictures_hidden(post)}
+
+
+def _picture_context(attachment: MediaAttachment) -> dict[str, object]:
+    x, y = attachment.focus
+    return {
+        "url": attachment_url(attachment, "full"),
+        "small_url": attachment_url(attachment, "small"),
+        "width": attachment.width,
+        "height": attachment.height,
+        "alt": attachment.alt,
+        "color": average_color(attachment.blurhash),
+        "focus_x": round((1 + x) / 2 * FOCUS_STEPS),
+        "focus_y": round((1 - y) / 2 * FOCUS_STEPS),
+        "is_animated": attachment.is_animated,
+    }
+
+
+def attachment_json(attachment: MediaAttachment) -> dict[str, object]:
+    x, y = attachment.focus
+    original = {"width": attachment.width, "height": attachment.height}
+    return {
+        "id": str(attachment.id),
+        "type": "image",
+        "url": attachment_url(attachment, "full"),
+        "preview_url": attachment_url(attachment, "small"),
+        "description": attachment.alt or None,
+        "blurhash": attachment.blurhash,
+        "meta": {"original": original, "focus": {"x": x, "y": y}},
+    }
+
+
+@lru_cache(maxsize=4_096)
+def average_color(blurhash: str) -> str:
+    """Return the average color, which the digits 3 to 6 of a blurhash contain, as in "#a0b1c2"."""
+    value = 0
+    for digit in blurhash[2:6]:
+        value = value * len(BASE83) + max(0, BASE83.find(digit))
+    return f"#{value & 0xFFFFFF:06x}"
+
+
+def feed_pictures_html(post: Post, site_url: str) -> SafeString:
+    """Return the pictures of a post in a feed. Hidden pictures are links."""
+    is_hidden = are_pictures_hidden(post)
+    rows = [(site_url + attachment_url(each, "full"), each.alt or _("Picture"), each) for each in post.extra.media]
+    if is_hidden:
+        return format_html_join("", '<p><a href="{}">{}</a></p>', ((url, alt) for url, alt, _each in rows))
+    return format_html_join(
+        "", '<p><img src="{}" alt="{}" width="{}" height="{}"></p>', ((u, a, e.width, e.height) for u, a, e in rows)
+    )
