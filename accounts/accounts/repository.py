@@ -122,12 +122,15 @@ class AccountRepository:
         """Return the read that `find` executes."""
         return Read([read_account_command(account_id)], lambda replies: self.parse_account(account_id, replies[0]))
 
-    async def find_many(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Account]:
-        """Return the accounts that exist, by id, in one round trip per node."""
+    def read_many(self, account_ids: Iterable[AccountId]) -> Read[dict[AccountId, Account]]:
+        """Return the read of the accounts that exist, by id, for a page. Keys of a wrong type are left out."""
         ids = list(dict.fromkeys(account_ids))
-        replies = await self._accounts.gather([self.read_account_command(account_id) for account_id in ids])
-        accounts = ((i, self.parse_account(i, reply)) for i, reply in zip(ids, replies, strict=True))
-        return {account_id: account for account_id, account in accounts if account is not None}
+
+        def parse(replies: Sequence[Reply]) -> dict[AccountId, Account]:
+            accounts = ((i, self.parse_account(i, reply)) for i, reply in zip(ids, replies, strict=True))
+            return {account_id: account for account_id, account in accounts if account is not None}
+
+        return Read(list(map(read_account_command, ids)), parse, wrong_type_reply=[None] * len(ACCOUNT_FIELDS))
 
     async def find_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """Return the authors of the accounts that exist, by account id, in one round trip per node."""
@@ -135,7 +138,10 @@ class AccountRepository:
         return question.parse(await self._accounts.gather(question.commands))
 
     def read_authors(self, account_ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:
-        """Return the read that `find_authors` executes."""
+        """Return the read that `find_authors` executes.
+
+        `Store.read` leaves out accounts whose key has a wrong type, and `find_authors` raises WrongType.
+        """
         ids = list(account_ids)
 
         def parse(replies: Sequence[Reply]) -> dict[AccountId, Author]:
@@ -146,7 +152,13 @@ class AccountRepository:
             return cast("dict[AccountId, Author]", authors_by_id)
 
         wire = b"".join(map(encode_author_command, ids))
-        return Read(EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids))), parse)
+        commands = EncodedPipeline(wire, len(ids), lambda: list(map(read_author_command, ids)))
+        return Read(commands, parse, wrong_type_reply=[None] * len(AUTHOR_FIELDS))
+
+    async def find_shown_authors(self, account_ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        """Return the authors like `find_authors`, for a page: without accounts whose key has a wrong type."""
+        (authors,) = await self._store.read(self.read_authors(account_ids))
+        return cast("dict[AccountId, Author]", authors)
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Return whether any field changed. Raises AccountNotFound if the account is absent or deleted."""

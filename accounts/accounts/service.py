@@ -77,13 +77,17 @@ class AccountService:
             raise AccountNotFound
         return account
 
-    async def find_many(self, ids: Iterable[AccountId]) -> dict[AccountId, Account]:
-        """Return the accounts that exist, in any state, by id."""
-        return await self.accounts.find_many(ids)
+    def read_many(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Account]]:
+        """Return the read of the accounts that exist, in any state, by id, for a page."""
+        return self.accounts.read_many(ids)
 
     async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         """Return the authors of the accounts that exist, in any state, by id."""
         return await self.accounts.find_authors(ids)
+
+    async def find_shown_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+        """Return the authors like `find_authors`, for a page: without accounts whose key has a wrong type."""
+        return await self.accounts.find_shown_authors(ids)
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
         """Return the read that `find` executes."""

@@ -5,9 +5,10 @@ A repository returns reads. `await read` runs one read; `store.read(a, b, c)` ru
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from socialsite.store.commands import Command, Reply
 from socialsite.store.encoding import PipelineChain
@@ -15,6 +16,10 @@ from socialsite.store.node import Node
 
 Result = TypeVar("Result")
 Mapped = TypeVar("Mapped")
+
+
+RAISE: Final = object()
+"""The default of `Read.wrong_type_reply`."""
 
 
 class CommandRunner(Protocol):
@@ -29,12 +34,15 @@ class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
     `store` runs the read when it is awaited. A read without a store can only be passed to `Store.read`. Reads are
     compared by identity, so that `asyncio.gather` accepts them.
     If `may_lag` is true, a replica may answer, with data that is up to one second old (docs/reference/topologies.md).
+    If a read of items of a page has a `wrong_type_reply`, `Store.read` passes it to `parse` for each key with a value
+    of another type, so that one damaged item does not fail the page. Otherwise such a key raises WrongType.
     """
 
     commands: Sequence[Command]
     parse: Callable[[Sequence[Reply]], Result]
     store: CommandRunner | None = None
     may_lag: bool = False
+    wrong_type_reply: Any = RAISE
 
     def __await__(self) -> Generator[Any, None, Result]:
         return self._run().__await__()
@@ -47,11 +55,12 @@ class Read(msgspec.Struct, Generic[Result], frozen=True, eq=False):
     def map(self, convert: Callable[[Result], Mapped]) -> "Read[Mapped]":
         """Return the same read with `convert` applied to its result."""
         parse = self.parse
-        return Read(self.commands, lambda replies: convert(parse(replies)), self.store, self.may_lag)
+        converted: Callable[[Sequence[Reply]], Mapped] = lambda replies: convert(parse(replies))  # noqa: E731
+        return Read(self.commands, converted, self.store, self.may_lag, self.wrong_type_reply)
 
     def allow_lag(self, may_lag: bool = True) -> "Read[Result]":
         """Return the same read; a replica may answer it if `may_lag` is true."""
-        return self if may_lag == self.may_lag else Read(self.commands, self.parse, self.store, may_lag)
+        return self if may_lag == self.may_lag else structs.replace(self, may_lag=may_lag)
 
 
 def combine(*reads: Read[Any]) -> Read[list[Any]]:

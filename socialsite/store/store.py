@@ -4,19 +4,22 @@ A store belongs to one event loop. It knows no application; the topology chooses
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Protocol
 
 from socialsite.store.commands import Command, Reply, routing_key
-from socialsite.store.errors import StoreUnavailable
+from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
-from socialsite.store.read import PendingReply, Read, Result, combine_commands, parse_replies
+from socialsite.store.read import RAISE, PendingReply, Read, Result, combine_commands, parse_replies
 from socialsite.store.topology.standalone import Standalone
+
+log = logging.getLogger(__name__)
 
 MAX_WRITES_PER_ROUND_TRIP = 200
 """The maximum number of scripts in one round trip. A server runs 200 scripts in at most 10 ms."""
@@ -152,14 +155,31 @@ class Store:
 
     async def read(self, *reads: Read[Any]) -> list[Any]:
         """Run all reads in one round trip per node; return their results in order."""
+        try:
+            return parse_replies(reads, await self._read_together(reads))
+        except WrongType:
+            if all(read.wrong_type_reply is RAISE for read in reads):
+                raise
+        replies = (self._reply_alone(command, read.wrong_type_reply) for read in reads for command in read.commands)
+        return parse_replies(reads, await asyncio.gather(*replies))
+
+    async def _read_together(self, reads: Sequence[Read[Any]]) -> list[Reply]:
         commands = combine_commands(reads)
         any_may_lag = any(read.may_lag for read in reads)
         if any_may_lag and (self._only_node is None or self._only_node.replicas is not None):
             may_lag = (repeat(read.may_lag, len(read.commands)) for read in reads)
-            replies = await self._gather_by_node(list(commands), chain.from_iterable(may_lag))
-        else:
-            replies = await self.gather(commands)
-        return parse_replies(reads, replies)
+            return await self._gather_by_node(list(commands), chain.from_iterable(may_lag))
+        return await self.gather(commands)
+
+    async def _reply_alone(self, command: Command, wrong_type_reply: Reply) -> Reply:
+        """Run one command. If its key has a wrong type, return `wrong_type_reply`, or raise WrongType for RAISE."""
+        try:
+            return (await self.gather([command]))[0]
+        except WrongType:
+            if wrong_type_reply is RAISE:
+                raise
+            log.error("the value of %s has a wrong type: run `audit --repair`", routing_key(command))
+            return wrong_type_reply
 
     def send_now(self, read: Read[Result]) -> Awaitable[Result]:
         """Send a read now; await the return value for its result.

@@ -14,13 +14,15 @@ class FakeAccountDirectory:
         self.asked = 0
         self.after_asking: Callable[[], Awaitable[None]] | None = None
 
-    async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
+    async def find_shown_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
         self.asked += 1
         authors = {id: self._author(id) for id in ids if id in self.states}
         if self.after_asking is not None:
             callback, self.after_asking = self.after_asking, None
             await callback()
         return authors
+
+    find_authors = find_shown_authors
 
     def _author(self, id: AccountId) -> Author:
         return Author(id=id, handle=f"p{id}", display_name="", state=self.states[id], version=1)

@@ -20,7 +20,7 @@ from typing import cast
 import msgspec
 
 from socialsite.ids import PostId, TimeSource
-from socialsite.store import Command, Key, Store, load_script, prepare_command
+from socialsite.store import Command, Key, Store, WrongType, load_script, prepare_command
 from socialsite.store.key import KEY_CACHE_SIZE
 from timelines.cached_timelines.delivery import TimelinePusher
 from timelines.cached_timelines.spec import MAX_DISORDER_IDS, MAX_DISORDER_MS, TimelineCacheSpec
@@ -88,9 +88,16 @@ class CachedTimelines:
     # Reading
 
     async def read(self, owner: int, limit: int) -> CachedHead | None:
-        """Return at least the newest `limit` ids, or None if the timeline is absent or being built."""
+        """Return at least the newest `limit` ids, or None if the timeline is absent or being built.
+
+        A value of a wrong type is deleted, since the timeline is rebuilt from its sources.
+        """
         key = self._spec.key_of(owner)
-        head, last, left_ms = await self._timelines[key].pipeline(_read_commands(key, limit))
+        try:
+            head, last, left_ms = await self._timelines[key].pipeline(_read_commands(key, limit))
+        except WrongType:
+            await self.invalidate(owner)
+            return None
         if last is None or not head or last.startswith(b"b") or head[-1].startswith(b"b"):
             return None  # the timeline was absent or being built when one of the two commands ran
         await self._renew(key, left_ms)

@@ -1,12 +1,14 @@
 """Presents rows of accounts with the viewer's relation to each account."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from django.http import HttpResponse
 
 from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
+from socialsite.store import Read
 from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
 from socialsite.web.responses import json_response, page_response
 from timelines.following.follow_requests import FollowRequestService
@@ -24,30 +26,28 @@ async def accounts_response(request: SiteRequest, read: AccountPageReader, id: i
     """Respond with a page of accounts that `read` returns for `id`, as JSON or HTML."""
     cursor, limit = parse_follow_cursor(request.GET), parse_limit(request.GET)
     found = await read(id, viewer_id=get_viewer_id(request), cursor=cursor, limit=limit)
-    by_id = await request.services[AccountService].find_many(found.account_ids)
-    accounts = await accounts_with_follow_state(request, [by_id[id] for id in found.account_ids if id in by_id])
+    accounts = await accounts_with_follow_state(request, found.account_ids)
     next_url = url_with_query(request, cursor=found.next.encode() if found.next else None)
     if wants_json(request):
         return json_response({"accounts": accounts, "next": next_url})
     return page_response(request, "timelines/accounts.html", {"accounts": accounts, "next_url": next_url, **page})
 
 
-async def accounts_with_follow_state(request: SiteRequest, accounts: list[Account]) -> list[TemplateContext]:
-    """Return the accounts for timelines/_account.html, each with whether the viewer follows it."""
-    me, followed, requested = get_viewer_id(request), set[AccountId](), set[AccountId]()
+async def accounts_with_follow_state(request: SiteRequest, account_ids: Sequence[AccountId]) -> list[TemplateContext]:
+    """Return the accounts for timelines/_account.html, each with whether the viewer follows it, in one round trip."""
+    me, services = get_viewer_id(request), request.services
+    reads: list[Read[Any]] = [services[AccountService].read_many(account_ids)]
     if me is not None:
-        followed, requested = await request.services.store.read(
-            request.services[FollowingService].followed_among(me, [AccountId(each.id) for each in accounts]),
-            request.services[FollowRequestService].requested_among(
-                me, [AccountId(each.id) for each in accounts if each.is_private]
-            ),
-        )
+        reads.append(services[FollowingService].followed_among(me, account_ids))
+        reads.append(services[FollowRequestService].requested_among(me, account_ids))
+    by_id, followed, requested = [*await services.store.read(*reads), (), set[AccountId]()][:3]
+    accounts: list[Account] = [by_id[id] for id in account_ids if id in by_id]
     return [
         {
             **author_json(account),
             "bio": account.bio,
             "is_following": account.id in followed,
-            "is_requested": account.id in requested - followed,
+            "is_requested": account.is_private and account.id in requested and account.id not in followed,
             "is_private": account.is_private,
         }
         for account in accounts

@@ -88,7 +88,7 @@ class FollowSuggestionService:
     async def _active_authors(self) -> list[ActiveAuthor]:
         """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, RECENT_PUBLIC_POSTS, upward=False)
-        posts = await self.posts.find_many(post_ids)
+        posts = await self.posts.find_shown(post_ids)
         texts: dict[AccountId, list[str]] = {}
         for post_id in post_ids:
             if post_id in posts:

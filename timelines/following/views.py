@@ -182,7 +182,7 @@ async def list_follow_requests(request: SiteRequest) -> HttpResponseBase:
 
 
 async def _load_accounts_json(request: SiteRequest, page: FollowPage) -> list[TemplateContext]:
-    authors = await request.services[AccountService].find_authors(page.account_ids) if page.account_ids else {}
+    authors = await request.services[AccountService].find_shown_authors(page.account_ids) if page.account_ids else {}
     return [author_json(authors[id]) for id in page.account_ids if id in authors]
 
 
@@ -241,11 +241,8 @@ def _readable_scripts(request: SiteRequest) -> frozenset[str]:
 async def load_suggested_accounts(request: SiteRequest, found: Sequence[Suggestion]) -> list[TemplateContext]:
     """Return accounts for timelines/_account.html, with their known followers."""
     accounts = request.services[AccountService]
-    known_followers = await accounts.find_authors({id for each in found for id in each.known_follower_ids})
-    by_id = await accounts.find_many([each.account_id for each in found])
-    contexts = await accounts_with_follow_state(
-        request, [by_id[each.account_id] for each in found if each.account_id in by_id]
-    )
+    known_followers = await accounts.find_shown_authors({id for each in found for id in each.known_follower_ids})
+    contexts = await accounts_with_follow_state(request, [each.account_id for each in found])
     follower_ids = {each.account_id: each.known_follower_ids for each in found}
     for context in contexts:
         context["known"] = [

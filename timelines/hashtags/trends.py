@@ -79,6 +79,6 @@ class TrendService:
     async def _newest(self) -> list[str]:
         """Return the hashtags of the newest public posts, each once."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
-        posts = await self.posts.find_many(post_ids)
+        posts = await self.posts.find_shown(post_ids)
         tags = [tag for post_id in post_ids if post_id in posts for tag in posts[post_id].indexed_hashtags]
         return list(dict.fromkeys(tags))[:MAX_NEWEST]

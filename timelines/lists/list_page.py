@@ -89,7 +89,7 @@ async def _members_json(request: SiteRequest, found: AccountList) -> Json:
     """Return a page of members, and the path of the next page."""
     services, cursor = request.services, parse_follow_cursor(request.GET)
     members = await services[ListService].members(owner_id=require_viewer_id(request), list_id=found.id, cursor=cursor)
-    authors = await services[AccountService].find_authors(members.account_ids)
+    authors = await services[AccountService].find_shown_authors(members.account_ids)
     return {
         "accounts": [author_json(authors[id]) for id in members.account_ids if id in authors],
         "next": url_with_query(request, cursor=members.next.encode() if members.next else None),

@@ -101,4 +101,5 @@ def _read_causes(viewer_id: AccountId, notifications: Sequence[Notification]) ->
     return Read(
         list(commands.values()),
         lambda replies: {member: reply is not None for member, reply in zip(commands, replies, strict=True)},
+        wrong_type_reply=None,
     )

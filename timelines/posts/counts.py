@@ -47,6 +47,7 @@ def read_counts(post_ids: Sequence[PostId]) -> Read[dict[PostId, PostCounts]]:
             lambda: list(map(_counts_command, post_ids)),
         ),
         lambda replies: dict(zip(post_ids, map(parse_counts, replies), strict=True)),
+        wrong_type_reply=None,
     )
 
 

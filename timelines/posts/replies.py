@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from socialsite.ids import PostId
-from socialsite.store import Command, Store
+from socialsite.store import Command, Read, Store
 from timelines import keys
 from timelines.posts.counts import add_member_command
 from timelines.posts.post import Post
@@ -29,6 +29,7 @@ class ReplyRepository:
     """The repository of the keys `posts:{<id>}:replies` and `posts:{<id>}:gone`."""
 
     def __init__(self, store: Store, posts: PostRepository) -> None:
+        self._store = store
         self._component = store.component("posts")
         self._posts = posts
 
@@ -39,7 +40,7 @@ class ReplyRepository:
             for row in ranges
             for key in (keys.replies(row.parent), keys.deleted_replies(row.parent))
         ]
-        replies = await self._component.gather(commands)
+        (replies,) = await self._store.read(Read(commands, list, wrong_type_reply=[]))
         results: list[list[PostId]] = []
         for row, existing, deleted in zip(ranges, replies[::2], replies[1::2], strict=True):
             ids = sorted({PostId(int(member)) for member in (*existing, *deleted)})
@@ -51,7 +52,8 @@ class ReplyRepository:
 
         Posts whose parent is unknown are left out.
         """
-        values = await self._component.gather([PostRepository.get_post_command(post_id) for post_id in post_ids])
+        commands = [PostRepository.get_post_command(post_id) for post_id in post_ids]
+        (values,) = await self._store.read(Read(commands, list, wrong_type_reply=None))
         parents: dict[PostId, PostId | None] = {}
         old: list[PostId] = []
         for post_id, value in zip(post_ids, values, strict=True):

@@ -64,6 +64,7 @@ class PostRepository:
 
     def __init__(self, store: Store, archive: Archive | None = None) -> None:
         self._archive = archive or NoArchive()
+        self._store = store
         self._posts = store.component("posts")
         self._cache = PostCache()
 
@@ -115,6 +116,11 @@ class PostRepository:
         """Return the posts that exist, in one round trip per node."""
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in post_ids])
         return await self.load_existing(dict(zip(post_ids, map(decode_stored, replies), strict=True)))
+
+    async def find_shown(self, post_ids: Sequence[PostId]) -> dict[PostId, Post]:
+        """Return the posts that exist, for a page: without posts whose key has a wrong type."""
+        (stored,) = await self._store.read(self.read_many(post_ids))
+        return await self.load_existing(stored)
 
     async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
         """Return the deleted posts with the fields of their tombstones. Ids without a tombstone are left out."""

@@ -44,10 +44,10 @@ STATE_BY_VALUE = {
 POST_FIRST_BYTES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
 """The possible first bytes of a post, which is a MessagePack array. No other state may begin with one of these."""
 STATE_BY_FIRST_BYTE = {
-    b"": PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
+    b"": PostState.ABSENT, None: PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
     SUPERSEDED[:1]: PostState.SUPERSEDED,
 }  # fmt: skip
-"""The states by their first byte. Every other first byte is a digit, which marks an archived post."""
+"""The states by first byte. None is a key of a wrong type. All other bytes are digits, which mark archived posts."""
 
 StoredPost = Post | PostState
 
@@ -112,7 +112,7 @@ class PostCache:
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
             return self._decode(zip(post_ids, cached_posts, replies, strict=True))
 
-        return Read(EncodedPipeline(wire, len(cached_posts), commands), parse)
+        return Read(EncodedPipeline(wire, len(cached_posts), commands), parse, wrong_type_reply=None)
 
     def _decode(self, replies: Iterable[tuple[PostId, Post | None, Reply]]) -> dict[PostId, StoredPost]:
         posts: dict[PostId, StoredPost] = {}

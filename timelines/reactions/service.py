@@ -174,7 +174,7 @@ class ReactionsService:
         return VisibleAccounts(self.store, self.accounts, self.clock, viewer_id)
 
     async def _find_unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
-        authors = await self._visible_to(viewer_id).find_authors(ids)
+        authors = await self._visible_to(viewer_id).find_shown_authors(ids)
         private = {id for id, author in authors.items() if author.private and id != viewer_id}
         if not private or viewer_id is None:
             return private
@@ -209,10 +209,10 @@ class VisibleAccounts:
     clock: TimeSource
     viewer_id: AccountId | None
 
-    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]:
+    async def find_shown_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]:
         account_ids = list(ids)
         if self.viewer_id is None:
-            return await self.accounts.find_authors(account_ids)
+            return await self.accounts.find_shown_authors(account_ids)
         relations = read_viewer_relations(self.viewer_id, (), account_ids, self.clock.now_ms())
         authors_by_id, viewer = await self.store.read(self.accounts.read_authors(account_ids), relations)
         hidden = viewer.blocks | viewer.blocked_by | viewer.muted

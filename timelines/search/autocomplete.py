@@ -90,7 +90,7 @@ class AutocompleteService:
         if not tags:
             return set()
         ids = await self.hashtag_timelines.read_many(tags, ABOVE_ALL_IDS, depth, upward=False)
-        posts = await self.posts.find_many(list(dict.fromkeys(chain.from_iterable(ids))))
+        posts = await self.posts.find_shown(list(dict.fromkeys(chain.from_iterable(ids))))
         (authors,) = await self.store.read(self.authors.read_authors({post.author_id for post in posts.values()}))
         seen = {
             id

@@ -8,7 +8,6 @@ import asyncio
 from dataclasses import dataclass
 
 from accounts.accounts.service import AccountService
-from accounts.models import Account
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
@@ -32,7 +31,7 @@ class SearchResults:
     """A page of posts. The first page also has accounts and hashtags that start with the query."""
 
     posts: TimelinePage
-    accounts: list[Account]
+    account_ids: list[AccountId]
     hashtags: list[str]
 
 
@@ -63,12 +62,11 @@ class SearchService:
             )
         return SearchResults(posts, accounts, hashtags)
 
-    async def _find_accounts(self, prefix: str, viewer_id: AccountId | None) -> list[Account]:
+    async def _find_accounts(self, prefix: str, viewer_id: AccountId | None) -> list[AccountId]:
         if not prefix:
             return []
         authors = await self.autocomplete.complete_accounts(prefix, viewer_id=viewer_id, limit=MAX_ACCOUNTS)
-        accounts = await self.accounts.find_many(author.id for author in authors)
-        return [accounts[author.id] for author in authors if author.id in accounts]
+        return [author.id for author in authors]
 
     async def _find_hashtags(self, prefix: str) -> list[str]:
         return await self.autocomplete.complete_hashtags(normalize_tag(prefix) or "", limit=MAX_HASHTAGS)

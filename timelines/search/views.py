@@ -56,7 +56,7 @@ async def search(request: SiteRequest) -> HttpResponseBase:
         is_first=cut.is_first,
         caller=request.caller,
     )
-    accounts = await accounts_with_follow_state(request, results.accounts)
+    accounts = await accounts_with_follow_state(request, results.account_ids)
     tags = [hashtag_json(tag) for tag in results.hashtags]
     return _results_response(request, cut, text, results.posts, accounts, tags)
 

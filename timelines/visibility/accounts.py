@@ -18,7 +18,7 @@ FindBlocked = Callable[[Sequence[AccountId]], Awaitable[set[AccountId]]]
 class Authors(Protocol):
     """Finds accounts, either all (`AccountService`) or only those that one viewer may see."""
 
-    async def find_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
+    async def find_shown_authors(self, ids: Iterable[AccountId]) -> Mapping[AccountId, Author]: ...
 
 
 async def load_visible_page(
@@ -50,7 +50,7 @@ async def page_of_ids(ids: Sequence[AccountId], cursor: FollowCursor | None, lim
 async def visible_ids(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:
     """Return the ids of active accounts, in the order of `ids`."""
     ids = list(ids)
-    authors = await accounts.find_authors(ids)
+    authors = await accounts.find_shown_authors(ids)
     return [id for id in ids if id in authors and authors[id].is_visible]
 
 

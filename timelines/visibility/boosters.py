@@ -29,6 +29,7 @@ def read_earlier_boosters(boosts: Sequence[tuple[PostId, PostId]]) -> Read[dict[
             boost: [AccountId(int(member)) for member in reply]
             for (_, boost), reply in zip(boosts, replies, strict=True)
         },
+        wrong_type_reply=[],
     )
 
 

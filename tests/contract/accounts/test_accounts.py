@@ -33,7 +33,7 @@ async def test_one_of_twenty_concurrent_sign_ups_gets_the_handle(world, store):
     assert len(winners) == 1
     assert sum(isinstance(outcome, HandleTaken) for outcome in outcomes) == 19
     assert (await world.accounts.find_by_handle("alice")).id == winners[0].id
-    left = await world.account_repository.find_many(AccountId(n) for n in range(1, 40))
+    (left,) = await world.store.read(world.account_repository.read_many(AccountId(n) for n in range(1, 40)))
     assert list(left) == [winners[0].id]
     password = f"pass word {outcomes.index(winners[0])}"
     assert await world.accounts.authenticate("alice", password)
@@ -254,5 +254,5 @@ async def test_racing_imports_agree_on_the_owners(world, store):
     imports = (world.accounts.import_accounts(handles=handles, now_ms=NOW_MS) for _ in range(5))
     one, *others = await asyncio.gather(*imports)
     assert all(other == one for other in others)
-    there = await world.account_repository.find_many(AccountId(n) for n in range(1, 400))
+    (there,) = await world.store.read(world.account_repository.read_many(AccountId(n) for n in range(1, 400)))
     assert set(there) == set(one.values())

@@ -57,21 +57,21 @@ async def test_publishing_takes_five_round_trips_until_the_answer(alice: HttpBro
     assert MAX_PUBLISH_ROUND_TRIPS - 1 < min(rounds) < MAX_PUBLISH_ROUND_TRIPS + 1, rounds
 
 
-async def test_the_follow_state_of_found_accounts_takes_one_round_trip(
+async def test_accounts_and_their_follow_state_take_one_round_trip(
     alice: HttpBrowser, site: Services, proxy: FaultProxy
 ) -> None:
-    """Followed accounts and requests to private ones are read together."""
+    """Accounts, follows and follow requests are read together, for pages of accounts and the search page."""
     world = World(site)
     people = await world.people("bob", "carol")
     await people[1].locks()
-    accounts = [await site.accounts.get(person.id) for person in people]
+    account_ids = [person.id for person in people]
     request = cast(SiteRequest, SimpleNamespace(services=site, account=await site.accounts.get_by_handle("alice")))
-    await accounts_with_follow_state(request, accounts)
+    await accounts_with_follow_state(request, account_ids)
     rounds = []
     with proxy.with_fault(Fault.DELAY):
         for _ in range(ATTEMPTS):
             started = time.monotonic()
-            rows = await accounts_with_follow_state(request, accounts)
+            rows = await accounts_with_follow_state(request, account_ids)
             rounds.append((time.monotonic() - started) / ROUND_TRIP_S)
             if rounds[-1] < 2:
                 break
