@@ -129,3 +129,11 @@ def test_an_account_can_be_deleted(me: BrowserPage) -> None:
     answer = me.page.goto(f"{me.url}/@{handle}/")
     assert answer
     assert answer.status == 404
+
+
+def test_back_has_the_text_that_was_too_large_to_be_read(me: BrowserPage) -> None:
+    text = "words " * 12_000
+    me.publish(text)
+    expect(me.page.locator("main")).to_contain_text("Go back: your text is still in the form.")
+    me.page.go_back()
+    assert me.page.locator("[data-composer] textarea").input_value() == text

@@ -1,11 +1,14 @@
 """Follows and unfollows hashtags. The timeline of all followed hashtags is merged when it is read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
 from timelines.errors import FollowedHashtagsCapReached
 from timelines.hashtags.followed import FollowedHashtags
+from timelines.pages.menu_cache import MenuCache
+
+HASHTAGS_IN_MENU = 4
 
 
 @dataclass(slots=True)
@@ -14,6 +17,7 @@ class FollowedHashtagService:
 
     repository: FollowedHashtags
     limits: ActionLimits
+    menus: MenuCache[str] = field(default_factory=MenuCache)
 
     async def follow(self, *, account_id: AccountId, tag: str, now_ms: int, caller: Caller | None = None) -> bool:
         """Follow a hashtag. Returns False if it is already followed. Raises FollowedHashtagsCapReached, RateLimited."""
@@ -21,12 +25,15 @@ class FollowedHashtagService:
             is_new = await self.repository.add(account_id, tag, now_ms)
             if is_new is None:
                 raise FollowedHashtagsCapReached
+            self.menus.drop(account_id)
             return is_new
 
     async def unfollow(self, *, account_id: AccountId, tag: str, caller: Caller | None = None) -> bool:
         """Unfollow a hashtag. Returns False if it was not followed. Raises RateLimited."""
         async with self.limits.refundable(caller, "follow"):
-            return await self.repository.remove(account_id, tag)
+            removed = await self.repository.remove(account_id, tag)
+            self.menus.drop(account_id)
+            return removed
 
     async def is_following(self, account_id: AccountId, tag: str) -> bool:
         return await self.repository.has(account_id, tag)
@@ -34,3 +41,8 @@ class FollowedHashtagService:
     async def followed(self, account_id: AccountId) -> list[str]:
         """Return the followed hashtags. The hashtag that was followed last is first."""
         return await self.repository.all(account_id)
+
+    async def load_menu(self, account_id: AccountId, now_ms: int) -> None:
+        """Read the hashtags that were followed last into the menu cache, unless it has them."""
+        if not self.menus.is_fresh(account_id, now_ms):
+            self.menus.put(account_id, (await self.repository.all(account_id))[:HASHTAGS_IN_MENU], now_ms)

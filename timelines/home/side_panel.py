@@ -4,6 +4,7 @@ The data comes from caches of the process, so that no page reads from the store 
 """
 
 from functools import lru_cache
+from urllib.parse import quote
 
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -12,12 +13,15 @@ from django.utils.translation import get_language
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
+from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import cached_trends_panel
 from timelines.lists.list_page import list_url
 from timelines.lists.service import ListService
+from timelines.pages.presenters import hashtag_url
 
 TAB_PATHS = ("/", "/public/", "/tags/")
-ListLinks = tuple[tuple[str, str], ...]
+Links = tuple[tuple[str, str], ...]
+"""(URL, text) of each link."""
 
 
 def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
@@ -25,18 +29,20 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
     trends, viewer = cached_trends_panel(request), getattr(request, "account", None)  # not set on early error pages
     if viewer is None:
         return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
-    menu = request.services[ListService].cached_menu(AccountId(viewer.id))
-    links, language, path = tuple((list_url(each.id), each.title) for each in menu), get_language() or "", request.path
+    viewer_id, language, path = AccountId(viewer.id), get_language() or "", quote(request.path)
+    lists = tuple((list_url(each.id), each.title) for each in request.services[ListService].menus.get(viewer_id))
+    tags = request.services[FollowedHashtagService].menus.get(viewer_id)
+    links = lists + tuple((hashtag_url(tag), f"#{tag}") for tag in tags)
     has_tabs = path in TAB_PATHS or any(path == url for url, _ in links)
     return {
         "trends_aside": trends,
-        "lists_aside": Placeholder(_render("timelines/_lists_aside.html", links, "", language)) if links else "",
+        "lists_aside": Placeholder(_render("timelines/_lists_aside.html", lists, "", language)) if lists else "",
         "tabs_html": Placeholder(_render("timelines/_timeline_tabs.html", links, path, language)) if has_tabs else "",
     }
 
 
 @lru_cache(maxsize=2_048)
-def _render(template: str, links: ListLinks, path: str, language: str) -> SafeString:
+def _render(template: str, links: Links, path: str, language: str) -> SafeString:
     """Render a part of the side panel. `language` is the active language, a part of the cache key."""
-    lists = [{"url": url, "title": title} for url, title in links]
-    return render_to_string(template, {"lists": lists, "path": path})
+    items = [{"url": url, "title": title} for url, title in links]
+    return render_to_string(template, {"links": items, "path": path})

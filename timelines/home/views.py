@@ -12,6 +12,7 @@ from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
 from socialsite.web.responses import page_response, respond
 from timelines.following.views import suggest_on_home
+from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService
 from timelines.lists.service import ListService
@@ -35,7 +36,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     pending_marker = load_marker(request, "home")
     me = require_viewer_id(request)
     read = request.services[ReadingService].home(me, before=query.before, after=query.after, limit=query.limit)
-    page = await _with_menu(request, me, read)
+    page = await _with_menus(request, me, read)
     marker = await pending_marker
     await request.services[TrendService].top()  # fills the cache of the process, from which the side panel reads
     suggested = await suggest_on_home(request, query, page)
@@ -51,15 +52,17 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     )
 
 
-async def _with_menu(
+async def _with_menus(
     request: SiteRequest, viewer_id: AccountId, read: Coroutine[Any, Any, TimelinePage]
 ) -> TimelinePage:
-    """Return the result of `read`. At the same time read the viewer's lists for the tabs, unless they are cached."""
-    lists, now_ms = request.services[ListService], request.services.clock.now_ms()
-    if wants_json(request) or lists.has_menu(viewer_id, now_ms):
+    """Return the result of `read`. At the same time read the viewer's lists and hashtags for the tabs."""
+    if wants_json(request):
         return await read
+    services, now_ms = request.services, request.services.clock.now_ms()
+    lists = services[ListService].load_menu(viewer_id, now_ms)
+    hashtags = services[FollowedHashtagService].load_menu(viewer_id, now_ms)
     page: TimelinePage
-    page, _menu = await asyncio.gather(read, lists.load_menu(viewer_id, now_ms))
+    page, _, _ = await asyncio.gather(read, lists, hashtags)
     return page
 
 
@@ -81,7 +84,7 @@ async def public(request: SiteRequest) -> HttpResponseBase:
     read = request.services[ReadingService].public(
         viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
     )
-    page = await (read if me is None else _with_menu(request, me, read))
+    page = await (read if me is None else _with_menus(request, me, read))
     marker = await pending_marker
     trends = await trends_panel(request)
     return respond(

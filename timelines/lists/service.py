@@ -23,12 +23,11 @@ from timelines.lists.validation import (
     validate_title,
     with_parts,
 )
+from timelines.pages.menu_cache import MenuCache
 from timelines.visibility.accounts import ReadPage, load_visible_page, page_of_ids, require_visible
 
 MEMBERS_PER_ROUND = 500
 LISTS_IN_MENU = 8
-MENU_CACHE_MS, MENU_CACHE_SIZE = 20_000, 10_000
-"""Lifetime and number of cached menus. Other processes show a changed list in menus after at most this time."""
 NEW = ListId(0)
 """The id of a list that is not stored yet."""
 
@@ -49,8 +48,7 @@ class ListService:
     live: LiveEvents
     members_cap: int
     lists_cap: int = LISTS_PER_ACCOUNT
-    menus: dict[AccountId, tuple[int, tuple[AccountList, ...]]] = field(default_factory=dict)
-    """The cached menus of this process: owner -> (Unix ms at which the entry expires, the owner's first lists)."""
+    menus: MenuCache[AccountList] = field(default_factory=MenuCache)
 
     async def create(
         self,
@@ -71,7 +69,7 @@ class ListService:
         if await self.repository.count(owner_id) >= self.lists_cap:
             raise ListsCapReached
         added = await self.repository.add(account_list)
-        self.menus.pop(owner_id, None)
+        self.menus.drop(owner_id)
         return added
 
     async def edit(
@@ -105,27 +103,17 @@ class ListService:
             validate_exclusive(account_list, exclusive)
         if not await self.repository.edit(stored, account_list):
             raise ListNotFound
-        self.menus.pop(owner_id, None)
+        self.menus.drop(owner_id)
         if exclusive is not None:
             await self.repository.set_exclusive(owner_id, list_id, exclusive)
         if replies is not None or operation is not None or parts is not None:
             await self.live.lists_changed(owner_id)
         return account_list
 
-    def cached_menu(self, owner_id: AccountId) -> tuple[AccountList, ...]:
-        """Return the owner's first lists from the cache of this process."""
-        return self.menus.get(owner_id, (0, ()))[1]
-
-    def has_menu(self, owner_id: AccountId, now_ms: int) -> bool:
-        """Return whether the menu is cached and has not expired."""
-        return now_ms < self.menus.get(owner_id, (0, ()))[0]
-
     async def load_menu(self, owner_id: AccountId, now_ms: int) -> None:
-        """Read the owner's first lists, and cache them for menus."""
-        lists = tuple((await self.all_lists(owner_id))[:LISTS_IN_MENU])
-        if len(self.menus) >= MENU_CACHE_SIZE:
-            self.menus.clear()
-        self.menus[owner_id] = now_ms + MENU_CACHE_MS, lists
+        """Read the owner's first lists into the menu cache, unless it has them."""
+        if not self.menus.is_fresh(owner_id, now_ms):
+            self.menus.put(owner_id, (await self.all_lists(owner_id))[:LISTS_IN_MENU], now_ms)
 
     async def lists_with(self, lists: Sequence[AccountList], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member of their own."""
@@ -156,7 +144,7 @@ class ListService:
         is_marked = await self.repository.mark_deleted(owner_id, list_id)
         if not is_marked and not await self.repository.is_indexed(owner_id, list_id):
             raise ListNotFound
-        self.menus.pop(owner_id, None)
+        self.menus.drop(owner_id)
         await self._erase(owner_id, list_id)
 
     async def get(self, *, owner_id: AccountId, list_id: ListId) -> AccountList:

@@ -99,23 +99,36 @@ class NotificationGroup:
         return self.members[0]
 
     @property
+    def authors(self) -> list[Author]:
+        """The accounts of the group, each once."""
+        return list({each.author.id: each.author for each in self.members}.values())
+
+    @property
     def is_read(self) -> bool:
         return all(each.is_read for each in self.members)
 
 
 def group_notifications(entries: tuple[VisibleNotification, ...]) -> list[NotificationGroup]:
-    """Group notifications of one kind about one post, and follows.
+    """Group notifications of one kind about one post, and follows. Replies to one post are a group.
 
     At most a day is between two consecutive notifications of a group; notifications of other groups may be in between.
-    A group is at the position of its newest notification. Mentions and replies are not grouped.
+    A group is at the position of its newest notification. Mentions are not grouped.
     """
     groups: list[list[VisibleNotification]] = []
     latest: dict[tuple[NotificationKind, PostId | None], list[VisibleNotification]] = {}
     for entry in entries:
-        subject = entry.kind, entry.entry.shown.post.id if entry.entry else None
+        subject = entry.kind, _subject_post_id(entry)
         group = latest.get(subject)
-        if group is None or entry.kind in MENTION_KINDS or group[-1].created_ms - entry.created_ms > DAY_MS:
+        if group is None or entry.kind == "mention" or group[-1].created_ms - entry.created_ms > DAY_MS:
             group = latest[subject] = []
             groups.append(group)
         group.append(entry)
     return [NotificationGroup(tuple(members)) for members in groups]
+
+
+def _subject_post_id(entry: VisibleNotification) -> PostId | None:
+    """Return the id of the post that the notification is about: for a reply, of the post that it answers."""
+    if entry.entry is None:
+        return None
+    post = entry.entry.shown.post
+    return post.in_reply_to if entry.kind == "reply" else post.id

@@ -22,10 +22,12 @@ from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import Json, author_json, entry_html, post_json, post_url, profile_url
 
 MAX_AVATARS_PER_GROUP = 6
+SHOWN_REPLIES = 2
+"""Replies of a group that are shown. The others are folded."""
 MAX_EXCERPT_LENGTH = 140  # characters
 ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
-    "request": "key",
+    "request": "follow",
 }  # fmt: skip
 
 SINGLE_ACTOR_TEXTS: Final = {
@@ -37,6 +39,9 @@ SINGLE_ACTOR_TEXTS: Final = {
     "request": _("%(name)s wants to follow you"),
 }
 MULTIPLE_ACTOR_TEXTS: Final = {
+    "reply": ngettext_lazy(
+        "%(name)s and %(count)d other replied to you", "%(name)s and %(count)d others replied to you", "count"
+    ),
     "boost": ngettext_lazy(
         "%(name)s and %(count)d other boosted your post",
         "%(name)s and %(count)d others boosted your post",
@@ -84,6 +89,7 @@ def notification_rows_html(entries: Sequence[VisibleNotification]) -> SafeString
 
 def notification_group_html(group: NotificationGroup) -> str:
     first = group.first
+    texts = [entry_html(each.entry) for each in group.members if each.entry] if first.kind in MENTION_KINDS else []
     post = first.entry.shown if first.entry else None
     is_mention = first.kind in MENTION_KINDS
     return render_to_string(
@@ -95,9 +101,11 @@ def notification_group_html(group: NotificationGroup) -> str:
             "is_read": group.is_read,
             "created_ms": first.created_ms,
             "words": _group_text(group),
-            "faces": [each.author for each in group.members[:MAX_AVATARS_PER_GROUP]],
+            "faces": group.authors[:MAX_AVATARS_PER_GROUP],
             "is_said": is_mention,
-            "post_html": SafeString(entry_html(first.entry)) if first.entry and is_mention else "",
+            "post_html": SafeString("".join(texts[:SHOWN_REPLIES])),
+            "folded": len(texts[SHOWN_REPLIES:]),
+            "folded_html": SafeString("".join(texts[SHOWN_REPLIES:])),
             "excerpt": _excerpt(describe_post(post.post)) if post and not is_mention else "",
             "url": post_url(post.post.id, post.author) if post else "",
         },
@@ -106,7 +114,7 @@ def notification_group_html(group: NotificationGroup) -> str:
 
 def _group_text(group: NotificationGroup) -> SafeString:
     """Return a text like "A and 4 others liked your post", in which the name is a link."""
-    kind, others = group.first.kind, len(group.members) - 1
+    kind, others = group.first.kind, len(group.authors) - 1
     name = _name_link(group.first.author)
     if not others:
         return format_html(str(SINGLE_ACTOR_TEXTS[kind]).replace("%(name)s", "{}"), name)

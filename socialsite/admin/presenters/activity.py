@@ -13,6 +13,8 @@ from timelines.templatetags.timelines_tags import number
 CHART_WIDTH, CHART_HEIGHT = 300, 60
 HEADROOM = 4
 """Space above the highest point for the width of its stroke."""
+POINT_WIDTH = 6
+"""The width of a line of one point."""
 
 
 def chart_page(name: str, title: str | Promise, points: Sequence[Point]) -> TemplateContext:
@@ -80,16 +82,11 @@ def activity_json(activity: Activity) -> JsonObject:
 
 
 def line_path(values: Sequence[float | None], top: float) -> str:
-    """Return SVG path data of a line from left to right. None makes a gap; `top` is the value at the upper edge."""
-    parts: list[str] = []
-    is_drawing = False
-    for at, value in enumerate(values):
-        if value is not None:
-            parts.append(f"{'L' if is_drawing else 'M'}{_x(at, len(values))} {_y(value, top)}")
-            if not is_drawing and (at + 1 == len(values) or values[at + 1] is None):
-                parts.append("h1")  # makes a single point visible
-        is_drawing = value is not None
-    return "".join(parts)
+    """Return SVG path data of a line from left to right, past each None. `top` is the value at the upper edge."""
+    points = [f"{_x(at, len(values))} {_y(value, top)}" for at, value in enumerate(values) if value is not None]
+    if len(points) == 1:
+        return f"M{points[0]}h{POINT_WIDTH}"
+    return f"M{'L'.join(points)}" if points else ""
 
 
 def area_path(values: Sequence[float], top: float) -> str:

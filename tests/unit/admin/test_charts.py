@@ -11,8 +11,12 @@ def test_zero_values_draw_a_line_along_the_bottom() -> None:
     assert line_path([0, 0], 0) == f"M0 {CHART_HEIGHT}L{CHART_WIDTH} {CHART_HEIGHT}"
 
 
-def test_a_gap_is_not_bridged_and_a_single_point_is_visible() -> None:
-    assert line_path([None, 10, None, 0, 0], 10) == "M75 4h1M225 60L300 60"
+def test_a_line_joins_its_points_over_intervals_without_a_value() -> None:
+    assert line_path([None, 10, None, 0, 0], 10) == "M75 4L225 60L300 60"
+
+
+def test_a_single_point_is_visible() -> None:
+    assert line_path([None, 10, None], 10) == "M150 4h6"
 
 
 def test_no_points_draw_no_line() -> None:

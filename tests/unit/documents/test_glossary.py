@@ -15,7 +15,7 @@ PLAIN = frozenset(
     compression copier counts create csrf current dashboard dates deadletters deadline delete deletions directory
     dispatcher django domain draft dump encoding errors estimate factory families fanouts flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init inventory
-    known labels lag lines linkify listener load lookup map memory merge merging message messages meter
+    known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pair parsers partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules

@@ -103,6 +103,24 @@ async def test_adjacent_notifications_about_one_post_are_one_row(
     assert re.search(r'<bdi class="name">bob</bdi></a> und 3 weiteren gefällt dein Beitrag', german.text)
 
 
+async def test_replies_to_one_post_are_one_row_with_the_newest_shown(
+    alice: HttpBrowser, bob: HttpBrowser, world: World
+) -> None:
+    own, other = await alice.publish("hello, all of you"), await alice.publish("another post")
+    replies = [await bob.publish(f"answer {number}", in_reply_to=own["id"]) for number in range(4)]
+    await bob.publish("alone", in_reply_to=other["id"])
+    await world.deliver_all()
+    html = (await alice.get(PAGE)).text
+    assert html.count("data-notification-id") == 2
+    shown, folded = html.split("Show 2 more replies</summary>")
+    assert [reply["id"] for reply in replies if f'data-post-id="{reply["id"]}"' in shown] == [
+        reply["id"] for reply in replies[2:]
+    ]
+    assert all(f'data-post-id="{reply["id"]}"' in folded for reply in replies[:2])
+    assert html.count("replied to you") == 2
+    assert "other replied to you" not in html
+
+
 async def test_alternating_likes_and_boosts_are_two_rows(alice: HttpBrowser, world: World, services: Services) -> None:
     own = await alice.publish("hello, all of you")
     for handle in ("carol", "dave", "erin"):

@@ -30,6 +30,17 @@ async def test_home_has_a_tab_for_each_list_from_its_creation_to_its_deletion(al
     assert tabs((await alice.get("/")).text) == ["/", "/tags/", "/public/", "/lists/"]
 
 
+async def test_home_has_a_tab_for_the_hashtags_followed_last(alice: HttpBrowser) -> None:
+    for tag in ("one", "two", "three", "four", "höhe"):
+        await alice.post_json(f"/tags/{tag}/follow/")
+    urls = ["/tags/h%C3%B6he/", "/tags/four/", "/tags/three/", "/tags/two/"]
+    assert tabs((await alice.get("/")).text) == ["/", *urls, "/tags/", "/public/", "/lists/"]
+    assert f'href="{urls[0]}" aria-current="page"' in (await alice.get(urls[0])).text
+    assert tabs((await alice.get("/tags/one/")).text) == []
+    await alice.post_json("/tags/four/unfollow/")
+    assert tabs((await alice.get("/")).text)[1:5] == [urls[0], urls[2], urls[3], "/tags/one/"]
+
+
 async def test_other_people_do_not_see_the_lists(alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser) -> None:
     await alice.post_json("/lists/", title="Secret")
     assert "Secret" in (await alice.get("/")).text
