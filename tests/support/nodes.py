@@ -1,9 +1,13 @@
 """Nodes that record their commands, a topology of one node, and keys for it."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 
 from socialsite.store import Command, Key, Node, Reply
 from socialsite.store.address import Address
+
+STEPS_TO_HANDLE_REPLIES = 20
+"""Turns of the event loop in which tasks handle replies and send their next commands."""
 
 
 def numbered_key(number: int) -> Key:
@@ -34,6 +38,40 @@ class SingleNodeTopology:
 
     async def close(self) -> None:
         await self._node.close()
+
+
+class SerialNode(Node):
+    """A node that counts serial round trips: commands that are sent at the same time share one.
+
+    Each round trip starts after all tasks have handled the replies of the previous one.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(Address.parse(url))
+        self.trips = 0
+        self._in_flight = 0
+        self._next_trip: asyncio.Task[None] | None = None
+
+    async def pipeline(self, commands: Iterable[Command]) -> list[Reply]:
+        commands = list(commands)
+        if not commands:
+            return []
+        if self._next_trip is None:
+            self._next_trip = asyncio.create_task(self._start_trip())
+        await asyncio.shield(self._next_trip)
+        self._in_flight += 1
+        try:
+            return await super().pipeline(commands)
+        finally:
+            self._in_flight -= 1
+
+    async def _start_trip(self) -> None:
+        steps_without_reply = 0
+        while steps_without_reply < STEPS_TO_HANDLE_REPLIES:
+            steps_without_reply = 0 if self._in_flight else steps_without_reply + 1
+            await asyncio.sleep(0)
+        self.trips += 1
+        self._next_trip = None
 
 
 class CountingNode(Node):

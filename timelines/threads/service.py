@@ -11,7 +11,7 @@ from enum import Enum
 from socialsite.ids import AccountId, PostId
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
-from timelines.posts.replies import ReplyRepository
+from timelines.posts.replies import ReplyRange, ReplyRepository
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.threads.thread import MAX_ANCESTORS, MAX_DEPTH, ReplyNode, ThreadEntry, ThreadPage, ThreadWalk
@@ -22,6 +22,9 @@ MAX_ROUNDS = 40
 PARENTS_CAP = 200_000
 MAX_GUESSED_PARENTS = 200
 """The maximum number of parents that are read in one round trip, if the cache contains their chain."""
+
+MAX_GUESSED_CHILDREN = 200
+"""The maximum number of replies to one post in the cache."""
 
 
 class ChainEnd(Enum):
@@ -39,7 +42,8 @@ class ThreadService:
     replies: ReplyRepository
     pipeline: ReadPipeline
     _parents: dict[PostId, PostId] = field(init=False, default_factory=dict)
-    # The parent of a post never changes. The cache only guesses chains to save round trips: each parent is read again.
+    _children: dict[PostId, list[PostId]] = field(init=False, default_factory=dict)
+    # The parent of a post never changes. The caches only guess what to read together: all of it is read again.
 
     async def load_page(
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
@@ -105,7 +109,12 @@ class ThreadService:
     def _note(self, post_id: PostId, parent: PostId) -> None:
         if len(self._parents) >= PARENTS_CAP:
             self._parents.clear()
-        self._parents[post_id] = parent
+            self._children.clear()
+        if post_id not in self._parents:
+            self._parents[post_id] = parent
+            children = self._children.setdefault(parent, [])
+            if len(children) < MAX_GUESSED_CHILDREN:
+                children.append(post_id)
 
     # Replies
 
@@ -149,14 +158,30 @@ class ThreadService:
         return ThreadWalk(path[::-1])
 
     async def _next(self, walk: ThreadWalk, wanted: int) -> list[ReplyNode]:
-        """Return the next `wanted` replies. There are fewer only at the end of the thread."""
+        """Return the next `wanted` replies. There are fewer only at the end of the thread.
+
+        Takes one round trip for each level that this process has not read before, and one for all other levels.
+        """
+        read: dict[tuple[PostId, int], list[PostId]] = {}
         while ranges := walk.unread_ranges(wanted):
-            answers = await self.replies.read_replies(ranges)
-            for row, ids in zip(ranges, answers, strict=True):
-                for post_id in ids:
-                    self._note(post_id, row.parent)
-            walk.insert_children(ranges, answers)
+            if unread := [row for row in ranges if (row.parent, row.after_id) not in read]:
+                unread += self._guessed_below(unread, wanted)
+                for row, ids in zip(unread, await self.replies.read_replies(unread), strict=True):
+                    read[row.parent, row.after_id] = ids
+                    for post_id in ids:
+                        self._note(post_id, row.parent)
+            walk.insert_children(ranges, [read[row.parent, row.after_id][: row.limit] for row in ranges])
         return walk.take_nodes(wanted)
+
+    def _guessed_below(self, ranges: Sequence[ReplyRange], wanted: int) -> list[ReplyRange]:
+        """Return the ranges of the next `wanted` replies below these ranges in the cache, in conversation order."""
+        guessed: list[ReplyRange] = []
+        for row in ranges:
+            stack = [id for id in reversed(self._children.get(row.parent, ())) if id > row.after_id]
+            while stack and len(guessed) < wanted:
+                guessed.append(ReplyRange(post_id := stack.pop(), 0, 0, wanted))
+                stack += reversed(self._children.get(post_id, ()))
+        return guessed
 
     async def _visible(self, post_ids: Sequence[PostId], viewer_id: AccountId | None) -> dict[PostId, HydratedPost]:
         entries_read = await self.pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.THREAD))

@@ -1,0 +1,104 @@
+"""The number of serial round trips of threads, lists and purges depends neither on items nor, once read, on levels."""
+
+import pytest
+
+from socialsite.clock import FixedClock
+from socialsite.container import Services
+from socialsite.service_config import ServiceConfig
+from socialsite.store import Store
+from tests.support.nodes import SerialNode, SingleNodeTopology
+from tests.support.reacting import PersonReactions
+from tests.support.world import Person, World
+from timelines.lists.rules import ListRule
+from timelines.posts.post import Post
+
+DEPTH = 12
+WARM_THREAD_TRIPS = 4
+"""Replies and ancestors, the end of the walk, posts, authors that are unknown before the posts are read."""
+
+TRIPS_PER_BATCH_OF_POSTS = 10
+"""Ten posts of a purged account share these; all other kinds of items share theirs."""
+
+
+@pytest.fixture
+def node(redis_url: str) -> SerialNode:
+    return SerialNode(redis_url)
+
+
+def process_on(node: SerialNode) -> Services:
+    """Return the services of a new process, whose caches are empty."""
+    return Services(Store(SingleNodeTopology(node)), FixedClock(1_900_000_000_000), ServiceConfig())
+
+
+async def chain_of(author: Person, length: int) -> list[Post]:
+    posts = [await author.publishes("first")]
+    for number in range(length):
+        posts.append(await author.publishes(f"answer {number}", in_reply_to=posts[-1]))
+    return posts
+
+
+async def test_a_thread_that_was_read_before_takes_the_same_few_round_trips_at_any_depth(node: SerialNode) -> None:
+    services = process_on(node)
+    alice = await World(services).person("alice")
+    posts = await chain_of(alice, DEPTH)
+    beside = await alice.publishes("another answer", in_reply_to=posts[1])
+    expected = [*(post.id for post in posts[1:]), beside.id]
+    reader = process_on(node)
+    trips = []
+    for _ in range(2):
+        start = node.trips
+        page = await reader.threads.load_page(posts[0], viewer_id=None)
+        trips.append(node.trips - start)
+        assert [entry.id for entry in page.replies] == expected
+    cold, warm = trips
+    assert DEPTH <= cold <= DEPTH + WARM_THREAD_TRIPS
+    assert warm <= WARM_THREAD_TRIPS
+    # New replies below known ones are found, and a deleted one disappears.
+    await alice.deletes(beside)
+    newest = await alice.publishes("below", in_reply_to=posts[-1])
+    page = await reader.threads.load_page(posts[0], viewer_id=None)
+    assert [entry.id for entry in page.replies] == [*expected[:-1], newest.id]
+    middle = await reader.threads.load_page(posts[0], viewer_id=None, after=posts[3].id, limit=4)
+    assert [entry.id for entry in middle.replies] == [post.id for post in posts[4:8]]
+    await node.close()
+
+
+@pytest.mark.parametrize("leaf_count", [2, 6])
+async def test_the_members_of_a_virtual_list_take_one_round_trip(node: SerialNode, leaf_count: int) -> None:
+    services = process_on(node)
+    alice, bob = await World(services).people("alice", "bob")
+    leaves = [await alice.makes_list(bob, title=f"leaf {number}") for number in range(leaf_count)]
+    union = await services.lists.create(
+        owner_id=alice.id,
+        title="all",
+        now_ms=services.clock.now_ms(),
+        operation="union",
+        parts=[leaf.id for leaf in leaves],
+    )
+    start = node.trips
+    rule: ListRule = await services.lists.rule(union)
+    assert node.trips - start <= 1, "the parts of a list are read together"
+    start = node.trips
+    assert await rule.member_ids() == [bob.id]
+    assert node.trips - start == 1
+    await node.close()
+
+
+async def test_purging_twenty_items_of_each_kind_takes_few_round_trips_more_than_purging_two(node: SerialNode) -> None:
+    services = process_on(node)
+    acts, trips = PersonReactions(services), []
+    for count in (2, 20):
+        author, reader = await World(services).people(f"author{count}", f"reader{count}")
+        for number in range(count):
+            post = await author.publishes(f"post {number}")
+            await acts.likes(reader, post)
+            await acts.boosts(reader, post)
+            await reader.makes_list(author, title=f"list {number}")
+        await World(services).deliver_all()
+        start = node.trips
+        while await services.purging.purge(reader.id):
+            pass
+        trips.append(node.trips - start)
+    few, many = trips
+    assert many <= few + TRIPS_PER_BATCH_OF_POSTS, trips
+    await node.close()
