@@ -1,5 +1,6 @@
 """The author of posts, and the states of an account. This module imports neither Django nor the store."""
 
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -17,6 +18,27 @@ PictureSize = Literal["small", "full"]
 def picture_url(name: str, size: PictureSize) -> str:
     """Return the URL of an avatar or header. `name` is what the account stores. Returns "" for ""."""
     return f"/media/{name}/{size}.webp" if name else ""
+
+
+class Preferences(msgspec.Struct, frozen=True, array_like=True):
+    """What an account chose for reading and writing posts. New fields are added at the end."""
+
+    opens_warnings: bool = False
+    """True if posts with a content warning are shown open."""
+    language: str | None = None
+    """The language that new posts have unless their writer chooses another. An ISO 639-1 code."""
+    languages: tuple[str, ...] = ()
+    """The languages of posts on public timelines. Empty for all. Posts without a language are always shown."""
+
+
+@lru_cache(maxsize=4_096)
+def decode_preferences(encoded: str | bytes) -> Preferences:
+    """Return the preferences that the hash of an account contains as JSON, or the defaults for ""."""
+    return msgspec.json.decode(encoded, type=Preferences) if encoded else Preferences()
+
+
+def encode_preferences(preferences: Preferences) -> str:
+    return msgspec.json.encode(preferences).decode()
 
 
 class Author(msgspec.Struct, frozen=True, gc=False):

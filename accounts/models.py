@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models.base import ModelState
 from django.utils.translation import gettext_lazy as _
 
-from accounts.domain import ACTIVE, AccountState, Author
+from accounts.domain import ACTIVE, AccountState, Author, Preferences, decode_preferences
 from socialsite.ids import AccountId
 
 NO_DATABASE_MESSAGE = "Accounts live in Redis: change them through AccountService."
@@ -33,6 +33,7 @@ class Account(AbstractBaseUser):
     is_private = models.BooleanField(default=False)
     avatar = models.CharField(max_length=64, blank=True, default="")
     header = models.CharField(max_length=64, blank=True, default="")
+    encoded_preferences = models.CharField(max_length=1_000, blank=True, default="")
     last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"
@@ -59,6 +60,15 @@ class Account(AbstractBaseUser):
     @property
     def is_active(self) -> bool:  # type: ignore[override]
         return self.state == ACTIVE
+
+    @property
+    def preferences(self) -> Preferences:
+        """What the account chose for reading and writing posts."""
+        return decode_preferences(self.encoded_preferences)
+
+    @property
+    def opens_warnings(self) -> bool:
+        return self.preferences.opens_warnings
 
     @property
     def author(self) -> Author:

@@ -1,6 +1,6 @@
 """Accounts in JSON (docs/reference/interface.md). Ids are strings, times are ISO 8601."""
 
-from accounts.domain import picture_url
+from accounts.domain import Preferences, picture_url
 from accounts.models import Account
 from socialsite.web.responses import format_iso_time
 
@@ -17,6 +17,15 @@ def account_json(account: Account) -> dict[str, object]:
         "private": account.is_private,
         "created_at": format_iso_time(account.created_ms),
         **pictures_json(account),
+    }
+
+
+def preferences_json(preferences: Preferences) -> dict[str, object]:
+    """Return what an account chose for reading and writing posts. No `languages` means all."""
+    return {
+        "open_warnings": preferences.opens_warnings,
+        "language": preferences.language,
+        "languages": preferences.languages,
     }
 
 

@@ -12,6 +12,7 @@ urlpatterns = [
     path("login/", session_views.login, name="login"),
     path("logout/", session_views.logout, name="logout"),
     path("settings/", settings_views.settings, name="settings"),
+    path("preferences/", settings_views.preferences, name="preferences"),
     path("password/", settings_views.password, name="password"),
     path("sessions/", settings_views.sessions, name="sessions"),
     path("delete/", settings_views.delete, name="delete"),

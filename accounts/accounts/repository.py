@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Final, cast
 
 from accounts import keys
-from accounts.domain import ACTIVE, AccountState, Author
+from accounts.domain import ACTIVE, AccountState, Author, Preferences, decode_preferences
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import AccountId
@@ -40,6 +40,7 @@ ACCOUNT_FIELDS: Final = (
     "private",
     "avatar",
     "header",
+    "preferences",
 )
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
@@ -160,6 +161,11 @@ class AccountRepository:
         (authors,) = await self._store.read(self.read_authors(account_ids))
         return cast("dict[AccountId, Author]", authors)
 
+    def read_preferences(self, account_id: AccountId) -> Read[Preferences]:
+        """Return the read of the preferences. An absent account has the defaults."""
+        command = ("HGET", keys.account(account_id), "preferences")
+        return Read([command], lambda replies: decode_preferences(replies[0] or ""))
+
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
         """Return whether any field changed. Raises AccountNotFound if the account is absent or deleted."""
         return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
@@ -271,6 +277,7 @@ def decode_account(
     private: bytes | None,
     avatar: bytes | None,
     header: bytes | None,
+    preferences: bytes | None,
 ) -> Account:
     """Return the account of a reply. The caller copies the account before use, since Django models are mutable."""
     return Account(
@@ -287,6 +294,7 @@ def decode_account(
         is_private=private == b"1",
         avatar=avatar.decode() if avatar else "",
         header=header.decode() if header else "",
+        encoded_preferences=preferences.decode() if preferences else "",
     )
 
 

@@ -11,13 +11,14 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
-from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind
+from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind, Preferences, encode_preferences
 from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
+from socialsite.languages import LANGUAGE_NAMES
 from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.read import Read
@@ -263,6 +264,18 @@ class AccountService:
         await self.accounts.edit(account_id, {kind: name})
         return account.avatar if kind == "avatar" else account.header
 
+    def read_preferences(self, account_id: AccountId) -> Read[Preferences]:
+        return self.accounts.read_preferences(account_id)
+
+    async def set_preferences(self, *, account_id: AccountId, preferences: Preferences) -> None:
+        """Store the preferences. Raises FieldErrors for an unknown language, and AccountNotFound."""
+        unknown = _("This is not one of the choices.")
+        if preferences.language is not None and preferences.language not in LANGUAGE_NAMES:
+            raise FieldErrors({"language": unknown})
+        if any(code not in LANGUAGE_NAMES for code in preferences.languages):
+            raise FieldErrors({"languages": unknown})
+        await self.accounts.edit(account_id, {"preferences": encode_preferences(preferences)})
+
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed."""
         changed = await self.accounts.change_state(account_id, SUSPENDED, {})
@@ -293,7 +306,8 @@ class AccountService:
 
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
-        empty_profile = dict.fromkeys(("display_name", "bio", "link", "avatar", "header"), "") | {"staff": "0"}
+        profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences"
+        empty_profile = dict.fromkeys(profile_fields, "") | {"staff": "0"}
         unusable = await passwords.hash_password(None)
         changed = await self.accounts.change_state(account_id, DELETED, {**empty_profile, "password": unusable})
         await self.end_sessions(account_id)

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
+from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
@@ -18,15 +19,16 @@ from accounts.forms import (
     validate_form,
     validate_password_form,
 )
-from accounts.presenters import account_json
+from accounts.presenters import account_json, preferences_json
 from accounts.sessions.authentication import clear_storage, get_session, renew_session, require_account, sign_out
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId
+from socialsite.languages import LANGUAGE_NAMES
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_changed_fields, get_form_data
 from socialsite.web.responses import done, respond
 
-SETTINGS_PATH, SESSIONS_PATH = "/accounts/settings/", "/accounts/sessions/"
+SETTINGS_PATH, SESSIONS_PATH, PREFERENCES_PATH = "/accounts/settings/", "/accounts/sessions/", "/accounts/preferences/"
 
 
 async def overview_page(request: SiteRequest) -> HttpResponse:
@@ -59,6 +61,34 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
         return redisplay_form(request, "accounts/settings.html", form, error)
     messages.success(request, _("Your profile is saved."), fail_silently=True)
     return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH)
+
+
+async def preferences_page(request: SiteRequest) -> HttpResponse:
+    """Show what the viewer chose for reading and writing posts."""
+    chosen = require_account(request).preferences
+    return respond(
+        request,
+        "accounts/preferences.html",
+        page=lambda: {"chosen": chosen, "language_names": LANGUAGE_NAMES},
+        data=lambda: preferences_json(chosen),
+    )
+
+
+async def edit_preferences(request: SiteRequest) -> HttpResponse:
+    """Change the submitted preferences. Absent fields stay. Raises Invalid."""
+    account, fields = require_account(request), get_form_data(request)
+    chosen = account.preferences
+    if "open_warnings" in fields:
+        if fields["open_warnings"] not in ("0", "1"):
+            raise FieldErrors({"open_warnings": _("This is not one of the choices.")})
+        chosen = structs.replace(chosen, opens_warnings=fields["open_warnings"] == "1")
+    if "language" in fields:
+        chosen = structs.replace(chosen, language=fields["language"] or None)
+    if languages := fields.values_of("languages"):  # the page also sends an empty value, so that none can be chosen
+        chosen = structs.replace(chosen, languages=tuple(dict.fromkeys(filter(None, languages))))
+    await request.services[AccountService].set_preferences(account_id=AccountId(account.id), preferences=chosen)
+    messages.success(request, _("Your choices are saved."), fail_silently=True)
+    return done(request, preferences_json(chosen), default=PREFERENCES_PATH)
 
 
 async def password_page(request: SiteRequest) -> HttpResponse:
@@ -141,6 +171,7 @@ def _profile_initial(request: SiteRequest) -> dict[str, str]:
 
 overview = dispatch_by_method(GET=overview_page)
 settings = dispatch_by_method(GET=settings_page, POST=edit_profile)
+preferences = dispatch_by_method(GET=preferences_page, POST=edit_preferences)
 password = dispatch_by_method(GET=password_page, POST=change_password)
 sessions = dispatch_by_method(GET=sessions_page, POST=end_session)
 delete = dispatch_by_method(GET=delete_page, POST=delete_account)

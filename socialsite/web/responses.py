@@ -22,6 +22,10 @@ THEMES = ("light", "dark")
 """Values of the theme cookie. Without the cookie the browser chooses the theme."""
 
 
+WARNING_TAG = b'<details class="warned">'
+"""The element of templates/timelines/_post.html that folds a post with a content warning."""
+
+
 class SeeOther(HttpResponseRedirect):
     """A 303 redirect: the client continues with GET after a POST."""
 
@@ -41,7 +45,10 @@ def page_response(
 ) -> HttpResponse:
     """Return an HTML page with the context `page` and `page_context`. Uses the first template that exists."""
     name = template if isinstance(template, str) else _first_existing_template(tuple(template))
-    html = render_page(name, {**page_context(request), **page}, use_cache=status < HTTPStatus.BAD_REQUEST)
+    context = page_context(request)
+    html = render_page(name, {**context, **page}, use_cache=status < HTTPStatus.BAD_REQUEST)
+    if context["opens_warnings"]:  # entries are cached without what the viewer chose
+        html = html.replace(WARNING_TAG, WARNING_TAG[:-1] + b" open>")
     return HttpResponse(html, status=status, headers=headers)
 
 
@@ -58,6 +65,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "trends_aside": "",
         **(request.render_side_panel(request) if hasattr(request, "render_side_panel") else {}),
         "theme": theme if (theme := request.COOKIES.get(settings.THEME_COOKIE_NAME)) in THEMES else "",
+        "opens_warnings": account is not None and account.opens_warnings,
         "messages": _unread_messages(request),
         "page_title": "",
         "csrf_token": Placeholder(get_page_token(request)),

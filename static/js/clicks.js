@@ -9,7 +9,7 @@ function count(event) {
   if (article && !isOwn) send("/clicks/", { post: shownId(article) }, { keepalive: true });
 }
 
-const CONTROLS = "a, button, details, label, input, select, textarea";
+const CONTROLS = "a, button, summary, details:not(.warned), label, input, select, textarea";
 
 /** Follow the link of the post's time, unless the click was on a control, selected text or closes a menu. */
 function openPost(event) {

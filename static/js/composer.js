@@ -43,6 +43,7 @@ class Composer {
     this.form = form;
     this.text = form.elements.namedItem("text");
     this.key = form.elements.namedItem("idempotency_key");
+    this.warning = form.elements.namedItem("spoiler_text");
     this.button = form.querySelector("[type=submit]");
     this.count = form.querySelector(".composer-count");
     this.error = form.querySelector(".error");
@@ -50,13 +51,17 @@ class Composer {
     this.max = Number(this.text.dataset.max);
     const about = form.elements.namedItem("in_reply_to")?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
+    this.warningDraft = `${this.draft}:warning`;
     this.sentAs = `${this.draft}:key`; // key of the last request: perhaps only its response was lost
   }
 
   start() {
     if (!this.text.value && (this.text.value = drafts.read(this.draft)))
       this.key.value = drafts.read(this.sentAs) || this.key.value;
+    if (!this.warning.value && (this.warning.value = drafts.read(this.warningDraft))) this.#fold(false);
     this.text.addEventListener("input", () => this.#changed());
+    this.warning.addEventListener("input", () => this.#changed());
+    this.warning.closest("details").addEventListener("toggle", (event) => this.#toggled(event.target.open));
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
     });
@@ -75,11 +80,23 @@ class Composer {
   }
 
   get left() {
-    return this.max - graphemes(this.text.value);
+    return this.max - graphemes(this.text.value) - (this.warning.disabled ? 0 : graphemes(this.warning.value));
+  }
+
+  #fold(isFolded) {
+    this.warning.closest("details").open = !isFolded;
+  }
+
+  /** A folded warning is kept but not sent. */
+  #toggled(isOpen) {
+    this.warning.disabled = !isOpen;
+    if (isOpen && !this.warning.value) this.warning.focus();
+    this.#showCount();
   }
 
   #changed() {
     drafts.write(this.draft, this.text.value);
+    drafts.write(this.warningDraft, this.warning.value);
     drafts.write(this.sentAs, "");
     this.#showCount();
     this.#say("");
@@ -88,7 +105,7 @@ class Composer {
   #showCount() {
     const left = this.left;
     this.count.hidden = false;
-    this.count.textContent = !this.text.value ? this.rest : left < 0 ? word("over", -left) : word("left", left);
+    this.count.textContent = !this.text.value && left === this.max ? this.rest : left < 0 ? word("over", -left) : word("left", left);
     this.count.classList.toggle("over", left < 0);
     this.count.ariaLive = left <= NEARLY ? "polite" : "off";
   }
@@ -122,13 +139,14 @@ class Composer {
     // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     if (status === 401) this.#say(word("signedOut"));
-    else this.#say(data.fields?.text || (status && data.message) || word("notSent"));
+    else this.#say(data.fields?.text || data.fields?.spoiler_text || (status && data.message) || word("notSent"));
     this.text.focus();
   }
 
   async #published(post, sent) {
     this.key.value = freshKey();
-    if (this.text.value === sent) this.text.value = ""; // otherwise the user has typed more
+    if (this.text.value === sent) this.text.value = this.warning.value = ""; // otherwise the user has typed more
+    this.#fold(!this.warning.value);
     this.#say("");
     this.#changed();
     toast(word("published"));

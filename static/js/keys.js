@@ -40,6 +40,7 @@ const keys = {
   f: () => act("like"),
   b: () => act("boost"),
   m: () => act("bookmark"),
+  x: () => document.activeElement?.closest("article")?.querySelector(".warned > summary")?.click(),
   "/": () => go("/search/"),
   ".": () => document.dispatchEvent(new Event("posts:show")),
   h: () => go("/"),

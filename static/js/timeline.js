@@ -77,6 +77,7 @@ function asItem(article) {
   const item = document.createElement("li");
   item.className = "fresh";
   item.append(document.importNode(article.closest("[data-filtered]") ?? article, true));
+  if ("openWarnings" in document.body.dataset) item.querySelector(".warned")?.setAttribute("open", "");
   return item;
 }
 

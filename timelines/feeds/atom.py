@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import regex
 from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import escape
 from django.utils.xmlutils import SimplerXMLGenerator
 
 from accounts.domain import picture_url
@@ -18,6 +19,7 @@ from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import describe_post, feed_pictures_html
 from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
+from timelines.posts.post import Post
 from timelines.text.linkify import find_hashtags
 
 TITLE_PATTERN = regex.compile(r"\X{0,80}")
@@ -88,8 +90,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     feed.add_item(
         title=_entry_title(describe_post(post)),
         link=site_url + post_url(post.id, author),
-        # Make links within the site absolute. Quotation marks in posts are escaped, so only real links match.
-        description=post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, site_url),
+        description=_entry_content(post, site_url),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),
         unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
@@ -97,6 +98,14 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
         updateddate=_utc_datetime(post.created_ms),
         categories=find_hashtags(post.text),
     )
+
+
+def _entry_content(post: Post, site_url: str) -> str:
+    """Return the HTML of a post with absolute URLs. A content warning folds the text in readers that can fold."""
+    # Quotation marks in posts are escaped, so only real links match.
+    html = post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, site_url)
+    warning = post.extra.spoiler_text
+    return f"<details><summary>{escape(warning)}</summary>{html}</details>" if warning else html
 
 
 def _entry_title(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from accounts.sessions.authentication import require_account
 from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
@@ -46,7 +47,9 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         page=lambda: {
             "timeline": timeline_context(request, query, page, "home", marker),
             "suggestions": suggested or "",
-            "composer": composer_context(audience=default_audience(viewer.is_private)),
+            "composer": composer_context(
+                require_account(request).preferences, audience=default_audience(viewer.is_private)
+            ),
         },
         data=lambda: timeline_json(request, page),
     )

@@ -23,14 +23,14 @@ def attachment_url(attachment: MediaAttachment, size: Literal["full", "small"]) 
 
 
 def are_pictures_hidden(post: Post) -> bool:
-    """Return whether readers see the pictures only when they ask."""
+    """Return whether other sites and feeds do not show the pictures."""
     return post.extra.sensitive or bool(post.extra.spoiler_text)
 
 
 def describe_post(post: Post) -> str:
-    """Return the text of a post. For a post without text, return the description of its first picture."""
+    """Return the content warning of a post, or its text, or the description of its first picture."""
     media = post.extra.media
-    return post.text or (media and (media[0].alt or _("Picture"))) or ""
+    return post.extra.spoiler_text or post.text or (media and (media[0].alt or _("Picture"))) or ""
 
 
 def preview_picture_url(post: Post) -> str:
@@ -40,9 +40,9 @@ def preview_picture_url(post: Post) -> str:
 
 
 def pictures_context(post: Post) -> dict[str, object]:
-    """Return the context of timelines/_pictures.html."""
+    """Return the context of timelines/_pictures.html. A content warning folds the pictures together with the text."""
     pictures = [_picture_context(attachment) for attachment in post.extra.media]
-    return {"pictures": pictures, "is_hidden": are_pictures_hidden(post)}
+    return {"pictures": pictures, "is_hidden": post.extra.sensitive}
 
 
 def _picture_context(attachment: MediaAttachment) -> dict[str, object]:

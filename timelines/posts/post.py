@@ -100,6 +100,12 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.details or NO_DETAILS
 
     @property
+    def searchable_text(self) -> str:
+        """The content warning and the text, which search and keyword filters look at."""
+        warning = self.extra.spoiler_text
+        return f"{warning}\n{self.text}" if warning else self.text
+
+    @property
     def created_ms(self) -> int:
         """The time of creation in Unix ms, which is part of the id."""
         return ms_from_id(self.id)

@@ -2,22 +2,33 @@
 
 import secrets
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from django.conf import settings
 from django.urls import get_script_prefix, reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString, mark_safe
 
+from accounts.domain import Preferences
 from socialsite.ids import parse_id
+from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.web.page_cache import Placeholder
 from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
 
 
 def composer_context(
-    *, in_reply_to: int | None = None, next_url: str | None = None, audience: int = PUBLIC
+    preferences: Preferences,
+    *,
+    in_reply_to: int | None = None,
+    next_url: str | None = None,
+    audience: int = PUBLIC,
+    warning: str = "",
 ) -> dict[str, Any]:
     """Return an empty form. If the form is sent twice, its idempotency key prevents a second post."""
     return {
+        "warning": Placeholder(warning) if warning else "",
+        "language_options": language_options_html(preferences, preferences.language or ""),
         "text": "",
         "error": "",
         "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
@@ -35,16 +46,36 @@ def _publish_url(prefix: str) -> str:
     return reverse("timelines:publish")
 
 
-def refused_composer_context(fields: Mapping[str, str], error: str, *, keep_key: bool = True) -> dict[str, Any]:
+@lru_cache(maxsize=1_024)
+def language_options_html(preferences: Preferences, chosen: str) -> SafeString:
+    """Return the options of the language of a post, which the writer's preferences and the languages of pages are."""
+    page_codes = [code for code, _name in settings.LANGUAGES]
+    codes = dict.fromkeys(filter(None, [chosen, preferences.language, *preferences.languages, *page_codes]))
+    return format_html_join(
+        "",
+        '<option value="{0}" lang="{0}"{2}>{1}</option>',
+        [(code, LANGUAGE_NAMES[code], mark_safe(" selected") if code == chosen else "") for code in codes],
+    )
+
+
+def refused_composer_context(
+    preferences: Preferences, fields: Mapping[str, str], error: str, *, keep_key: bool = True
+) -> dict[str, Any]:
     """Return the form with the fields that were sent and the reason of the rejection.
 
     The form keeps its idempotency key, so that a post whose response was lost is not published twice. If `keep_key` is
     false, the form gets a new key.
     """
     return {
-        **composer_context(in_reply_to=parse_id(fields.get("in_reply_to", "")), next_url=fields.get("next") or None),
+        **composer_context(
+            preferences,
+            in_reply_to=parse_id(fields.get("in_reply_to", "")),
+            next_url=fields.get("next") or None,
+            warning=fields.get("spoiler_text", ""),
+        ),
         "text": fields.get("text", ""),
         "error": error,
+        "language_options": language_options_html(preferences, parse_language(fields.get("language", "")) or ""),
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

@@ -22,9 +22,10 @@ def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str 
     if status not in RETRYABLE_STATUSES or request.method != "POST":
         return None, {}
     fields = _fields(request)
-    if getattr(request, "account", None) is None or status == 403:
+    account = getattr(request, "account", None)
+    if account is None or status == 403:
         return None, {"text": fields.get("text", "")}
-    composer = refused_composer_context(fields, reason, keep_key=status not in KEY_USED_STATUSES)
+    composer = refused_composer_context(account.preferences, fields, reason, keep_key=status not in KEY_USED_STATUSES)
     return COMPOSE_TEMPLATE, {"composer": composer}
 
 

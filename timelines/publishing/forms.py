@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
+from socialsite import languages
 from socialsite.ids import PostId, parse_id
 from timelines.errors import PostInvalid
 from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NO_DETAILS, PostDetails
@@ -40,10 +41,10 @@ def parse_language(fields: Mapping[str, str]) -> str | None:
     Clients also send a region, as in "pt-BR". Only the language is stored.
     """
     tag = fields.get("language", "")
-    code = tag.replace("_", "-").partition("-")[0].lower()
-    if tag and not (len(code) == 2 and code.isascii() and code.isalpha()):
+    code = languages.parse_language(tag)
+    if tag and code is None:
         raise PostInvalid({"language": _("This is not the code of a language, such as “en” or “de”.")})
-    return code or None
+    return code
 
 
 @dataclass(frozen=True, slots=True)

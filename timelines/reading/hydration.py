@@ -19,7 +19,7 @@ from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.repository import PostRepository
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
-from timelines.visibility.rights import FOLLOWED_CONTEXTS, AllowedAuthors, ViewContext
+from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, AllowedAuthors, ViewContext
 from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000
@@ -105,6 +105,10 @@ class HydrationState:
         self._rights_by_viewer: dict[AccountId, list[ViewerRights]] = {}
         self._homes: dict[AccountId, list[ViewerRights]] = {}
         self._rights_by_rule: list[ViewerRights] = []
+        self._rights_by_language = [
+            rights for rights in self.rights if rights.context in LANGUAGE_CONTEXTS and rights.viewer_id is not None
+        ]
+        """The rights whose viewers' languages are not read yet."""
         if len(viewers) == 1:
             viewer_id, context, _, _ = viewers[0]
             self._shows_boosts_once = context in FOLLOWED_CONTEXTS
@@ -179,10 +183,14 @@ class HydrationState:
             *[rights.read_allowed(author_ids) for rights in self._rights_by_rule],
             *[read_viewer_relations(id, post_ids, author_ids, self._now_ms) for id in viewer_ids],
         ]
+        choosers, self._rights_by_language = self._rights_by_language, []
         if self._homes:  # one read for each author needs fewer commands than one for each home
             home_ids = list(self._homes)
             reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
+        reads += [sources.authors.read_preferences(rights.viewer_id) for rights in choosers if rights.viewer_id]
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
+        for rights in reversed(choosers):
+            rights.languages = results.pop().languages
         posts = await sources.posts.load_existing(stored_posts)
         self.loaded.add(posts, counts, authors)
         self._loaded_author_ids.update(author_ids)

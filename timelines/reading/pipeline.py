@@ -166,7 +166,7 @@ def filter_posts(loaded: LoadedPosts, rights: ViewerRights, post_ids: Iterable[P
 def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
     """Return the post if the viewer may see it."""
     author, original = rights.visible_author(post), None
-    if author is None:
+    if author is None or not rights.reads_language(post):
         return None
     if post.boost_of is None:
         if not rights.allows_reply(post):

@@ -73,6 +73,8 @@ class ViewerRights:
         self.allowed_ids: set[AccountId] = set()
         self.followed_ids: set[AccountId] = set()
         self.replyable_ids: set[AccountId] = set()
+        self.languages: tuple[str, ...] = ()
+        """The languages that the viewer reads on public timelines. Empty for all."""
         self._loaded = loaded
         self._now_ms = now_ms
         self._visible_authors: dict[AccountId, Author | None] = {}
@@ -98,7 +100,8 @@ class ViewerRights:
     def is_plain(self) -> bool:
         """Return whether only the author decides: there are no filters, no reactions and no rule for replies."""
         relations = self.relations
-        return self.read_replyable is None and (
+        is_unrestricted = self.read_replyable is None and not self.languages
+        return is_unrestricted and (
             relations is None or not (relations.liked or relations.boosted or relations.bookmarked or relations.filters)
         )
 
@@ -152,14 +155,19 @@ class ViewerRights:
             return True
         return post.reply_to_author_id in (post.author_id, self.viewer_id, *self.replyable_ids)
 
+    def reads_language(self, post: Post) -> bool:
+        """Return whether the viewer reads the language of the post, wrote it, or the post has no language."""
+        language = post.extra.language
+        return not self.languages or language is None or language in self.languages or post.author_id == self.viewer_id
+
     def matching_filter(self, post: Post) -> KeywordFilter | None:
-        """Return the viewer's filter that matches the text of the post. The viewer's own posts match no filter."""
+        """Return the viewer's filter that matches the text or content warning. The viewer's own posts match none."""
         relations = self.relations
         if relations is None or not relations.filters:
             return None
         if self.context in UNFILTERED_CONTEXTS or post.author_id == self.viewer_id:
             return None
-        return find_filter(relations.filters, post.text, self._now_ms)
+        return find_filter(relations.filters, post.searchable_text, self._now_ms)
 
     def is_first_appearance(self, boost: Post) -> bool:
         """Return whether the timeline did not show the boosted post within the day before this boost."""

@@ -121,7 +121,7 @@ def partition_of_post(post_id: int) -> int:
 
 def post_digests(post: Post) -> list[bytes]:
     """Return the digests of the author and the terms of a post."""
-    return [term_digest(author_term(post.author_id)), *map(term_digest, index_terms(post.text))]
+    return [term_digest(author_term(post.author_id)), *map(term_digest, index_terms(post.searchable_text))]
 
 
 def author_term(account_id: AccountId) -> str:

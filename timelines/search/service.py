@@ -101,7 +101,7 @@ class SearchService:
                 break
             ids = await walk.next_ids(limit + 1 - len(entries))
             seen = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.SEARCH))
-            entries += [entry for entry in seen if query.matches(entry.post.text)]
+            entries += [entry for entry in seen if query.matches(entry.post.searchable_text)]
         return TimelinePage(tuple(entries[:limit]), _next_cursor(entries, walk, limit), None)
 
 

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.domain import picture_url
+from accounts.sessions.authentication import require_account
 from socialsite.ids import PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.web.page_cache import Placeholder
@@ -117,4 +118,10 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
 
 def _reply_composer_context(request: SiteRequest, entry: HydratedPost, url: str) -> TemplateContext:
     audience = default_audience(require_viewer(request).is_private, entry.shown)
-    return composer_context(in_reply_to=entry.post.id, next_url=url, audience=audience)
+    return composer_context(
+        require_account(request).preferences,
+        in_reply_to=entry.post.id,
+        next_url=url,
+        audience=audience,
+        warning=entry.shown.post.extra.spoiler_text,
+    )

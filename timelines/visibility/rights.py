@@ -39,6 +39,8 @@ DELIBERATE_CONTEXTS = frozenset({ViewContext.PROFILE, ViewContext.POST, ViewCont
 """Contexts that a viewer opens on purpose. Mutes and keyword filters hide nothing there."""
 UNFILTERED_CONTEXTS = DELIBERATE_CONTEXTS | {ViewContext.NOTIFICATION}
 """Contexts without keyword filters. Notifications are included, since their posts address the viewer."""
+LANGUAGE_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG})
+"""Contexts that show only posts in the languages that the viewer reads."""
 FOLLOWED_CONTEXTS = frozenset({ViewContext.HOME, ViewContext.LIST})
 """Contexts that show each boosted post once."""
 
