@@ -2,13 +2,11 @@
 
 import secrets
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from django.conf import settings
 from django.urls import get_script_prefix, reverse
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString, mark_safe
 
 from accounts.domain import Preferences
 from socialsite.ids import parse_id
@@ -28,7 +26,8 @@ def composer_context(
     """Return an empty form. If the form is sent twice, its idempotency key prevents a second post."""
     return {
         "warning": Placeholder(warning) if warning else "",
-        "language_options": language_options_html(preferences, preferences.language or ""),
+        "language": preferences.language or "",
+        "languages": offered_languages(preferences, ""),
         "text": "",
         "error": "",
         "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
@@ -46,16 +45,11 @@ def _publish_url(prefix: str) -> str:
     return reverse("timelines:publish")
 
 
-@lru_cache(maxsize=1_024)
-def language_options_html(preferences: Preferences, chosen: str) -> SafeString:
-    """Return the options of the language of a post, which the writer's preferences and the languages of pages are."""
+def offered_languages(preferences: Preferences, chosen: str) -> dict[str, str]:
+    """Return the names of the languages of the writer's preferences and of the site's pages by their codes."""
     page_codes = [code for code, _name in settings.LANGUAGES]
-    codes = dict.fromkeys(filter(None, [chosen, preferences.language, *preferences.languages, *page_codes]))
-    return format_html_join(
-        "",
-        '<option value="{0}" lang="{0}"{2}>{1}</option>',
-        [(code, LANGUAGE_NAMES[code], mark_safe(" selected") if code == chosen else "") for code in codes],
-    )
+    codes = filter(None, [chosen, preferences.language, *preferences.languages, *page_codes])
+    return {code: LANGUAGE_NAMES[code] for code in codes}
 
 
 def refused_composer_context(
@@ -66,6 +60,7 @@ def refused_composer_context(
     The form keeps its idempotency key, so that a post whose response was lost is not published twice. If `keep_key` is
     false, the form gets a new key.
     """
+    language = parse_language(fields.get("language", "")) or ""
     return {
         **composer_context(
             preferences,
@@ -75,7 +70,8 @@ def refused_composer_context(
         ),
         "text": fields.get("text", ""),
         "error": error,
-        "language_options": language_options_html(preferences, parse_language(fields.get("language", "")) or ""),
+        "language": language,
+        "languages": offered_languages(preferences, language),
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

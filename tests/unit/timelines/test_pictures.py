@@ -76,12 +76,18 @@ def test_a_picture_without_a_description_has_a_name_and_a_mark() -> None:
     assert "data-undescribed" in html
 
 
-@pytest.mark.parametrize("details", [{"sensitive": True}, {"spoiler_text": "spiders"}])
-def test_sensitive_pictures_are_shown_only_when_the_reader_asks(details: dict[str, object]) -> None:
-    html = entry_html(entry(picture(1), picture(2), **details), "en")
+def test_sensitive_pictures_are_shown_only_when_the_reader_asks() -> None:
+    html = entry_html(entry(picture(1), picture(2), sensitive=True), "en")
     cover = html.partition('<details class="pictures-cover">')[2].partition("</details>")[0]
     assert "Sensitive: show 2 pictures" in cover
     assert html.count("<img") == cover.count("<img") == 2  # a closed <details> does not load them (loading="lazy")
+
+
+def test_a_content_warning_folds_the_pictures_together_with_the_text() -> None:
+    html = entry_html(entry(picture(1), picture(2), spoiler_text="spiders"), "en")
+    folded = html.partition('<details class="warned">')[2].partition("</details>")[0]
+    assert "hello" in folded
+    assert html.count("<img") == folded.count("<img") == 2
 
 
 def test_an_animation_stands_still_for_readers_who_want_less_motion() -> None:
