@@ -51,6 +51,7 @@ from timelines.markers.service import MarkerService
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
+from timelines.polls.service import PollService
 from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
@@ -235,6 +236,7 @@ class Services:
         )
 
     boosts = _Built(BoostService)
+    polls = _Built(PollService)
 
     @cached_property
     def reactions(self) -> ReactionsService:
@@ -277,7 +279,7 @@ class Services:
             FanOutService,
             meter=self.statistics.meter,
             slice_ms=self.config.time_slice_ms,
-            post_listeners=(self.notifications.notify, self.trends.count_post),
+            post_listeners=(self.notifications.notify, self.trends.count_post, self.polls.schedule_end),
         )
 
     @cached_property

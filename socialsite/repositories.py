@@ -22,6 +22,7 @@ from timelines.live.delivery_lag import DeliveryLag
 from timelines.markers.repository import Markers
 from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
+from timelines.posts.polls import PollRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmarks
@@ -47,6 +48,7 @@ class Repositories:
         self.sessions = SessionRepository(store)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
+        self.poll_votes = PollRepository(store)
         self.threads = ReplyRepository(store, self.posts)
         self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
         self.public = PublicTimelineRepository(store, config.public_cap)

@@ -15,6 +15,7 @@ class ServiceConfig:
     """Caps, sizes and limits. `socialsite.settings` documents them."""
 
     post_max_length: int = 500
+    poll_max_options: int = 4
     home_cap: int = 1000
     home_ttl_ms: int = 30 * DAY_MS
     read_ahead: int = 15
@@ -44,6 +45,7 @@ class ServiceConfig:
     def from_settings(cls) -> Self:
         return cls(
             post_max_length=settings.POST_MAX_LENGTH,
+            poll_max_options=settings.POLL_MAX_OPTIONS,
             home_cap=settings.HOME_CAP,
             home_ttl_ms=settings.HOME_TTL_DAYS * DAY_MS,
             profile_cap=settings.PROFILE_CAP,

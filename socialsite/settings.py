@@ -59,6 +59,7 @@ REQUIRE_REPLICAS = _read_count("REQUIRE_REPLICAS", 0, lowest=0)
 
 # Caps and sizes
 POST_MAX_LENGTH = _read_count("POST_MAX_LENGTH", 500)  # graphemes
+POLL_MAX_OPTIONS = _read_count("POLL_MAX_OPTIONS", 4)
 HOME_CAP = _read_count("HOME_CAP", 1000)
 HOME_TTL_DAYS = _read_count("HOME_TTL_DAYS", 30)
 PROFILE_CAP = _read_count("PROFILE_CAP", 20_000)

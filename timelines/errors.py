@@ -29,6 +29,26 @@ class PostInvalid(Invalid):
     message = _("The post was not published.")
 
 
+class VoteInvalid(Invalid):
+    """The choices are no options of the poll, or too many."""
+
+    message = _("Your vote was not counted.")
+
+
+class PollEnded(Conflict):
+    """The poll has ended."""
+
+    code = "poll_ended"
+    message = _("This poll has ended.")
+
+
+class AlreadyVoted(Conflict):
+    """The account has voted in this poll with other choices."""
+
+    code = "already_voted"
+    message = _("You have voted in this poll before.")
+
+
 class NotBoostable(Invalid):
     """Posts with a restricted audience cannot be boosted."""
 

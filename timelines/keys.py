@@ -51,6 +51,16 @@ def post_counts(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="counts")
 
 
+def poll_votes(post_id: int) -> Key:
+    """ZSET: id of an account -> its choices, one bit for each option. Deleted with the post."""
+    return Key("posts", tag=str(post_id), name="votes")
+
+
+def poll_tally(post_id: int) -> Key:
+    """HASH: number of an option -> votes; `voters` -> voters. Written with `votes`, deleted with the post."""
+    return Key("posts", tag=str(post_id), name="tally")
+
+
 def idempotency_record(account_id: int, digest: str) -> Key:
     """STRING "<post id>:<digest of the request>", expires after 25 h. The first request of a form claims it."""
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
@@ -67,6 +77,11 @@ def liked_posts(account_id: int) -> Key:
 def boosted_posts(account_id: int) -> Key:
     """ZSET: id of a post that the account boosts -> ms, the other side of `boosts`."""
     return Key("timelines", tag=str(account_id), name="boosted")
+
+
+def voted_polls(account_id: int) -> Key:
+    """ZSET: id of a post in whose poll the account voted -> ms, the other side of `votes`."""
+    return Key("timelines", tag=str(account_id), name="voted")
 
 
 def bookmarks(account_id: int) -> Key:
@@ -347,6 +362,11 @@ def search_pending() -> Key:
     At most DEBTS_CAP members.
     """
     return Key("jobs", tag="search", name="owed")
+
+
+def poll_ends() -> Key:
+    """ZSET: id of a post with a poll -> ms at which the poll ends. Removed after the voters are notified."""
+    return Key("jobs", tag="due", name="polls")
 
 
 def notifications_pending() -> Key:

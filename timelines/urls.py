@@ -14,6 +14,7 @@ from timelines.lists import views as lists
 from timelines.markers import views as markers
 from timelines.notifications import views as notifications
 from timelines.pages.dates import redirect_date_queries
+from timelines.polls import views as polls
 from timelines.profiles import views as profiles
 from timelines.publishing import views as posts
 from timelines.publishing.pictures import picture_dialogs
@@ -60,6 +61,7 @@ urlpatterns = [
     path("posts/<id:post_id>/unboost/", limited("like", reactions.unboost), name="unboost"),
     path("posts/<id:post_id>/bookmark/", limited("like", reactions.bookmark), name="bookmark"),
     path("posts/<id:post_id>/unbookmark/", limited("like", reactions.unbookmark), name="unbookmark"),
+    path("posts/<id:post_id>/vote/", limited("like", polls.vote), name="vote"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
     path("clicks/", dispatch_by_method(POST=view_counts.count_click), name="clicks"),
     path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),

@@ -15,7 +15,7 @@ NOT_BACKED_UP = re.compile(
     r"|public:\{public\}:posts"
     r"|(search|limits|live|cache|map):.*"  # short-lived values, or values of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
-    r"|jobs:\{(?!outbox|audit)[a-z]+\}:.*"  # locks
+    r"|jobs:\{(?!outbox|audit|due)[a-z]+\}:.*"  # locks
     r"|(follows|timelines):\{map\}:partitions"  # stored in the header of the backup
     r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # quarantine of the audit
 )
@@ -38,13 +38,13 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     for component, words in {
         "accounts": "account accounts handle totals",
         "sessions": "index session",
-        "posts": "boosts counts fading gone idempotency likes post replies source totals",
+        "posts": "boosts counts fading gone idempotency likes post replies source tally totals votes",
         "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists mutes"
         " notifications notified partitions position posts preferences profile quieted ranks requested"
-        " requests tag tags",
+        " requests tag tags voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead drift fence lock owed stream trail turn unfinished waiting worker",
+        "jobs": "dead drift fence lock owed polls stream trail turn unfinished waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

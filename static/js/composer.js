@@ -139,7 +139,7 @@ class Composer {
     // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     if (status === 401) this.#say(word("signedOut"));
-    else this.#say(data.fields?.text || data.fields?.spoiler_text || (status && data.message) || word("notSent"));
+    else this.#say(Object.values(data.fields ?? {})[0] || (status && data.message) || word("notSent"));
     this.text.focus();
   }
 
@@ -147,6 +147,9 @@ class Composer {
     this.key.value = freshKey();
     if (this.text.value === sent) this.text.value = this.warning.value = ""; // otherwise the user has typed more
     this.#fold(!this.warning.value);
+    const poll = this.form.querySelector(".composer-poll");
+    for (const input of poll?.querySelectorAll('input[name="poll[options][]"]') ?? []) input.value = "";
+    if (poll) poll.open = false;
     this.#say("");
     this.#changed();
     toast(word("published"));

@@ -4,6 +4,7 @@
  * a gap is inserted: a row that loads them.
  */
 
+import { showPoll } from "./polls.js";
 import { isBoostedHere, showCounts } from "./reactions.js";
 import { page, parse, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
@@ -47,6 +48,7 @@ class Live {
     if (message.type === "entry") this.#hold(message);
     else if (message.type === "deleted") this.#forget(String(message.id));
     else if (message.type === "counts") this.#count(message);
+    else if (message.type === "poll") showPoll(message);
     else if (message.type === "gap") this.#gap(message);
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { makePill } from "./live.js";
+import { showPoll } from "./polls.js";
 import { showCounts } from "./reactions.js";
 import { page, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
@@ -33,6 +34,7 @@ class Thread {
     const id = String(message.id);
     const gone = message.type === "deleted" && postOf(this.list, id);
     if (gone) takeOut(gone);
+    if (message.type === "poll") showPoll(message);
     if (message.type !== "counts") return;
     if (this.#counted.has(id)) this.#fresh += Math.max(0, message.counts.replies - this.#counted.get(id));
     this.#counted.set(id, message.counts.replies);

@@ -31,7 +31,7 @@ ACTIONS: dict[str, str] = {
     "/positions/": "timeline post back",
     "/preferences/": "scroll",
     "/display/": "language theme",
-    "/posts/": "text in_reply_to idempotency_key audience",
+    "/posts/": "text in_reply_to idempotency_key audience spoiler_text language poll[options] poll[expires_in]",
     **dict.fromkeys(
         (
             *(f"/posts/<id:post_id>/{name}/" for name in ("delete", "like", "unlike", "boost", "unboost")),
@@ -46,6 +46,7 @@ ACTIONS: dict[str, str] = {
         ),
         "next",
     ),
+    "/posts/<id:post_id>/vote/": "choices",
     "/clicks/": "post",
     "/@<handle:handle>/mute/": "duration next",
     "/accounts/filters/": "phrase action whole_word expires_in",

@@ -20,6 +20,7 @@ from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.repository import ListMembers, Lists
 from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.posts.polls import PollRepository
 from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -53,6 +54,7 @@ class AccountPurge:
     follow_requests: FollowRequests
     reactions: ReactionsService
     boosts: BoostService
+    polls: PollRepository
 
     async def purge(self, account_id: AccountId, *, is_deletion: bool = False) -> bool:
         """Run one round for each kind of data. Return True if some data may be left.
@@ -70,6 +72,7 @@ class AccountPurge:
             await self.blocks_and_mutes.purge(account_id, ITEMS_PER_ROUND),
             await self.follow_requests.purge(account_id, ITEMS_PER_ROUND),
             await self.reactions.purge(account_id, ITEMS_PER_ROUND),
+            await self.polls.withdraw_votes(account_id, ITEMS_PER_ROUND),
         ]
         private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]
         await self.store.write(private_keys[0], ("UNLINK", *private_keys))

@@ -38,6 +38,8 @@ from timelines.live.process_messages import (
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.notifications.service import NotificationService
+from timelines.pages.page import HydratedPost
+from timelines.pages.polls import poll_html
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
@@ -136,12 +138,17 @@ class LiveDispatcher:
             await self._send_counts_to(post_id, list(sockets))
 
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
-        """Send the counts to all sockets if the post is public, else to the readers who may see it."""
+        """Send the counts to all sockets if the post is public, else to the readers who may see it.
+
+        Each reader of a poll gets it as this reader may see it.
+        """
         visitor = ViewerContext(None, ViewContext.POST)
         (entry,) = await self.pipeline.read_post_for_viewers(post_id, None, [visitor])
-        if entry is not None:
+        if entry is not None and entry.poll is None:
             await self._send_frame(sockets, socket_messages.encode_counts(post_id, entry.counts))
             return
+        if entry is not None:
+            await self._send_entry([socket for socket in sockets if socket.account_id is None], entry)
         viewers = {
             id: ViewerContext(id, ViewContext.POST) for socket in sockets if (id := socket.account_id) is not None
         }
@@ -149,7 +156,16 @@ class LiveDispatcher:
         for account_id, entry in zip(viewers, entries, strict=True):
             if entry is not None:
                 account_sockets = [socket for socket in sockets if socket.account_id == account_id]
-                await self._send_frame(account_sockets, socket_messages.encode_counts(post_id, entry.counts))
+                await self._send_entry(account_sockets, entry)
+
+    async def _send_entry(self, sockets: Sequence[LiveSocket], entry: HydratedPost) -> None:
+        """Send the counts and the poll of an entry."""
+        await self._send_frame(sockets, socket_messages.encode_counts(entry.id, entry.counts))
+        if entry.poll is not None:
+            for socket in sockets:
+                await self._send_frame(
+                    [socket], socket_messages.encode_poll(entry.id, poll_html(entry, socket.language))
+                )
 
     async def _send_deleted(self, post_id: PostId, shown_id: PostId) -> None:
         """Send the deletion of a public post to all sockets.

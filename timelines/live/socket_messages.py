@@ -101,6 +101,11 @@ def encode_counts(post_id: PostId, counts: PostCounts) -> TextFrame:
     return _encode_frame("counts", id=str(post_id), counts=numbers)
 
 
+def encode_poll(post_id: PostId, html: str) -> TextFrame:
+    """Encode the poll of a post as one reader sees it."""
+    return _encode_frame("poll", id=str(post_id), html=html)
+
+
 def encode_gap(timeline: str, after: PostId, newest: PostId) -> TextFrame:
     """Encode a gap: more entries were missed than are replayed, so the client loads pages from `after`."""
     return _encode_frame("gap", timeline=timeline, after=str(after), newest=str(newest))

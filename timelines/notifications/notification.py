@@ -10,8 +10,10 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
-NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request"]
-NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = ("mention", "reply", "boost", "like", "follow", "request")
+NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request", "poll"]
+NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
+    "mention", "reply", "boost", "like", "follow", "request", "poll",
+)  # fmt: skip
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply"})
 """The kinds listed under the Mentions tab."""
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request"})

@@ -96,6 +96,10 @@ class NotificationService:
     async def follow_requested(self, *, requester_id: AccountId, target_id: AccountId) -> None:
         await self._add({target_id: "request"}, requester_id, None)
 
+    async def poll_ended(self, post: Post, reader_ids: Collection[AccountId]) -> None:
+        """Notify the readers, who may include the author, that the poll of the post has ended."""
+        await self._add_for(dict.fromkeys(reader_ids, "poll"), post.author_id, post.id)
+
     async def _add(
         self,
         kinds: Mapping[AccountId, NotificationKind],
@@ -105,10 +109,19 @@ class NotificationService:
     ) -> None:
         """Notify each account, except the actor, with its kind. `since_ms` is the time of the cause."""
         others = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
-        reader_ids = await self._interested_readers(others, actor_id) if others else []
+        await self._add_for(others, actor_id, post_id, since_ms)
+
+    async def _add_for(
+        self,
+        kinds: Mapping[AccountId, NotificationKind],
+        actor_id: AccountId,
+        post_id: PostId | None,
+        since_ms: int | None = None,
+    ) -> None:
+        reader_ids = await self._interested_readers(kinds, actor_id) if kinds else []
         new_ids = await asyncio.gather(
             *(
-                self.notifications.add(id, Notification(self.ids.next_id(), others[id], actor_id, post_id), since_ms)
+                self.notifications.add(id, Notification(self.ids.next_id(), kinds[id], actor_id, post_id), since_ms)
                 for id in reader_ids
             )
         )
@@ -128,7 +141,8 @@ class NotificationService:
 
         def is_interested(reader_id: AccountId) -> bool:
             preference = preferences[reader_id][kinds[reader_id]]
-            return preference == "all" or (preference == "followed" and reader_id in followers)
+            is_followed = reader_id in followers or reader_id == actor_id
+            return preference == "all" or (preference == "followed" and is_followed)
 
         return [id for id, author in authors.items() if author.state != DELETED and is_interested(id)]
 

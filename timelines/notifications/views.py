@@ -35,6 +35,7 @@ KIND_LABELS: Final = {
     "like": gettext_lazy("Likes of your posts"),
     "follow": gettext_lazy("New followers"),
     "request": gettext_lazy("Requests to follow you"),
+    "poll": gettext_lazy("Ends of polls that you wrote or voted in"),
 }
 
 

@@ -69,6 +69,20 @@ class ViewerState(msgspec.Struct, frozen=True, gc=False):
     bookmarked: bool = False
 
 
+class PollState(msgspec.Struct, frozen=True, gc=False):
+    """The state of a poll for one viewer.
+
+    `votes` has the number of votes of each option. It is None while the results are hidden from the viewer. `own` has
+    the numbers of the options that the viewer chose.
+    """
+
+    voters: int
+    votes: tuple[int, ...] | None
+    own: tuple[int, ...] = ()
+    is_over: bool = False
+    may_vote: bool = False
+
+
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     """A post with everything that pages and JSON show.
 
@@ -84,6 +98,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     original: "HydratedPost | None" = None
     filter_phrase: str | None = None
     replied_author: Author | None = None
+    poll: PollState | None = None
 
     @property
     def id(self) -> PostId:

@@ -23,6 +23,7 @@ from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.pages.pictures import attachment_json, pictures_context
+from timelines.pages.polls import poll_html, poll_json
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
 from timelines.text.linkify import linkify
 from timelines.visibility.rights import NO_EXPIRY_MS
@@ -35,6 +36,7 @@ MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
 DETAIL_NAMES = ("spoiler_text", "sensitive", "language", "media_attachments")
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
+POLL_PLACEHOLDER = "<!--poll-->"
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 
 
@@ -107,6 +109,7 @@ def post_json(entry: HydratedPost) -> Json:
         "counts": _counts_json(entry.counts),
         "viewer": entry.viewer and _viewer_json(entry.viewer),
         "audience": NAME_BY_AUDIENCE[displayed.post.audience],
+        **({} if displayed.poll is None else {"poll": poll_json(displayed)}),
         **({} if entry.filter_phrase is None else {"filtered": entry.filter_phrase}),
     }
 
@@ -194,6 +197,8 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
     actions = actions_html(displayed, url, language)
     is_own = displayed.viewer.own if displayed.viewer is not None else None
     menu = _menu_html(displayed.post.id, displayed.author.handle, is_own, language)
+    if displayed.poll is not None:
+        before = before.replace(POLL_PLACEHOLDER, poll_html(displayed, language))
     html = f"{before}{actions}{menu}{after}"
     return (
         html
@@ -245,6 +250,7 @@ def _entry_html_around_actions(
             "is_long": not post.extra.spoiler_text and post.text.count("\n") > MAX_LINES_UNFOLDED,
             "audience": NAME_BY_AUDIENCE[post.audience],
             **(pictures_context(post) if post.extra.media else {}),
+            "has_poll": post.extra.poll is not None,
         },
     )
     before, _, after = html.partition(ACTIONS_PLACEHOLDER)

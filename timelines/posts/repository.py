@@ -87,8 +87,9 @@ class PostRepository:
         key = keys.post(post_id)
         beside = keys.post_totals(post_id), keys.likes(post_id), keys.boosts(post_id)
         counted = keys.post_counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
+        poll = keys.poll_votes(post_id), keys.poll_tally(post_id)
         args = [author_id, "claimed"] if include_reserved else [author_id]
-        (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command([key, *beside, *counted], args))
+        (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command([key, *beside, *counted, *poll], args))
         if answer == WAS_ARCHIVED:
             await self._archive.remove([post_id])
         return bool(answer)

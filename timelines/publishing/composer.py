@@ -1,18 +1,22 @@
 """The template context of the form for a new post. The form is empty or contains a rejected post."""
 
 import secrets
-from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.template.loader import render_to_string
 from django.urls import get_script_prefix, reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 from accounts.domain import Preferences
 from socialsite.ids import parse_id
 from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import FormFields
 from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
+from timelines.publishing.polls import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
 
 def composer_context(
@@ -34,6 +38,7 @@ def composer_context(
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
         "audience": NAME_BY_AUDIENCE[audience],
+        "poll": Placeholder(poll_fields_html(PollForm(()), get_language() or "")),
         "action": _publish_url(get_script_prefix()),
         "next": next_url,
     }
@@ -52,8 +57,22 @@ def offered_languages(preferences: Preferences, chosen: str) -> dict[str, str]:
     return {code: LANGUAGE_NAMES[code] for code in codes}
 
 
+@lru_cache(maxsize=256)
+def poll_fields_html(poll: PollForm, language: str) -> SafeString:
+    """Return the fields of the poll. They are open if an option is filled in."""
+    seconds = parse_duration(poll.expires_in) or DEFAULT_DURATION_S
+    context = {
+        "options": [*poll.options, *[""] * settings.POLL_MAX_OPTIONS][: settings.POLL_MAX_OPTIONS],
+        "expires_in": seconds,
+        "multiple": poll.multiple,
+        "durations": DURATIONS,
+        "is_open": bool(poll.options),
+    }
+    return render_to_string("timelines/_composer_poll.html", context)
+
+
 def refused_composer_context(
-    preferences: Preferences, fields: Mapping[str, str], error: str, *, keep_key: bool = True
+    preferences: Preferences, fields: FormFields, error: str, *, keep_key: bool = True
 ) -> dict[str, Any]:
     """Return the form with the fields that were sent and the reason of the rejection.
 
@@ -72,6 +91,7 @@ def refused_composer_context(
         "error": error,
         "language": language,
         "languages": offered_languages(preferences, language),
+        "poll": Placeholder(poll_fields_html(PollForm.parse(fields) or PollForm(()), get_language() or "")),
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

@@ -1,9 +1,7 @@
 """Keeps the text of a rejected post on the error page, such as after a rate limit."""
 
-from collections.abc import Mapping
-
 from socialsite.errors import MalformedRequest
-from socialsite.web.requests import SiteRequest, get_form_data
+from socialsite.web.requests import FormFields, SiteRequest, get_form_data
 from timelines.publishing.composer import refused_composer_context
 
 COMPOSE_TEMPLATE = "timelines/compose.html"
@@ -29,8 +27,8 @@ def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str 
     return COMPOSE_TEMPLATE, {"composer": composer}
 
 
-def _fields(request: SiteRequest) -> Mapping[str, str]:
+def _fields(request: SiteRequest) -> FormFields:
     try:
         return get_form_data(request)
     except MalformedRequest:
-        return {}
+        return FormFields(())

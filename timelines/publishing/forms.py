@@ -7,8 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite import languages
 from socialsite.ids import PostId, parse_id
+from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
 from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NO_DETAILS, PostDetails
+from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
 """The audiences by Mastodon's names, which the field `visibility` has."""
@@ -56,9 +58,10 @@ class PostForm:
     idempotency_key: str | None
     audience: int | None = None
     details: PostDetails = NO_DETAILS
+    poll: PollForm | None = None
 
     @classmethod
-    def parse(cls, fields: Mapping[str, str]) -> "PostForm":
+    def parse(cls, fields: FormFields) -> "PostForm":
         """Return the parsed form. Raises PostInvalid."""
         parent, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
         post_id = parse_id(parent)
@@ -67,4 +70,5 @@ class PostForm:
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
         parent_id = PostId(post_id) if post_id is not None else None
-        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields), parse_details(fields))
+        details, poll = parse_details(fields), PollForm.parse(fields)
+        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields), details, poll)

@@ -30,6 +30,7 @@ from timelines.pages.page import HydratedPost
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, Post, PostDetails
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
 from timelines.text.linkify import find_hashtags
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, grapheme_count
@@ -70,6 +71,7 @@ class PublishingService:
     max_graphemes: int
     hashtag_timelines: HashtagTimelines
     new_hashtags_per_day: int
+    poll_max_options: int
     limits: ActionLimits
 
     async def publish(
@@ -80,6 +82,7 @@ class PublishingService:
         in_reply_to: PostId | None = None,
         audience: int | None = None,
         details: PostDetails | None = None,
+        poll: PollForm | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
         is_private: bool = False,
@@ -95,6 +98,8 @@ class PublishingService:
         """
         if audience is None and is_private:
             audience = FOLLOWERS
+        if poll is not None:
+            details = structs.replace(details or NO_DETAILS, poll=poll.build(now_ms, self.poll_max_options))
         text, details = self._validate_content(text, details or NO_DETAILS)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
@@ -169,6 +174,9 @@ class PublishingService:
     ) -> Request:
         draft = await self._make_draft(author_id, text, in_reply_to, audience, key_digest)
         draft = structs.replace(draft, details=details)
+        if details is not None and details.poll is not None:  # a repeated request has the same duration
+            poll = structs.replace(details.poll, ends_ms=details.poll.ends_ms - now_ms)
+            details = structs.replace(details, poll=poll)
         digest = hash_request(text, in_reply_to, PUBLIC if audience is None else audience, details)
         # Only the default audience of a reply depends on data outside the request.
         is_derived = audience is None and in_reply_to is not None
@@ -246,6 +254,8 @@ class PublishingService:
         text = self._normalize("text", text, self.max_graphemes - grapheme_count(warning))
         if not text and not details.media:
             raise PostInvalid({"text": text_refusal("empty", self.max_graphemes)})
+        if details.poll is not None and details.media:
+            raise PostInvalid({"poll[options]": _("A post has either pictures or a poll.")})
         details = structs.replace(details, spoiler_text=" ".join(warning.split()))
         return text, None if details == NO_DETAILS else details
 

@@ -34,6 +34,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         in_reply_to=form.in_reply_to,
         audience=form.audience,
         details=form.details,
+        poll=form.poll,
         idempotency_key=form.idempotency_key,
         now_ms=services.clock.now_ms(),
         is_private=viewer.is_private,

@@ -15,6 +15,7 @@ from socialsite.store import Read, Store
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.posts.counts import read_counts
+from timelines.posts.polls import read_choices, read_tallies
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.repository import PostRepository
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
@@ -243,6 +244,7 @@ class HydrationState:
         homes: list[ViewerRights] = []
         others: list[ViewerRights] = []
         limited: list[tuple[ViewerRights, AllowedAuthors]] = []
+        await self._read_polls()
         for rights in self.rights:
             rights.reset_cache()
             if rights.read_replyable is not None:
@@ -255,6 +257,21 @@ class HydrationState:
             await self._read_follows(others, author_ids)
         if any(rights.relations.exclusive_list_ids for rights in homes if rights.relations is not None):
             await self._remove_members_of_exclusive_lists(homes)
+
+    async def _read_polls(self) -> None:
+        """Read the counts of the polls, and the choices of each viewer."""
+        loaded = self.loaded
+        post_ids = [post.id for post in loaded.posts.values() if post.details is not None and post.details.poll]
+        post_ids = [post_id for post_id in post_ids if post_id not in loaded.tallies]
+        if not post_ids:
+            return
+        viewer_ids = list(self._rights_by_viewer)
+        reads: list[Read[Any]] = [read_tallies(post_ids), *(read_choices(id, post_ids) for id in viewer_ids)]
+        tallies, *choices = await self._sources.store.read(*reads)
+        loaded.tallies |= tallies
+        for viewer_id, chosen in zip(viewer_ids, choices, strict=True):
+            for rights in self._rights_by_viewer[viewer_id]:
+                rights.poll_choices |= chosen
 
     async def _read_replyable(self, limited: Sequence[tuple[ViewerRights, AllowedAuthors]]) -> None:
         """Read, for lists that restrict replies, the accounts to which replies are shown."""

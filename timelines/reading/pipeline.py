@@ -183,7 +183,7 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
     """Return the posts with their counts and the viewer's reactions, ready for pages and JSON."""
-    if not rights.is_plain:
+    if not rights.is_plain or loaded.tallies:
         return [present_post(loaded, rights, visible) for visible in visible_posts]
     counts, viewer_id = loaded.counts, rights.viewer_id
     others = None if viewer_id is None else NO_ACTIONS
@@ -199,11 +199,13 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
     post, author, phrase = visible.post, visible.author, visible.filter_phrase
     if visible.original is None:
         viewer, replied_author = _viewer_state(rights, post), _replied_author(loaded, post)
-        return HydratedPost(post, author, loaded.counts[post.id], viewer, None, phrase, replied_author)
+        poll = rights.poll_state(post) if loaded.tallies else None
+        return HydratedPost(post, author, loaded.counts[post.id], viewer, None, phrase, replied_author, poll)
     original, original_author = visible.original
     counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
     replied_author = _replied_author(loaded, original)
-    shown = HydratedPost(original, original_author, counts, viewer, None, phrase, replied_author)
+    poll = rights.poll_state(original) if loaded.tallies else None
+    shown = HydratedPost(original, original_author, counts, viewer, None, phrase, replied_author, poll)
     return HydratedPost(post, author, counts, viewer, shown, phrase)
 
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from accounts.domain import Author
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
+from timelines.pages.page import PollState
+from timelines.posts.polls import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.visibility.filter import KeywordFilter, find_filter
 from timelines.visibility.rights import (
@@ -44,7 +46,7 @@ class ViewerContext(NamedTuple):
 class LoadedPosts:
     """The loaded posts with their counts and authors. All viewers share this data."""
 
-    __slots__ = "authors", "counts", "earlier_boosters", "posts"
+    __slots__ = "authors", "counts", "earlier_boosters", "posts", "tallies"
 
     def __init__(self) -> None:
         self.posts: dict[PostId, Post] = {}
@@ -52,6 +54,8 @@ class LoadedPosts:
         self.authors: dict[AccountId, Author] = {}
         self.earlier_boosters: dict[PostId, list[AccountId]] = {}
         """The accounts that boosted the same post earlier, by boost id. Filled only if a timeline shows boosts once."""
+        self.tallies: dict[PostId, Tally] = {}
+        """The counts of the polls."""
 
     def add(
         self, posts: dict[PostId, Post], counts: dict[PostId, PostCounts], authors: dict[AccountId, Author]
@@ -75,6 +79,8 @@ class ViewerRights:
         self.replyable_ids: set[AccountId] = set()
         self.languages: tuple[str, ...] = ()
         """The languages that the viewer reads on public timelines. Empty for all."""
+        self.poll_choices: dict[PostId, int] = {}
+        """The viewer's choices by post, one bit for each option."""
         self._loaded = loaded
         self._now_ms = now_ms
         self._visible_authors: dict[AccountId, Author | None] = {}
@@ -168,6 +174,26 @@ class ViewerRights:
         if self.context in UNFILTERED_CONTEXTS or post.author_id == self.viewer_id:
             return None
         return find_filter(relations.filters, post.searchable_text, self._now_ms)
+
+    def poll_state(self, post: Post) -> PollState | None:
+        """Return the poll of the post as the viewer sees it, or None if the post has no poll.
+
+        The results are shown to the author, to voters, and to everybody after the end.
+        """
+        poll, tally = post.extra.poll, self._loaded.tallies.get(post.id)
+        if poll is None or tally is None:
+            return None
+        choices, is_over = self.poll_choices.get(post.id, 0), self._now_ms >= poll.ends_ms
+        is_own = post.author_id == self.viewer_id
+        numbers = range(len(poll.options))
+        votes = tuple(tally.get(b"%d" % number, 0) for number in numbers)
+        return PollState(
+            tally.get(b"voters", 0),
+            votes if is_over or is_own or choices else None,
+            tuple(number for number in numbers if choices >> number & 1),
+            is_over,
+            may_vote=not (is_over or is_own or choices) and self.viewer_id is not None,
+        )
 
     def is_first_appearance(self, boost: Post) -> bool:
         """Return whether the timeline did not show the boosted post within the day before this boost."""

@@ -80,6 +80,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.statistics.periodic_tasks,
         *services.search_indexer.periodic_tasks,
         *services.pending_notifications.periodic_tasks,
+        *services.polls.periodic_tasks,
     )
 
 

@@ -39,6 +39,7 @@ from timelines.jobs import DeleteBoostsOfPost, encode_job
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post
+from timelines.publishing.polls import PollForm
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
@@ -141,6 +142,10 @@ async def use_relations(site: Services, world: World) -> None:
     await site.filters.add(account_id=grace.id, phrase="tea")
     await ivan.locks()
     await grace.follows(ivan)
+    now_ms = site.clock.now_ms()
+    poll = await site.publishing.publish(author_id=heidi.id, text="Tea?", poll=PollForm(("yes", "no")), now_ms=now_ms)
+    await site.polls.vote(account_id=ivan.id, post_id=poll.id, choices=[0])
+    await site.polls.schedule_end(poll)
 
 
 async def use_queue(site: Services, world: World) -> None:

@@ -2,17 +2,22 @@
 
 import pytest
 
+from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, UNLISTED, PostDetails
 from timelines.publishing.forms import PostForm
 
 
+def parse(text: str = "x", **fields: str) -> PostForm:
+    return PostForm.parse(FormFields([("text", text), *fields.items()]))
+
+
 def test_a_form_of_text_alone_has_no_details() -> None:
-    assert PostForm.parse({"text": "hello", "spoiler_text": "", "sensitive": "", "language": ""}).details is NO_DETAILS
+    assert parse(text="hello", spoiler_text="", sensitive="", language="").details is NO_DETAILS
 
 
 def test_the_details_are_parsed() -> None:
-    form = PostForm.parse({"text": "x", "spoiler_text": "Spiders", "sensitive": "on", "language": "pt-BR"})
+    form = parse(spoiler_text="Spiders", sensitive="on", language="pt-BR")
     assert form.details == PostDetails("Spiders", sensitive=True, language="pt")
 
 
@@ -25,7 +30,7 @@ def test_the_details_are_parsed() -> None:
     ],
 )  # fmt: skip
 def test_both_names_of_the_audience_are_parsed(fields: dict[str, str], audience: int | None) -> None:
-    assert PostForm.parse({"text": "x", **fields}).audience == audience
+    assert parse(**fields).audience == audience
 
 
 @pytest.mark.parametrize(
@@ -37,5 +42,5 @@ def test_both_names_of_the_audience_are_parsed(fields: dict[str, str], audience:
 )  # fmt: skip
 def test_an_invalid_value_is_refused_with_its_field(field: str, value: str) -> None:
     with pytest.raises(PostInvalid) as refused:
-        PostForm.parse({"text": "x", field: value})
+        parse(**{field: value})
     assert list(refused.value.fields) == [field]

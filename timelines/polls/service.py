@@ -1,0 +1,119 @@
+"""Votes in polls, and the notifications at the end of a poll.
+
+A reader who may see the post may vote once. The results are shown after the reader has voted, to the author, and to
+everybody after the end. The worker notifies the author and the voters after the end.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.store.aof import wait_for_aof_at_exit
+from timelines.errors import AlreadyVoted, PollEnded, PostNotFound, VoteInvalid
+from timelines.notifications.service import NotificationService
+from timelines.pages.page import HydratedPost
+from timelines.posts.polls import PollRepository, VoteResult
+from timelines.posts.post import Poll, Post
+from timelines.posts.repository import PostRepository
+from timelines.publishing.post_writer import PostAnnouncer
+from timelines.reading.pipeline import ReadPipeline
+
+ENDS_INTERVAL_S = 5.0
+ENDS_PER_BATCH, VOTERS_PER_BATCH = 50, 200
+
+
+@dataclass(kw_only=True, slots=True)
+class PollService:
+    """Stores votes, and notifies the author and the voters of ended polls."""
+
+    polls: PollRepository
+    posts: PostRepository
+    pipeline: ReadPipeline
+    notifications: NotificationService
+    live: PostAnnouncer
+    clock: TimeSource
+
+    async def vote(self, *, account_id: AccountId, post_id: PostId, choices: Collection[int]) -> HydratedPost:
+        """Vote in the poll of a post, and return the post with the results.
+
+        Raises PostNotFound if the account may not see the post or the post has no poll, VoteInvalid, PollEnded, and
+        AlreadyVoted if the account has voted with other choices.
+        """
+        entry = await self._find_poll(account_id, post_id)
+        poll = entry.post.extra.poll
+        if poll is None:
+            raise PostNotFound
+        if entry.post.author_id == account_id:
+            raise VoteInvalid({"choices": _("You cannot vote in your own poll.")})
+        check_choices(poll, choices)
+        result = await self.polls.vote(entry.id, poll, account_id, choices, self.clock.now_ms())
+        match result:
+            case VoteResult.ENDED:
+                raise PollEnded
+            case VoteResult.NO_POLL:
+                raise VoteInvalid({"choices": _("The options of this poll have changed. Please choose again.")})
+        entry = await self._find_poll(account_id, entry.id)
+        if entry.poll is None or set(choices) != set(entry.poll.own):
+            raise AlreadyVoted
+        await self.live.counts_changed(entry.id)
+        return entry
+
+    async def _find_poll(self, account_id: AccountId, post_id: PostId) -> HydratedPost:
+        entry = await self.pipeline.find_visible(account_id, post_id)
+        if entry is None:
+            raise PostNotFound
+        return entry.shown
+
+    async def schedule_end(self, post: Post) -> None:
+        """Schedule the notifications at the end of the poll of a new post. The worker calls this; it may repeat."""
+        if post.extra.poll is not None:
+            await self.polls.schedule_end(post.id, post.extra.poll.ends_ms)
+
+    async def notify_of_ended_polls(self) -> int:
+        """Notify the authors and voters of ended polls. Return the number of polls. Raises StoreUnavailable.
+
+        After a crash the notifications of a poll are repeated; a repeated notification has no effect.
+        """
+        done = 0
+        while post_ids := await self.polls.ended_before(self.clock.now_ms(), ENDS_PER_BATCH):
+            for post_id in post_ids:
+                async with wait_for_aof_at_exit():
+                    has_ended = await self._notify_of_end(post_id)
+                if has_ended:
+                    await self.polls.complete_end(post_id)
+            done += len(post_ids)
+        return done
+
+    async def _notify_of_end(self, post_id: PostId) -> bool:
+        """Notify the author and the voters. Return False if an edit has moved the end of the poll."""
+        post = await self.posts.find(post_id)
+        if post is None or post.extra.poll is None:
+            return True
+        if post.extra.poll.ends_ms > self.clock.now_ms():
+            await self.polls.schedule_end(post_id, post.extra.poll.ends_ms)
+            return False
+        await self.notifications.poll_ended(post, [post.author_id])
+        start = 0
+        while voter_ids := await self.polls.voters(post_id, start, VOTERS_PER_BATCH):
+            await self.notifications.poll_ended(post, voter_ids)
+            start += len(voter_ids)
+        await self.live.counts_changed(post_id)
+        return True
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        """The periodic tasks of the workers."""
+        return (PeriodicTask("polls", ENDS_INTERVAL_S, self.notify_of_ended_polls),)
+
+
+def check_choices(poll: Poll, choices: Collection[int]) -> None:
+    """Raise VoteInvalid unless the choices are options of the poll, and one only if the poll allows one only."""
+    if not choices:
+        raise VoteInvalid({"choices": _("Choose an option first.")})
+    if any(choice not in range(len(poll.options)) for choice in choices):
+        raise VoteInvalid({"choices": _("This is not an option of the poll.")})
+    if len(set(choices)) > 1 and not poll.multiple:
+        raise VoteInvalid({"choices": _("Choose one option only.")})

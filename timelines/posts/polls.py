@@ -1,0 +1,102 @@
+"""Stores the votes of polls: the choices of each account, their counts, and the polls of each voter.
+
+The votes of a poll and their counts change in one script, so that each account is counted once. The account's index of
+polls is written before the vote. It may contain polls without a vote, and deletes nothing but the votes of the account.
+"""
+
+from collections.abc import Collection, Sequence
+from enum import Enum
+
+from socialsite.ids import AccountId, PostId
+from socialsite.store import Read, Reply, Store, load_script
+from timelines import keys
+from timelines.posts.post import Poll
+
+VOTE_SCRIPT = load_script("vote.lua", __package__)
+WITHDRAW_VOTE_SCRIPT = load_script("withdraw_vote.lua", __package__)
+
+Tally = dict[bytes, int]
+"""The number of votes by option (its number as digits), and the number of voters by `voters`."""
+
+
+class VoteResult(Enum):
+    STORED = 1
+    VOTED_BEFORE = 0
+    NO_POLL = -1
+    """The post has no poll, or the options were changed since."""
+    ENDED = -2
+
+
+class PollRepository:
+    """The repository of `posts:{<id>}:votes`, `posts:{<id>}:tally`, `timelines:{<account>}:voted` and the due polls."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._posts = store.component("posts")
+        self._timelines = store.component("timelines")
+        self._jobs = store.component("jobs")
+
+    async def vote(
+        self, post_id: PostId, poll: Poll, account_id: AccountId, choices: Collection[int], now_ms: int
+    ) -> VoteResult:
+        """Store the choices (numbers of options) of the account, unless it has voted before."""
+        index = keys.voted_polls(account_id)
+        await self._timelines.write(index, ("ZADD", index, now_ms, post_id))
+        touched = [keys.post(post_id), keys.poll_votes(post_id), keys.poll_tally(post_id)]
+        arguments = [account_id, sum(1 << choice for choice in set(choices)), poll.round, now_ms]
+        (answer,) = await self._posts.write(touched[0], VOTE_SCRIPT.command(touched, arguments))
+        return VoteResult(answer)
+
+    async def withdraw_votes(self, account_id: AccountId, limit: int) -> bool:
+        """Remove the oldest `limit` votes of the account. Return True if votes may be left."""
+        index = keys.voted_polls(account_id)
+        post_ids = [PostId(int(id)) for id in await self._timelines[index].execute("ZRANGE", index, 0, limit - 1)]
+        if not post_ids:
+            return False
+        await self._posts.gather(
+            [WITHDRAW_VOTE_SCRIPT.command([keys.poll_votes(id), keys.poll_tally(id)], [account_id]) for id in post_ids]
+        )
+        await self._timelines[index].execute("ZREM", index, *post_ids)
+        return True
+
+    async def voters(self, post_id: PostId, start: int, count: int) -> list[AccountId]:
+        """Return voters from the position `start` on. The positions of an ended poll do not change."""
+        key = keys.poll_votes(post_id)
+        reply = await self._posts[key].execute("ZRANGE", key, start, start + count - 1)
+        return [AccountId(int(member)) for member in reply]
+
+    async def schedule_end(self, post_id: PostId, ends_ms: int) -> None:
+        """Store when the poll ends, so that a worker notifies the voters. The call may be repeated."""
+        key = keys.poll_ends()
+        await self._jobs.write(key, ("ZADD", key, ends_ms, post_id))
+
+    async def ended_before(self, now_ms: int, limit: int) -> list[PostId]:
+        """Return polls that have ended and whose voters are not all notified, the oldest first."""
+        key = keys.poll_ends()
+        reply = await self._jobs[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
+        return [PostId(int(member)) for member in reply]
+
+    async def complete_end(self, post_id: PostId) -> None:
+        await self._jobs[keys.poll_ends()].execute("ZREM", keys.poll_ends(), post_id)
+
+
+def read_tallies(post_ids: Sequence[PostId]) -> Read[dict[PostId, Tally]]:
+    """Read the counts of each poll. A poll without votes has an empty tally."""
+
+    def parse(replies: Sequence[Reply]) -> dict[PostId, Tally]:
+        return {
+            id: dict(zip(flat[::2], map(int, flat[1::2]), strict=True))
+            for id, flat in zip(post_ids, replies, strict=True)
+        }
+
+    return Read([("HGETALL", keys.poll_tally(id)) for id in post_ids], parse)
+
+
+def read_choices(account_id: AccountId, post_ids: Sequence[PostId]) -> Read[dict[PostId, int]]:
+    """Read the choices of the account in each poll, one bit for each option. Polls without a vote are left out."""
+    return Read(
+        [("ZSCORE", keys.poll_votes(id), account_id) for id in post_ids],
+        lambda replies: {
+            id: int(float(score)) for id, score in zip(post_ids, replies, strict=True) if score is not None
+        },
+    )
