@@ -47,6 +47,6 @@ def session_index(account_id: AccountId) -> Key:
 def totals(account_id: int) -> Key:
     """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 
-    The flusher of the buffers writes this key (socialsite/recipes/buffer_totals.py). It is deleted with the account.
+    The flusher of the buffers writes this key (socialsite/recipes/buffer.py). It is deleted with the account.
     """
     return Key("accounts", tag=str(account_id), name="totals")

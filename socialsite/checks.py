@@ -74,7 +74,7 @@ def check_decisions(**_: Any) -> list[CheckMessage]:
         messages.append(
             Warning(
                 "A failover after a network cut loses posts that were acknowledged meanwhile.",
-                hint="Set REQUIRE_REPLICAS=1 to acknowledge only what a replica has, or 0 to accept the loss.",
+                hint="Set REQUIRE_REPLICAS=1 to acknowledge only posts that a replica has, or 0 to accept the loss.",
                 id="socialsite.W003",
             )
         )
@@ -123,7 +123,7 @@ def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
     if policy != "noeviction":
         messages.append(
             Error(
-                f"{name} may throw data away when its memory is full (maxmemory-policy {policy}).",
+                f"{name} may delete data when its memory is full (maxmemory-policy {policy}).",
                 hint="Set `maxmemory-policy noeviction` in redis.conf.",
                 id="socialsite.E004",
             )
@@ -131,7 +131,7 @@ def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
     if info.get("aof_enabled") != "1":
         messages.append(
             Warning(
-                f"{name} writes no append-only file: a crash loses what came after the last snapshot.",
+                f"{name} writes no append-only file: a crash loses all writes after the last snapshot.",
                 hint="Set `appendonly yes` and `appendfsync everysec` in redis.conf.",
                 id="socialsite.W001",
             )
@@ -164,8 +164,8 @@ async def _check_partitions(store: Store) -> list[CheckMessage]:
         return []
     return [
         Error(
-            f"FOLLOW_PARTITIONS is {settings.FOLLOW_PARTITIONS}, and this store was made with {int(partitions)}.",
-            hint="Put the old number back; `manage.py repartition --follow-partitions N` makes it another.",
+            f"FOLLOW_PARTITIONS is {settings.FOLLOW_PARTITIONS}, but this store was created with {int(partitions)}.",
+            hint="Restore the old number, or change it by `manage.py repartition --follow-partitions N`.",
             id="socialsite.E005",
         )
     ]

@@ -34,14 +34,14 @@ LOWEST_VERSION = (7, 0)
 NO_EVICTION = "noeviction"
 UNREACHABLE_PREFIXES = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")
 HINTS = {
-    "cluster support disabled": "it is no member of a cluster, so write redis:// for it",
+    "cluster support disabled": "it is not a member of a cluster, so write redis:// for it",
     "MOVED ": "this server is a member of a cluster, so write redis+cluster://",
-    "CLUSTERDOWN": "this server is a member of a cluster that is not whole: mend it, then write redis+cluster://",
+    "CLUSTERDOWN": "this server is a member of an incomplete cluster: repair the cluster, then write redis+cluster://",
     "READONLY": "this server is a replica: name its master",
     "NOAUTH": "put user and password into the URL (redis://user:password@host:port)",
     "unauthenticated": "put user and password into the URL (redis://user:password@host:port)",
     "WRONGPASS": "correct user and password in the URL",
-    "without any password configured": "take the password out of the URL",
+    "without any password configured": "remove the password from the URL",
     "CERTIFICATE_VERIFY_FAILED": "name the CA that signed the server's certificate (ssl_ca_certs), for this host name",
     "CERTIFICATE_REQUIRED": "name the client's certificate and key (ssl_certfile, ssl_keyfile)",
     "NOPERM": "give its user the rights of deploy/redis/users.acl.in",
@@ -49,8 +49,8 @@ HINTS = {
 }
 """Part of a server's error text -> what the operator has to change."""
 PARTITION_HINTS = {
-    "FOLLOW_PARTITIONS": " (`manage.py repartition --follow-partitions N` makes it another)",
-    "PROFILE_PARTITIONS": "; it stays as it was at the first start, nothing changes it",
+    "FOLLOW_PARTITIONS": " (`manage.py repartition --follow-partitions N` changes it)",
+    "PROFILE_PARTITIONS": "; it cannot be changed after the first start",
 }
 
 
@@ -142,7 +142,7 @@ def effective_config(store: Store, config: ServiceConfig) -> ServiceConfig:
     layout = store.partition_layouts.get("follows")
     if layout is None or layout.count == config.follow_partitions:
         return config
-    log.warning("FOLLOW_PARTITIONS is %s; edges stand in %s", config.follow_partitions, layout.count)
+    log.warning("FOLLOW_PARTITIONS is %s; the edges are in %s partitions", config.follow_partitions, layout.count)
     return replace(config, follow_partitions=layout.count)
 
 
@@ -202,6 +202,6 @@ async def check_partitions(store: Store, follows: int, profiles: int = 1) -> Non
             recorded = await store.node(key).execute("SET", key, partitions, "NX", "GET")
         if recorded is not None and int(recorded) != partitions:
             raise WrongPartitions(
-                f"this store was made with {setting}={int(recorded)}, the setting says {partitions}: "
-                f"put the old number back{PARTITION_HINTS[setting]}"
+                f"this store was created with {setting}={int(recorded)}, but the setting is {partitions}: "
+                f"restore the old number{PARTITION_HINTS[setting]}"
             )

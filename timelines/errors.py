@@ -143,7 +143,7 @@ class CannotBlockOrMuteSelf(Invalid):
 
 
 class BlocksAndMutesCapReached(Conflict):
-    """The account has BLOCKS_CAP blocks, MUTES_CAP mutes or QUIETED_CAP accounts with hidden boosts."""
+    """The account has BLOCKS_CAP blocks, MUTES_CAP mutes or HIDDEN_BOOSTS_CAP accounts with hidden boosts."""
 
     code = "relations_cap"
     message = _("You've blocked or muted as many accounts as this site allows.")
@@ -159,14 +159,14 @@ class MuteDurationInvalid(Invalid):
 
 
 class FollowedHashtagsCapReached(Conflict):
-    """The account follows FOLLOWED_TAGS_CAP hashtags."""
+    """The account follows FOLLOWED_HASHTAGS_CAP hashtags."""
 
     code = "tags_cap"
     message = _("You follow as many hashtags as this site allows.")
 
 
 class FollowRequestsCapReached(Conflict):
-    """The account has REQUESTED_CAP pending follow requests."""
+    """The account has OPEN_REQUESTS_CAP pending follow requests."""
 
     code = "requests_cap"
     message = _("You have as many open follow requests as this site allows.")

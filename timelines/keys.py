@@ -125,7 +125,7 @@ def exclusive_lists(account_id: int) -> Key:
 
 
 def keyword_filters(account_id: int) -> Key:
-    """HASH: number of a keyword filter -> MessagePack Filter. At most FILTERS_CAP fields."""
+    """HASH: number of a keyword filter -> MessagePack KeywordFilter. At most FILTERS_CAP fields."""
     return Key("timelines", tag=str(account_id), name="filters")
 
 
@@ -160,7 +160,7 @@ def markers(account_id: int) -> Key:
 
 
 def followed_hashtags(account_id: int) -> Key:
-    """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_TAGS_CAP members."""
+    """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_HASHTAGS_CAP members."""
     return Key("timelines", tag=str(account_id), name="tags")
 
 
@@ -194,7 +194,7 @@ def author_feed(account_id: int) -> Key:
 
 
 def hashtag_timeline(digest: str) -> Key:
-    """ZSET of post ids (score = member), at most TAG_CAP. It is a cache that `rebuild_timelines --tags` fills.
+    """ZSET of post ids (score = member), at most HASHTAG_CAP. It is a cache that `rebuild_timelines --tags` fills.
 
     `digest` is the hex digest of the normalized hashtag. Publish, the worker and imports add to the key; delete
     removes from it.
@@ -239,7 +239,10 @@ def author_feed_partitions() -> Key:
 
 
 def fan_out_on_read_authors() -> Key:
-    """ZSET: id of an author whose posts are not pushed to homes -> ms since when. At most PULLED_CAP members."""
+    """ZSET: id of an author whose posts are not pushed to homes -> ms of its entry.
+
+    At most FAN_OUT_ON_READ_CAP members.
+    """
     return Key("timelines", tag="pulled", name="authors")
 
 
@@ -328,8 +331,8 @@ def delivery_lag() -> Key:
 def search_term(partition: int, digest: str) -> Key:
     """STRING: 7-byte ids of the partition's posts with the term of this digest, after a floor. At most TERM_CAP ids.
 
-    A term with at most RARE_CAP posts is stored in `search_rare_terms` instead. The worker and imports add ids, and
-    delete removes them (timelines/search/search_add.lua).
+    A term with at most RARE_TERM_CAP posts is stored in `search_rare_terms` instead. The worker and imports add ids,
+    and delete removes them (timelines/search/search_add.lua).
     """
     return Key("search", tag=f"s{partition}", name=f"term:{digest}")
 
@@ -338,7 +341,7 @@ def search_term(partition: int, digest: str) -> Key:
 def search_rare_terms(partition: int, number: int) -> Key:
     """HASH: digest of a term (6 bytes) -> 7-byte ids of the partition's posts with the term.
 
-    There are RARE_HASHES such keys.
+    There are RARE_TERM_HASHES such keys.
     """
     return Key("search", tag=f"s{partition}", name=f"rare:{number}")
 
@@ -352,14 +355,14 @@ def search_name_prefixes(partition: int) -> Key:
 
 
 def search_prefixes_of_account(partition: int) -> Key:
-    """HASH: account id -> its members of `search_name_prefixes`."""
+    """HASH: account id -> the members of this account in `search_name_prefixes`."""
     return Key("search", tag=f"s{partition}", name="named")
 
 
 def search_pending() -> Key:
     """ZSET of post ids (score = member) that the index lacks because its servers were down.
 
-    At most DEBTS_CAP members.
+    At most PENDING_CAP members.
     """
     return Key("jobs", tag="search", name="owed")
 
@@ -375,9 +378,10 @@ def notifications_pending() -> Key:
 
 
 def search_hashtags(partition: int) -> Key:
-    """ZSET, by text: used hashtags, for autocomplete, at most TAGS_CAP. The worker and imports add to it.
+    """ZSET, by text: used hashtags, for autocomplete, at most HASHTAGS_PER_PARTITION_CAP.
 
-    The member of a hashtag with accents starts with its form without accents and a NUL: "cafe\\0café".
+    The worker and imports add to it. The member of a hashtag with accents starts with its form without accents
+    and a NUL: "cafe\\0café".
     """
     return Key("search", tag=f"s{partition}", name="tags")
 
@@ -390,7 +394,7 @@ def repair_log() -> Key:
     return Key("jobs", tag="audit", name="drift")
 
 
-# Counters: totals to which buffers are flushed (socialsite/recipes/buffer_totals.py).
+# Counters: totals to which buffers are flushed (socialsite/recipes/buffer.py).
 
 
 def post_totals(post_id: int) -> Key:

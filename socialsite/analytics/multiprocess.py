@@ -47,7 +47,7 @@ def setup() -> None:
             )
             fcntl.flock(_lock_descriptor[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        log.warning("METRICS_DIR cannot be used, this process tells its own metrics only: %s", error)
+        log.warning("METRICS_DIR cannot be used, so this process exports only its own metrics: %s", error)
         return
     os.environ[PROMETHEUS_DIR_VARIABLE] = directory
     from prometheus_client import values

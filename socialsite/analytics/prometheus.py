@@ -48,32 +48,32 @@ REQUESTS = Histogram(
 )
 PUBLISH_SECONDS = Histogram(
     "socialsite_publish_seconds",
-    "From the request to the acknowledgement of a new post",
+    "Time from the request to the acknowledgement of a new post",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20),
 )
 POST_TO_HOME_SECONDS = Histogram(
     "socialsite_post_to_home_seconds",
-    "From a post's id to its entry in homes and lists, once a pass",
+    "Time from a post's id to its entries in homes and lists, once for each pass",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300),
 )
 ROUND_TRIPS = BatchHistogram(
     "socialsite_redis_round_trip_seconds",
-    "Answers of the Redis servers, as those who wait for them see it",
+    "Round trips to the Redis servers, as callers measure them",
     ("node",),
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
 )
-REDIS_FAILURES = Counter("socialsite_redis_failures", "Round trips without an answer", ("node",))
+REDIS_FAILURES = Counter("socialsite_redis_failures", "Round trips without a reply", ("node",))
 LOOP_LAG = Histogram(
     "socialsite_loop_lag_seconds",
-    "How much later than asked the event loop wakes somebody, looked at once a second",
+    "Delay of a timer of the event loop, measured once a second",
     buckets=(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
 )
-SIGNUPS = Counter("socialsite_signups", "Accounts made")
+SIGNUPS = Counter("socialsite_signups", "Accounts created")
 LOGINS = Counter("socialsite_logins", "Log-ins")
 POSTS = Counter("socialsite_posts", "Posts published")
-DELIVERIES = Counter("socialsite_deliveries", "Entries brought to home and list timelines")
+DELIVERIES = Counter("socialsite_deliveries", "Entries added to home and list timelines")
 REFUSALS = Counter("socialsite_refusals", "Requests and messages that a rate limit refused", ("rule",))
-ERRORS = Counter("socialsite_errors", "Answers of 500 and above", ("status",))
+ERRORS = Counter("socialsite_errors", "Responses with a status of 500 or more", ("status",))
 SOCKETS_OPENED = Counter("socialsite_sockets_opened", "Websockets accepted")
 SOCKETS = Gauge("socialsite_sockets", "Websockets open now", multiprocess_mode="livesum")
 MEMORY = Gauge("socialsite_process_resident_bytes", "Memory of each process", multiprocess_mode="liveall")

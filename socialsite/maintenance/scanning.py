@@ -83,7 +83,7 @@ def parse_keys(raw_keys: list[bytes]) -> list[Key]:
 
 
 class TopologyChanging(StoreError):
-    """A scan of all keys would miss keys that move to other servers.
+    """Keys are moving to other servers, so a scan of all keys would miss some of them.
 
     The fingerprint detects moved slots and new masters of a cluster, and moves of `repartition`. It does not detect a
     change in a proxy's own map.

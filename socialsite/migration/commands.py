@@ -118,7 +118,7 @@ async def repartition_edges(
                 configured = map_or_default(session.placement_map, site.component_urls)
                 await session.write_map(await plan_repartition(session.stores, configured, edges, count))
             elif migration.repartition is None:
-                raise MigrationRefused("a move is under way: finish it with --resume, or turn it round with --back")
+                raise MigrationRefused("a move is in progress: finish it with --resume, or revert it with --back")
             await session.open_routes()
             report = await Repartitioner(session, edges, on_progress).run(grace_s)
             if session.placement_map.partition_layouts[edges.component].prefix == DEFAULT_PREFIX:
@@ -135,7 +135,7 @@ async def count_edges(site: MigrationSite, edges: EdgeFamily, count: int) -> dic
     try:
         _, placement_map = await find_registry(stores)
         if placement_map.migration is not None:
-            raise MigrationRefused("a move is under way: it has to be finished first")
+            raise MigrationRefused("a move is in progress: it has to be finished first")
         planned = await plan_repartition(stores, map_or_default(placement_map, site.component_urls), edges, count)
         repartition = _require_migration(planned).repartition
         assert repartition is not None
@@ -147,9 +147,9 @@ async def count_edges(site: MigrationSite, edges: EdgeFamily, count: int) -> dic
 async def plan_repartition(
     stores: StorePool, placement_map: PlacementMap, edges: EdgeFamily, count: int
 ) -> PlacementMap:
-    """Return the map with which the next half of a repartition starts. Raises MigrationRefused."""
+    """Return the map with which the next copy of a repartition starts. Raises MigrationRefused."""
     if placement_map.arriving_from:
-        raise MigrationRefused("the move that brought the data here is not finished: repeat it with --resume")
+        raise MigrationRefused("the move of the data to this store is not finished: repeat it with --resume")
     url = placement_map.url_of(edges.component)
     await stores.open(url)
     stored_count = await stores.store(url).node(edges.count_key).execute("GET", edges.count_key)
@@ -200,5 +200,5 @@ async def _open_session(site: MigrationSite) -> AsyncIterator[MigrationSession]:
 
 def _require_migration(placement_map: PlacementMap) -> Migration:
     if placement_map.migration is None:
-        raise MigrationRefused("no move is under way: name a store by --to")
+        raise MigrationRefused("no move is in progress: name a store by --to")
     return placement_map.migration

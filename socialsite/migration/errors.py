@@ -19,7 +19,7 @@ class MigratorReplaced(MigrationRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            "another repartition took over, or this one stood still for seconds: see that no other runs, "
+            "another repartition has the lock, or this one was paused for seconds: check that no other runs, "
             "then repeat it with --resume"
         )
 

@@ -62,7 +62,7 @@ class ForwardingNode(Node):
         return self._store.serving_node(key)
 
     async def resolve_address(self) -> Address:
-        raise StoreUnavailable(f"what stood at {self.address} went elsewhere")
+        raise StoreUnavailable(f"the data at {self.address} was moved to another server")
 
     def _node_of(self, commands: Sequence[Command]) -> Node:
         key = first_key(commands)

@@ -30,7 +30,7 @@ async def find_registry(stores: StorePool) -> tuple[PlacementRegistry, Placement
     for _ in range(MAX_FORWARDS):
         topology = await stores.open(THIS_STORE)
         if isinstance(topology, Twemproxy):
-            raise MigrationRefused("what stands behind Twemproxy cannot be moved while the site serves")
+            raise MigrationRefused("data behind Twemproxy cannot be moved while the site serves")
         registry = PlacementRegistry(topology)
         placement_map = await registry.read_map()
         if not placement_map.forwarded_to:
@@ -55,12 +55,12 @@ async def plan_migration(
 ) -> PlacementMap:
     """Return the map with which a migration of components starts. Raises MigrationRefused."""
     if placement_map.migration is not None:
-        raise MigrationRefused("a move is under way: finish it with --resume, or turn it round with --back")
+        raise MigrationRefused("a move is in progress: finish it with --resume, or revert it with --back")
     if placement_map.arriving_from:
-        raise MigrationRefused("the move that brought the data here is not finished: repeat it with --resume")
+        raise MigrationRefused("the move of the data to this store is not finished: repeat it with --resume")
     target = await stores.open(target_url)
     if isinstance(target, Twemproxy):
-        raise MigrationRefused("what stands behind Twemproxy cannot be moved while the site serves")
+        raise MigrationRefused("data behind Twemproxy cannot be moved while the site serves")
     if isinstance(target, Standalone):
         await require_no_shard(target.nodes[0])
     if await read_server_ids(target) == await read_server_ids(stores.topology(THIS_STORE)):
@@ -74,7 +74,7 @@ async def plan_migration(
         _require_simple_end(source, target)
         routes[name] = MigrationRoute(source_url, target_url)
     if not routes:
-        raise MigrationRefused("it stands there already: nothing is to be moved")
+        raise MigrationRefused("it is there already: nothing to move")
     await _require_empty(target, routes)
     await _require_readable(stores, routes)
     count = slice_count or await choose_slice_count(stores, routes)
@@ -101,7 +101,7 @@ async def choose_slice_count(stores: StorePool, routes: Mapping[str, MigrationRo
 def _require_simple_end(source: Topology, target: Topology) -> None:
     """Raise MigrationRefused unless the source or the target is a single server or a cluster."""
     if isinstance(source, Twemproxy):
-        raise MigrationRefused("what stands behind Twemproxy cannot be moved while the site serves")
+        raise MigrationRefused("data behind Twemproxy cannot be moved while the site serves")
     if not any(isinstance(topology, (Standalone, Cluster)) for topology in (source, target)):
         raise MigrationRefused("one of the two stores has to be a single server or a cluster: move there first")
 

@@ -291,7 +291,7 @@ def _require_current_layout(key: Key, repartition: Repartition, state: int) -> N
     """
     stale = repartition.source if state == DONE else repartition.target
     if stale.contains_tag(key.tag):
-        raise PartitionLayoutChanged(f"the partitions {stale.prefix}… were cut anew")
+        raise PartitionLayoutChanged(f"the partitions {stale.prefix}… were replaced by a repartition")
 
 
 class MigratingTopology:

@@ -63,7 +63,7 @@ class PlacementRegistry:
     # Processes
 
     async def renew_lease(self, process: str, *, followed_epoch: int, known_epoch: int) -> LeaseRenewal:
-        """Renew the lease of a process. It uses the map of `followed_epoch` and has read the map of `known_epoch`."""
+        """Renew the lease of a process that uses the map of `followed_epoch` and has read the map of `known_epoch`."""
         keys = [record_key(), leases_key(), followed_epochs_key(), migrator_lock_key()]
         epoch, body, has_migrator, had_lease = await self.node.run(
             RENEW_LEASE, keys, [process, LEASE_MS, followed_epoch, known_epoch]

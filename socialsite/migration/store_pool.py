@@ -59,7 +59,7 @@ class StorePool:
     async def wait_until_durable(self, url: str) -> None:
         """Return when all writes of the store are in the append-only files and on the required replicas.
 
-        The migrator waits for this before it deletes the source. Raises NotReplicated, StoreUnavailable.
+        The migrator waits for this before it deletes the source. Raises NotDurable, StoreUnavailable.
         """
         nodes = self.topology(url).nodes
         await asyncio.gather(*(node.wait_for_aof() for node in nodes))

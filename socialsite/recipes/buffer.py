@@ -251,7 +251,7 @@ class Flusher:
     # The three steps. They are public so that tests can stop between two steps.
 
     async def find_due(self, now_ms: int, result: FlushResult) -> list[Entity]:
-        """Return the oldest entities of each partition; batches with an expired lease come first."""
+        """Return entities of each partition whose changes are the oldest. Batches with an expired lease come first."""
         commands = [
             command for tag in PARTITION_TAGS for command in find_due_commands(tag, now_ms, self._entities_per_round)
         ]

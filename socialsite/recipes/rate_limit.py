@@ -114,7 +114,7 @@ def parse_decision(reply: Reply) -> Decision:
 
 
 def refund_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
-    """Return the command that takes back one granted hit; `now_ms` is the time of that hit."""
+    """Return the command that subtracts one granted hit; `now_ms` is the time of that hit."""
     return REFUND.command([counter_key(identifier, rule, now_ms // MINUTE_MS) for rule in _active_rules(rules)])
 
 
@@ -144,7 +144,7 @@ class RateLimiter:
         return max(refusals, key=lambda decision: decision.retry_after_s)
 
     async def refund_all(self, hits: Sequence[IdentifierRules], now_ms: int) -> None:
-        """Take back hits that were granted with `now_ms`, because the counted action did not happen."""
+        """Subtract hits that were granted at `now_ms`, because the counted action did not happen."""
         commands = [refund_command(identifier, rules, now_ms) for identifier, rules in hits if _active_rules(rules)]
         await self._limits.gather(commands)
 

@@ -113,7 +113,7 @@ def split_url(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:  # the text of the error may contain user and password
-        raise ValueError("its host is no name or address (IPv6 stands in [brackets])") from error
+        raise ValueError("its host is not a name or address (IPv6 needs [brackets])") from error
 
 
 def validate_url(parts: SplitResult) -> None:

@@ -1,8 +1,8 @@
 """Encode commands to RESP bytes.
 
 A page reads some hundred keys, and encoding these commands costs as much as the rest of its client work. So callers
-cache encoded commands and join their bytes. One server gets the bytes unchanged; for several servers the commands are
-built and encoded again.
+cache encoded commands and join their bytes. If all commands belong to one server, it gets these bytes. Otherwise the
+commands are built and encoded again for each server.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -144,7 +144,7 @@ class TablePartitioner:
                 if not 0 <= slot < SLOT_COUNT:
                     raise InvalidSlotMap(f"there is no slot {slot}: they are 0 to {SLOT_COUNT - 1}")
                 if owners[slot] is not None:
-                    raise InvalidSlotMap(f"slot {slot} stands on the lists of {owners[slot]} and {number}")
+                    raise InvalidSlotMap(f"slot {slot} is on the lists of {owners[slot]} and {number}")
                 owners[slot] = number
         self.count = _require_positive(count)
         self._owners = owners
@@ -168,7 +168,7 @@ class TablePartitioner:
     def partition_of_slot(self, slot: int) -> int:
         owner = self._owners[slot]
         if owner is None:
-            raise UnassignedTag(f"slot {slot} stands on no list of the map, so its keys have no place")
+            raise UnassignedTag(f"slot {slot} is on no list of the map, so its keys have no shard")
         return owner
 
     @property

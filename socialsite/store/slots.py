@@ -72,7 +72,7 @@ def decode_bitmaps(bitmaps: Iterable[bytes]) -> list[int | None]:
             raise InvalidSlotMap(f"the bitmap of partition {number} has {len(bitmap)} bytes instead of {BITMAP_BYTES}")
         for slot in _set_bits(bitmap):
             if owners[slot] is not None:
-                raise InvalidSlotMap(f"slot {slot} stands in the bitmaps of partitions {owners[slot]} and {number}")
+                raise InvalidSlotMap(f"slot {slot} is in the bitmaps of partitions {owners[slot]} and {number}")
             owners[slot] = number
     return owners
 

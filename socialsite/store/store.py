@@ -113,7 +113,10 @@ class Store:
         return self.topology(key.component).node_for(key.tag)
 
     def serving_node(self, channel: Key) -> Node:
-        """Return the server that carries a channel. It may change when `on_topology_change` is called."""
+        """Return the server that delivers the messages of a channel.
+
+        It may change when `on_topology_change` is called.
+        """
         return self.node(channel).serving_node(channel)
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
@@ -228,7 +231,7 @@ class Store:
         The same server is used as long as it answers, so that the clocks of two servers do not alternate. The command
         is sent to the server itself, not to a proxy.
         """
-        failure = StoreUnavailable("no server of the accounts tells the time")
+        failure = StoreUnavailable("no server of the accounts answered with its time")
         for node in self.topology("accounts").nodes:
             try:
                 seconds, micros = await node.execute("TIME")

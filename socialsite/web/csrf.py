@@ -2,7 +2,7 @@
 
 Django draws the random characters of the mask one by one, which costs as much as reading the session. This module
 draws all in one call, with the same uniform distribution. Django still checks the tokens
-(tests/unit/test_csrf_token.py).
+(tests/unit/web/test_csrf_token.py).
 """
 
 import os

@@ -33,7 +33,7 @@ from socialsite.web.services import SiteServices, loop_services
 READINESS_TIMEOUT_S = 1.8
 """Time limit of all checks, so that /readyz responds within 2 s."""
 OPEN_TIMEOUT_S = 1.2
-"""Time limit for opening the services. After a failure the cleanup takes 0.5 s more (socialsite/migration/lease.py)."""
+"""Time limit for opening the services. After a failure the cleanup takes 0.5 s more (migration/process_lease.py)."""
 SHARED_LOOK_S = 1.0
 NO_EVICTION = "noeviction"
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"

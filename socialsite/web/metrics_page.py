@@ -108,7 +108,7 @@ async def _read_memory_info(node: Node, until: float) -> NodeInfo | None:
 def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
     """Build gauges of the store's state, which are the same in every process."""
     up = GaugeMetricFamily(
-        "socialsite_component_up", "1 where a component answers and takes writes", labels=["component"]
+        "socialsite_component_up", "1 if a component answers and accepts writes", labels=["component"]
     )
     for component, state in ready.components.items():
         up.add_metric([component], float(state == OK))
@@ -127,10 +127,10 @@ def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
 def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
     if ready.outbox is None:
         return []
-    depth, help_text = ready.outbox, "Jobs the workers owe, by what became of them"
+    depth, help_text = ready.outbox, "Unfinished jobs of the workers, by state"
     jobs = GaugeMetricFamily("socialsite_outbox_jobs", help_text, labels=["state"])
     for state, count in (("waiting", depth.waiting), ("pending", depth.pending), ("dead", depth.dead)):
         jobs.add_metric([state], count)
-    age = GaugeMetricFamily("socialsite_outbox_oldest_seconds", "Age of the oldest job owed; 0: none")
+    age = GaugeMetricFamily("socialsite_outbox_oldest_seconds", "Age of the oldest unfinished job; 0: none")
     age.add_metric([], depth.oldest_ms / 1000)
     return [jobs, age]

@@ -32,7 +32,7 @@ class OriginMiddleware:
         self._application = application
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Return the application's coroutine. A coroutine around it would take memory for every open socket."""
+        """Return the application's coroutine. Another coroutine around it would take memory for every open socket."""
         if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
             return self._application(scope, receive, send)
         origin = get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH]

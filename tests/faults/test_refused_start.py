@@ -81,7 +81,7 @@ def test_a_url_without_a_server_is_refused() -> None:
 def test_another_number_of_follow_partitions_is_refused(redis_url: str) -> None:
     assert ended(*WORKER, redis_url=redis_url)[0] == 0
     require_refused(
-        "made with FOLLOW_PARTITIONS=16, the setting says 8: put the old number back .*--follow-partitions N",
+        "created with FOLLOW_PARTITIONS=16, but the setting is 8: restore the old number .*--follow-partitions N",
         redis_url,
         FOLLOW_PARTITIONS="8",
     )
@@ -90,7 +90,7 @@ def test_another_number_of_follow_partitions_is_refused(redis_url: str) -> None:
 def test_another_number_of_profile_partitions_is_refused(redis_url: str) -> None:
     assert ended(*WORKER, redis_url=redis_url)[0] == 0
     require_refused(
-        "made with PROFILE_PARTITIONS=1, the setting says 4: put the old number back; .*nothing changes it",
+        "created with PROFILE_PARTITIONS=1, but the setting is 4: restore the old number; .*cannot be changed",
         redis_url,
         PROFILE_PARTITIONS="4",
     )
@@ -129,8 +129,8 @@ def test_a_server_that_is_no_member_of_a_cluster_is_refused() -> None:
     (port,) = free_ports(1)
     server = RedisServer(options=("--port", str(port), "--bind", "127.0.0.1")).start()
     try:
-        require_refused("no member of a cluster, so write redis://", f"redis+cluster://127.0.0.1:{port}")
-        require_refused("take the password out of the URL", f"redis://:secret@127.0.0.1:{port}")
+        require_refused("not a member of a cluster, so write redis://", f"redis+cluster://127.0.0.1:{port}")
+        require_refused("remove the password from the URL", f"redis://:secret@127.0.0.1:{port}")
         require_refused("correct the number of the database", f"redis://127.0.0.1:{port}/99")
         with server.client() as client:
             client.config_set("requirepass", "secret")

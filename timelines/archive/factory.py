@@ -7,7 +7,7 @@ from timelines.posts.archive import Archive, InvalidArchiveUrl, NoArchive
 
 
 def create_archive(url: str) -> Archive:
-    """Return the archive of a URL, which is opened at its first use. Raises BadArchiveUrl."""
+    """Return the archive of a URL, which is opened at its first use. Raises InvalidArchiveUrl."""
     if not url:
         return NoArchive()
     scheme, _, rest = url.partition("://")

@@ -200,9 +200,9 @@ async def _run_on(pool: Pool, work: Callable[[Connection], Awaitable[T]]) -> T:
 
 
 def make_connection_string(url: str) -> str:
-    """Return the connection string for libpq.
+    """Return the connection string for libpq. Raises InvalidArchiveUrl.
 
-    Raises BadArchiveUrl; the error omits the URL, which may have a password.
+    The error omits the URL, which may have a password.
     """
     try:
         options = conninfo_to_dict(url)

@@ -26,8 +26,8 @@ Existing = Callable[[AuditReader, Iterable[int]], Awaitable[set[int]]]
 async def existing_lists(reader: AuditReader, ids: Iterable[int]) -> set[int]:
     """Return the ids of lists that exist.
 
-    A list that is being deleted exists, because its deletion removes the members. The key of a deleted list stays for
-    some time; only then does it have a TTL.
+    A list exists until its deletion is complete, because the deletion removes its members. Afterwards its key has a
+    TTL.
     """
     list_ids = list(dict.fromkeys(ids))
     ttls = await reader.gather(("PTTL", keys.account_list(ListId(list_id))) for list_id in list_ids)

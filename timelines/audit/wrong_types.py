@@ -30,7 +30,7 @@ class TypeChecks:
         self._accounts = accounts
 
     def has_type(self, redis_type: str) -> Check:
-        """Return the check of a family of which only the type can be checked."""
+        """Return a check that reports only keys of another type than `redis_type`."""
         return partial(self._check, redis_type)
 
     async def _check(self, right_type: str, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:

@@ -16,7 +16,7 @@ MAX_FEEDS_PER_READ = 1_000  # limits the load that one viewer causes on a node
 async def merge_nearest(
     feeds: AuthorFeedRepository, author_ids: Sequence[AccountId], bound: int, limit: int, *, upward: bool = False
 ) -> list[PostId]:
-    """Return the `limit` post ids of the authors that are nearest to `bound`, the nearest first."""
+    """Return the post ids of the authors that are nearest to `bound`: at most `limit` ids, the nearest first."""
     if not author_ids or limit < 1:
         return []
     merged_ids: list[PostId] = []

@@ -85,7 +85,7 @@ class AuthorFeedRepository(ZsetTimelines):
 
 
 def merge_parts(parts: Sequence[list[PostId]], limit: int, *, upward: bool) -> list[PostId]:
-    """Merge the parts of a feed, and return the `limit` nearest ids in order."""
+    """Merge the ids of the parts of a feed. Return at most `limit` ids, the nearest to the bound first."""
     if len(parts) == 1:
         return parts[0]
     return sorted((id for part in parts for id in part), reverse=not upward)[:limit]

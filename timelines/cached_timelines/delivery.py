@@ -1,7 +1,7 @@
 """Delivers a post id to cached homes and list timelines, and trims them. repository.py has the rules.
 
 The owners of a pass remain bytes (decimal digits) from the reply of Redis to the next command. Parsing and encoding
-them took most of the worker's time (docs/benchmarks.md, B1).
+them took most of the worker's time (docs/reference/benchmarks.md, B1).
 """
 
 import asyncio
@@ -64,7 +64,11 @@ class TimelinePusher:
             await self._trim(node, [o for o, n in zip(part, lengths, strict=True) if n > self._spec.max_length(o)])
 
     async def invalidate(self, owners: Sequence[int]) -> None:
-        """Delete timelines as durably as their sources were changed, so that no failover restores an old timeline."""
+        """Delete timelines.
+
+        As many replicas confirm this as confirm a write of the sources, so that no failover restores an outdated
+        timeline.
+        """
         await self._store.write_each([("DEL", self._spec.key_of(owner)) for owner in owners])
 
     def _parts(self, owners: Sequence[bytes]) -> Iterator[tuple[Node, Sequence[bytes]]]:
@@ -114,7 +118,7 @@ class TimelinePusher:
             await node.pipeline(commands[start : start + SCRIPTS_PER_ROUND_TRIP])
 
     async def _invalidate_with_retries(self, node: Node, owners: Sequence[bytes]) -> None:
-        """Delete timelines after a push with an unknown result. The server may apply the push late, out of order."""
+        """Delete timelines after a push whose result is unknown, because the server may apply the push later."""
         for _ in range(INVALIDATE_ATTEMPTS):
             try:
                 await node.pipeline([("DEL", self._spec.key_of(int(owner))) for owner in owners])

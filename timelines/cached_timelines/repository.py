@@ -138,7 +138,11 @@ class CachedTimelines:
         await self.invalidate_many([owner])
 
     async def invalidate_many(self, owners: Sequence[int]) -> None:
-        """Delete timelines as durably as their sources were changed, so that no failover restores an old timeline."""
+        """Delete timelines.
+
+        As many replicas confirm this as confirm a write of the sources, so that no failover restores an outdated
+        timeline.
+        """
         await self._pusher.invalidate(owners)
 
     async def begin_build(self, owner: int) -> str | None:

@@ -63,7 +63,8 @@ async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *,
 async def run_concurrently(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
     """Return the result of `work` after all coroutines have ended.
 
-    If coroutines fail, one of their errors is raised, but only after all have ended, so that a retry runs alone.
+    If coroutines fail, one of their errors is raised, but only after all have ended. So none of them runs beside a
+    retry.
     """
     results = await asyncio.gather(work, *others, return_exceptions=True)
     for result in results:

@@ -1,7 +1,7 @@
 """Follow suggestions: accounts followed by the accounts that a viewer follows, then active public authors.
 
-Active authors are ordered by their number of followers, so that a new account cannot become the first suggestion by
-posting last. Authors who write in a script that none of the viewer's languages uses come last.
+Active authors are ordered by their number of followers, so that a new account does not become the first suggestion
+because it has just posted. Authors who write in a script that none of the viewer's languages uses come last.
 """
 
 from collections import Counter

@@ -49,7 +49,7 @@ class BlocksAndMutes:
         return bool(removed)
 
     async def mute(self, account_id: AccountId, other_id: AccountId, until_ms: int, now_ms: int) -> bool:
-        """Store a mute, and remove the account's expired mutes. Return whether the mute is new or has another end."""
+        """Store a mute, and remove the account's expired mutes. Return whether the mute is new or has a new end."""
         key = keys.mutes(account_id)
         _, changed = await self._timelines.write(
             key, ("ZREMRANGEBYSCORE", key, "-inf", now_ms), ("ZADD", key, "CH", until_ms, other_id)
@@ -74,7 +74,7 @@ class BlocksAndMutes:
         which: int,
         find_deleted: Callable[[list[AccountId]], Awaitable[list[AccountId]]],
     ) -> int:
-        """Remove accounts that `find_deleted` returns from CAPPED_KEYS[which]. Return how many were removed.
+        """Remove accounts from the set CAPPED_KEYS[which] if `find_deleted` returns them. Return how many were removed.
 
         Members are read in batches until a batch contains deleted accounts. That suffices, because the caller needs
         room for one entry.

@@ -84,7 +84,7 @@ class EdgeList(Generic[Id]):
         return self.times_among_partitioned(owner, self.partition(owner, ids))
 
     def times_among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[dict[Id, int]]:
-        """Read what `times_among` reads, with ids that `partition` returned for this owner."""
+        """Read the same as `times_among`, if `partition` has grouped the ids for this owner before."""
 
         def parse(replies: Sequence[Reply]) -> dict[Id, int]:
             members, scores = chain.from_iterable(ids.ids.values()), list(chain.from_iterable(replies))
@@ -98,7 +98,7 @@ class EdgeList(Generic[Id]):
         return self.among_partitioned(owner, self.partition(owner, ids))
 
     def among_partitioned(self, owner: int, ids: PartitionedIds) -> Read[set[Id]]:
-        """Read what `among` reads, with ids that `partition` returned for this owner."""
+        """Read the same as `among`, if `partition` has grouped the ids for this owner before."""
 
         def parse(replies: Sequence[Reply]) -> set[Id]:
             members = set(compress(chain.from_iterable(ids.ids.values()), chain.from_iterable(replies)))
@@ -121,7 +121,7 @@ class EdgeList(Generic[Id]):
         return PartitionedIds(groups, arguments)
 
     def _scores(self, owner: int, ids: PartitionedIds) -> EncodedPipeline:
-        """Return one ZMSCORE per partition. A score in the reply is false only if the member is missing."""
+        """Return one ZMSCORE per partition. In its reply, the score of a missing member is None."""
         tags = self._tags
         keys = _encode_zmscore_keys(self._key, tags, owner)
         payload = b"".join(
@@ -206,8 +206,8 @@ class EdgeList(Generic[Id]):
         """Read at most `room` ids of the partitions `keys`. Return them and the position of the next pass.
 
         The position is the index of a partition and its last (id, score), or () for the start of the partition. It is
-        None if no ids are left. A partition is read as far as there is room, not only up to the size that was counted
-        before, because an import may insert old edges, which must not push other ids out of the pass.
+        None if no ids are left. A partition is read as far as there is room, even beyond its counted size. Otherwise
+        old edges that an import inserts meanwhile would push other ids out of the pass.
         """
         rooms = [room + 1 - sum(shares[:at]) for at in range(len(shares))]
         reads: list[Command] = [("ZRANGE", key, 0, size - 1) for key, size in zip(keys, rooms, strict=False)]
@@ -286,7 +286,7 @@ def _encode_counts(key: EdgeKey, tags: tuple[str, ...], owner: int) -> bytes:
 
 
 def _uncached_key(key: EdgeKey, tag: str, owner: int) -> Key:
-    """Build a key without the cache of its builder."""
+    """Call the key builder without its cache."""
     build: EdgeKey = getattr(key, "__wrapped__", key)
     return build(tag, owner)
 

@@ -34,7 +34,7 @@ class Follow:
 
 @dataclass(frozen=True, slots=True)
 class FollowCounts:
-    """Numbers of followers and of followed accounts, summed over the edges."""
+    """The numbers of followers and of followed accounts. They are the numbers of edges."""
 
     followers: int
     following: int
@@ -44,7 +44,7 @@ class FollowCounts:
 class Relationship:
     """The relations between a viewer and another account, from the viewer's side.
 
-    `muted_until_ms` is Unix ms, FOREVER for a mute without an end, or None if the account is not muted.
+    `muted_until_ms` is Unix ms, NO_EXPIRY_MS for a mute without an end, or None if the account is not muted.
     """
 
     follows: bool = False

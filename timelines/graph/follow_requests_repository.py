@@ -36,8 +36,10 @@ class FollowRequests:
     async def complete(self, requester_id: AccountId, target_id: AccountId, *, forget: bool) -> None:
         """Remove an accepted request from the target's side.
 
-        If `forget` is true, also remove it from the requester's side. Only the caller that created the follow does
-        this. Otherwise the first of two concurrent acceptances would take the second for a withdrawal.
+        If `forget` is true, also remove it from the requester's side.
+
+        Only the caller that created the follow passes `forget`. If a second, concurrent acceptance also did so, the
+        first acceptance would conclude that the requester has withdrawn the request.
         """
         received, sent = keys.follow_requests(target_id), keys.sent_follow_requests(requester_id)
         await self._timelines.write(received, ("ZREM", received, requester_id))

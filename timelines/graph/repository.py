@@ -85,7 +85,7 @@ class Follows:
         return self._following.page(account_id, cursor, limit)
 
     def following_ids(self, account_id: AccountId) -> Read[list[AccountId]]:
-        """Read all accounts that the account follows, in no order."""
+        """Read all accounts that the account follows, in no particular order."""
         return self._following.ids(account_id, self._read_limit)
 
     def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:

@@ -15,7 +15,7 @@ from timelines.pages.responses import TemplateContext
 
 
 def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> list[TemplateContext]:
-    """Return the choices for the parts of a list, in which its current parts are marked."""
+    """Return the choices for the parts of a list, with marks on its current parts."""
     first, chosen = str(found.parts[0]) if found.parts else "", set(map(str, found.parts[1:]))
     return [
         {**each, "is_first": each["id"] == first, "is_chosen": each["id"] in chosen}
@@ -25,7 +25,7 @@ def mark_current_parts(choices: list[TemplateContext], found: AccountList) -> li
 
 
 def mark_submitted_parts(choices: list[TemplateContext], form_data: Mapping[str, str]) -> list[TemplateContext]:
-    """Return the choices, in which the submitted parts are marked."""
+    """Return the choices with marks on the submitted parts."""
     if "first" not in form_data:
         return choices
     return [

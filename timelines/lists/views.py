@@ -67,7 +67,7 @@ async def create(request: SiteRequest) -> HttpResponseBase:
 
 
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponseBase:
-    """Show the timeline of a list, and a page of its members, whose cursor is `?cursor=`."""
+    """Show the timeline of a list, and the page of its members that begins at `?cursor=`."""
     me, query = require_viewer_id(request), parse_page_request(request.GET)
     account_list = await request.services[ListService].get(owner_id=me, list_id=list_id)
     return await list_response(request, account_list, query)

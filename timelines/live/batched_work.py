@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 class BatchedWork(ABC, Generic[Key, Value]):
     """Pending values by key. `run` processes them in batches, and repeats a batch that fails.
 
-    Thousands of sockets may add work at the same moment. Batches let requests run in between.
+    Thousands of sockets may add work at the same moment. Requests are served between two batches.
     """
 
     batch_size: ClassVar[int]

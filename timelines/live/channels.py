@@ -66,8 +66,8 @@ class SubscriptionDenied(Exception):
 class Channel:
     """A timeline that its reader may see.
 
-    `presence_member` is online while the channel is open, so that publishers find this process. `viewer_context`
-    applies the visibility rules of the timeline's pages to live entries.
+    While the channel is open, `presence_member` is registered for this process, so that publishers send messages here.
+    `viewer_context` applies the visibility rules of the timeline's pages to live entries.
     """
 
     topic: str

@@ -7,7 +7,7 @@ from timelines import keys
 HOUR_MS = 3_600_000
 REMEMBERED_HOURS = 24
 USUAL_MS = 60_000
-"""Every replay begins at least this much earlier. Only longer lags are stored, so that usual lags cause no write."""
+"""Every replay begins at least this much before the reader's last id. Only longer lags are stored, to save writes."""
 
 
 class DeliveryLag:

@@ -52,7 +52,7 @@ class Subscription:
 
     @property
     def resume_after(self) -> PostId | None:
-        """The `after` of a repeated subscription: the last id that was sent, else the `after` of the client."""
+        """The id after which a repeated subscription starts: the last id that was sent, or the client's `after`."""
         return self.last_id if self.queue is None else self.last_id or self.after
 
     def send_or_queue(self, post_id: PostId, frame: TextFrame) -> None:

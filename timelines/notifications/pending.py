@@ -114,7 +114,7 @@ class PendingNotificationService:
             if entry.actor_id != entry.reader_id:
                 is_own = await self.pending.add(entry, self.clock.now_ms())
         except StoreError as error:
-            log.warning("a notification is not owed: %s", error)
+            log.warning("a pending notification was not stored: %s", error)
         yield
         if is_own:
             await self._complete(entry)
@@ -149,4 +149,4 @@ class PendingNotificationService:
         try:
             await self.pending.complete([entry])
         except StoreError as error:
-            log.warning("a notification is owed on: %s", error)
+            log.warning("a completed notification stays pending: %s", error)

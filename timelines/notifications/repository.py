@@ -20,9 +20,9 @@ from timelines.notifications.notification import (
 ADD, READ, UNREAD = (load_script(f"notice_{name}.lua", __package__) for name in ("add", "read", "unread"))
 NOTIFICATIONS_CAP = 1_000
 UNREAD_BATCH = 100
+"""The number of unread notifications in the first batch."""
 BATCH_GROWTH = 4
 """The factor by which batches grow (100, 400, then the rest), so that hidden notifications cost few round trips."""
-"""Unread notifications that are read at a time."""
 REPEAT_AFTER_MS = DAY_MS
 """The minimum time between two notifications about a like that is undone and repeated."""
 

@@ -49,7 +49,7 @@ class PageRequest(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reversed(self) -> int:
-        """The cursor in the opposite direction. Its page begins with the post at this cursor."""
+        """The cursor for the opposite direction. A page at it begins with the post at the present cursor."""
         return min(self.bound + 1, MAX_ID) if self.upward else max(self.bound - 1, 0)
 
     @property

@@ -126,5 +126,8 @@ def _build_page(
 
 
 def _beside(cursor: BookmarkCursor) -> Bookmark:
-    """Return an edge for the other direction of an empty page, so that its page contains the cursor's own bookmark."""
+    """Return the edge of a page in the opposite direction.
+
+    That page contains the bookmark of the cursor, which stays exclusive.
+    """
     return Bookmark(max(cursor.edge.at_ms + (1 if cursor.upward else -1), 0), PostId(0))

@@ -123,7 +123,10 @@ class SearchIndexer:
         return await self.names.set_names({id: searchable_names(authors.get(id)) for id in account_ids})
 
     async def update_names_if_available(self, account_ids: Sequence[AccountId]) -> None:
-        """Call `update_names`, but only log if the index is unavailable. Sign-up, settings and moderation use this."""
+        """Call `update_names`. If the index is unavailable, only log this.
+
+        Sign-up, settings and moderation use this method.
+        """
         try:
             await self.update_names(account_ids)
         except StoreUnavailable as error:

@@ -30,7 +30,7 @@ class PartitionMerge:
         return max(self._highest_by_partition.values(), default=-1) + 1
 
     async def next_ids(self, wanted: int) -> list[PostId]:
-        """Return about `wanted` more ids, in one round trip per node. The result may be empty before the end."""
+        """Return about `wanted` more ids, in one round trip per node. It may return none although more ids follow."""
         most = max(MIN_IDS, -(-2 * wanted // SEARCH_PARTITIONS))
         reads = [
             (number, high)
@@ -48,7 +48,10 @@ class PartitionMerge:
         return self._take_decided()
 
     def _take_decided(self) -> list[PostId]:
-        """Return the ids that are newer than all unread ids. The next call reads partitions without remaining ids."""
+        """Return the ids above all ids that are still unread.
+
+        The next call of `next_ids` reads the partitions of which no read id is left.
+        """
         edge, ids = self.lowest_decided_id, list[PostId]()
         for number, found in tuple(self._ids_by_partition.items()):
             ids += [post_id for post_id in found if post_id >= edge]

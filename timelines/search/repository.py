@@ -22,7 +22,7 @@ from timelines.text.tokenizer import index_terms
 SEARCH_PARTITIONS = 8
 """To change this number, delete the index and run `rebuild_timelines --search`."""
 TERM_CAP = 20_000
-"""The maximum number of posts of a term in one partition (140 kB). Trimming starts at a quarter more."""
+"""The maximum number of posts of a term in one partition (140 kB). A key with a quarter more posts is trimmed."""
 STEPS_PER_ROUND_CAP = 1_000
 """The maximum number of steps of one partition in one read. They take about 2 ms (docs/reference/search.md)."""
 RARE_TERM_CAP = 8

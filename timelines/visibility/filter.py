@@ -56,10 +56,12 @@ def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> Key
 
 @lru_cache(maxsize=4_096)
 def _spell(text: str, whole_word: bool) -> str:
-    """Return the normalized text with single spaces. If `whole_word` is set, there are marks around words.
+    """Return the normalized text with single spaces.
 
-    END is inserted before, and START after each character that is not part of a word. A word in the text then has the
-    same marks around it as a phrase, so that no look-around is needed.
+    If `whole_word` is set, the beginning and end of each word are marked.
+
+    Each character that is not part of a word becomes END, the character, START. The text begins with START and ends
+    with END. A phrase gets the same marks, so it is found only at whole words, and the pattern needs no look-around.
     """
     spelled = " ".join(normalize_spelling(text).split())
     return f"{START}{_BETWEEN_WORDS.sub(_MARKED, spelled)}{END}" if whole_word else spelled

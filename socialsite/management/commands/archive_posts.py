@@ -24,7 +24,7 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--older-than", metavar="AGE", help="such as 90d, 12w or 48h")
-        what.add_argument("--undo", action="store_true", help="bring all archived posts back into the store")
+        what.add_argument("--undo", action="store_true", help="move all archived posts back into the store")
         parser.add_argument("--dry-run", action="store_true", help="count, move nothing")
 
     def prepare_options(self, options: dict[str, Any]) -> None:

@@ -23,20 +23,20 @@ class Command(OperatorCommand):
     help = "Check follow edges, counts, handles, posts, sessions and timelines; exit 1 on damage."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--repair", action="store_true", help="put right what is found")
+        parser.add_argument("--repair", action="store_true", help="repair the discrepancies")
         parser.add_argument(
             "--sample", type=int, metavar="N",
-            help="look at about N keys picked at random, and N/10 accounts with all that is theirs",
+            help="audit only about N random keys, and all keys of N/10 random accounts",
         )  # fmt: skip
         parser.add_argument("--drop-strays", action="store_true",
-                            help="delete keys that are none of the site's, whosever they are")  # fmt: skip
-        parser.add_argument("--dry-run", action="store_true", help="with --repair: only look after all")
+                            help="delete all keys that do not belong to the site")  # fmt: skip
+        parser.add_argument("--dry-run", action="store_true", help="with --repair: repair nothing")
 
     def prepare_options(self, options: dict[str, Any]) -> None:
         if options["sample"] is not None and options["sample"] < 1:
             raise CommandError("--sample takes 1 or more.")
         if options["drop_strays"] and options["sample"] is not None:
-            raise CommandError("--drop-strays walks over everything: leave --sample out.")
+            raise CommandError("--drop-strays needs an audit of all keys: omit --sample.")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         repair = options["repair"] and not options["dry_run"]
@@ -64,10 +64,7 @@ class Command(OperatorCommand):
         for kind, count in (report.damage + report.leftovers).most_common():
             self.print_line(f"{kind}: {count}{'' if report.damage[kind] else ' (leftover)'}")
         if repair and report.for_a_walk:
-            self.print_line(
-                f"{report.for_a_walk} of them are built anew from what a sample does not come by: left to "
-                "`audit --repair` without --sample."
-            )
+            self.print_line(f"{report.for_a_walk} of them can only be repaired by `audit --repair` without --sample.")
         self._print_unknown_keys(report.foreign_keys)
         done = f", {report.repaired} repaired" if repair else ""
         self.print_line(
@@ -79,7 +76,7 @@ class Command(OperatorCommand):
         for name in foreign.names:
             self.print_line(f"stray {name}")
         if foreign.count:
-            what = f"{foreign.dropped} deleted" if foreign.drop else "left alone; --drop-strays deletes them"
-            self.print_line(f"{foreign.count} keys are none of the site's: {what}.")
+            what = f"{foreign.dropped} deleted" if foreign.drop else "kept; --drop-strays deletes them"
+            self.print_line(f"{foreign.count} keys do not belong to the site: {what}.")
         if foreign.unknown:
-            self.print_line(f"{foreign.unknown} keys are of no family that this release knows: left alone.")
+            self.print_line(f"{foreign.unknown} keys belong to no family that this release knows: kept.")

@@ -22,7 +22,7 @@ JOB_DESCRIPTIONS = {
 
 
 class Command(OperatorCommand):
-    help = "List, retry or drop jobs that were given up."
+    help = "List, retry or delete jobs that failed too often."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", nargs="?", choices=("list", "retry", "drop"), default="list")

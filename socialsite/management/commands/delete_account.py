@@ -12,7 +12,7 @@ from socialsite.management.account_command import AccountCommand
 
 
 class Command(AccountCommand):
-    help = "Delete an account for good: its posts, follows and lists go, its handle is never given out again."
+    help = "Delete an account for good, with its posts, follows and lists. Its handle is never assigned again."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -22,7 +22,7 @@ class Command(AccountCommand):
         if options["dry_run"] or not options["interactive"]:
             return
         if not sys.stdin.isatty():
-            raise CommandError("Nobody can be asked here: give --no-input.")
+            raise CommandError("There is no terminal for the confirmation: give --no-input.")
         if input(f"Type {options['handle']} to delete it for good: ") != options["handle"]:
             raise CommandError("Nothing was deleted.")
 

@@ -17,7 +17,7 @@ class Command(OperatorCommand):
     help = "Write buffered counts (views, last visits) to their totals."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="say how many buffers wait")
+        parser.add_argument("--dry-run", action="store_true", help="print the number of waiting buffers")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         statistics, waiting = services.statistics, await services.statistics.buffers.count_waiting()

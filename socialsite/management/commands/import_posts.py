@@ -17,7 +17,7 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--unescape", action="store_true", help="texts hold entities (&amp;)")
+        parser.add_argument("--unescape", action="store_true", help="texts contain entities (&amp;)")
         parser.add_argument("--max-length", type=int, metavar="N",
                             help="longer texts are refused lines; default POST_MAX_LENGTH")  # fmt: skip
         parser.add_argument("--assign-to-graph", action="store_true",

@@ -32,18 +32,18 @@ class LimitTarget:
 
 
 class Command(OperatorCommand):
-    help = "Show what rate limits have counted for an account or address, or forget it."
+    help = "Show or reset the counters of rate limits for an account or address."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True, metavar="show|reset")
-        show = actions.add_parser("show", help="the rules, or what they have counted for a subject")
+        show = actions.add_parser("show", help="the rules, or the counters of an account or address")
         show.add_argument("subject", nargs="?", metavar="@HANDLE|ADDRESS")
         show.add_argument("--minutes", type=int, default=10, metavar="N", help="of the most active accounts")
         show.add_argument("--json", action="store_true", help="for programs")
-        reset = actions.add_parser("reset", help="forget what was counted, so that the subject may go on")
+        reset = actions.add_parser("reset", help="delete the counters, so that the account or address may continue")
         reset.add_argument("subject", metavar="@HANDLE|ADDRESS")
         reset.add_argument("--rule", metavar="NAME", help="only this rule")
-        reset.add_argument("--dry-run", action="store_true", help="show what would be forgotten")
+        reset.add_argument("--dry-run", action="store_true", help="show what would be reset")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         output = await self._perform(services, options)

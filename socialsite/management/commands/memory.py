@@ -31,11 +31,11 @@ NOTABLE_SHARE = 0.2
 
 
 class Command(OperatorCommand):
-    help = "Show where the memory goes, what could be trimmed, and when it is full."
+    help = "Show the memory by key family, what could be trimmed, and when the memory is full."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--sample", type=int, default=SAMPLE_SIZE, metavar="N",
-                            help=f"weigh about N keys; default {SAMPLE_SIZE}")  # fmt: skip
+                            help=f"measure about N keys; default {SAMPLE_SIZE}")  # fmt: skip
         parser.add_argument("--json", action="store_true", help="for programs")
 
     def prepare_options(self, options: dict[str, Any]) -> None:

@@ -14,8 +14,8 @@ RebuildAccount = Callable[[AccountId], Awaitable[int]]
 
 class Command(OperatorCommand):
     help = (
-        "Build home and list timelines of accounts anew; --all: every cached one, the public timeline, "
-        "those of all hashtags and the search index; --tags, --search: these alone."
+        "Rebuild the home and list timelines of accounts. --all: all cached timelines, the public timeline, "
+        "the timelines of all hashtags and the search index."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

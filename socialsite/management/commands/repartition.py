@@ -36,20 +36,24 @@ class Command(SiteCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         action = parser.add_mutually_exclusive_group(required=True)
         action.add_argument("--to", metavar="URL", help="the store that the data moves to")
-        action.add_argument("--follow-partitions", type=int, metavar="N", help="cut follow edges into N partitions")
-        action.add_argument("--resume", action="store_true", help="go on with a move that was interrupted")
-        action.add_argument("--back", action="store_true", help="bring back what an interrupted move has moved")
+        action.add_argument(
+            "--follow-partitions", type=int, metavar="N", help="change the number of partitions of follow edges"
+        )
+        action.add_argument("--resume", action="store_true", help="continue an interrupted move")
+        action.add_argument("--back", action="store_true", help="move the data of an interrupted move back")
         parser.add_argument("--component", choices=COMPONENTS, help="with --to: move this component only")
         parser.add_argument("--dry-run", action="store_true", help="count what would move, change nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["component"] and not options["to"]:
-            raise CommandError("--component goes with --to: say where it shall stand.")
+            raise CommandError("--component needs --to: name the store that it moves to.")
         try:
             asyncio.run(self._run(options))
         except RepartitionUnfinished as error:
             step = "repeat" if options["resume"] else "finish that by"
-            raise CommandError(f"follow edges are being cut anew: {step} the same --follow-partitions") from error
+            raise CommandError(
+                f"the follow edges are being repartitioned: {step} the same --follow-partitions"
+            ) from error
         except StoreError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
@@ -69,7 +73,7 @@ class Command(SiteCommand):
         if options["follow_partitions"] is not None:
             return await self._repartition_edges(site, options["follow_partitions"], dry=options["dry_run"])
         if options["dry_run"]:
-            raise CommandError("--dry-run goes with --to or --follow-partitions.")
+            raise CommandError("--dry-run needs --to or --follow-partitions.")
         if options["resume"]:
             return await self._run_migration(lambda report: operation.resume_migration(site, on_progress=report))
         return await self._run_migration(lambda report: operation.revert_migration(site, on_progress=report))
@@ -113,8 +117,8 @@ class Command(SiteCommand):
         )
         if report.unreported_keys:
             raise CommandError(
-                f"{len(report.unreported_keys)} keys were written at the old store by nobody known, and left there; "
-                f"the first is {report.unreported_keys[0]}: look at them"
+                f"{len(report.unreported_keys)} keys were written to the old store by an unknown process and left "
+                f"there; the first is {report.unreported_keys[0]}: examine them"
             )
 
     def _print_estimate(self, estimate: Estimate) -> None:

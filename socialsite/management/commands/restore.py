@@ -19,15 +19,15 @@ from timelines.archive.service import ArchivedBodies
 
 
 class Command(OperatorCommand):
-    help = "Bring back a backup. Refuses a store that is not empty."
+    help = "Restore a backup into an empty store."
     may_be_restoring = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="what `backup` has written")
+        parser.add_argument("file", type=Path, metavar="FILE", help="a file that `backup` has written")
         parser.add_argument("--force", action="store_true",
-                            help="delete everything the site holds now, then restore")  # fmt: skip
+                            help="delete all data of the site, then restore")  # fmt: skip
         parser.add_argument(
-            "--no-archive", action="store_true", help="archived posts' bodies go into the store instead"
+            "--no-archive", action="store_true", help="write the bodies of archived posts into the store"
         )
         parser.add_argument("--dry-run", action="store_true", help="check the file and the store, write nothing")
 

@@ -20,7 +20,7 @@ ACCOUNTS_SHOWN = 10  # accounts
 
 
 class Command(OperatorCommand):
-    help = "Show what happened: posts, deliveries, visits, limits, errors, how late posts reached homes."
+    help = "Show the recent statistics: posts, deliveries, visits, limits, errors, latency of deliveries."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--hours", type=int, default=24, metavar="N", help="how far back; default 24")

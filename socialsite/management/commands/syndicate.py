@@ -24,13 +24,15 @@ MAX_CONCURRENCY = 64
 
 
 class Command(OperatorCommand):
-    help = "Bring published posts to their followers (the worker)."
+    help = "Deliver published posts to followers (the worker)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="exit 0 when nothing is undelivered or pending")
+        parser.add_argument("--once", action="store_true", help="exit with status 0 when all jobs are done")
         parser.add_argument("--concurrency", type=int, default=DEFAULT_CONCURRENCY, metavar="N",
                             help=f"jobs at once, 1 to {MAX_CONCURRENCY}; default {DEFAULT_CONCURRENCY}")  # fmt: skip
-        parser.add_argument("--dry-run", action="store_true", help="say what is owed, perform nothing")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print the number of unfinished jobs, perform nothing"
+        )
 
     def prepare_options(self, options: dict[str, Any]) -> None:
         if not 1 <= options["concurrency"] <= MAX_CONCURRENCY:

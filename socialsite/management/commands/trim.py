@@ -11,10 +11,10 @@ from timelines.audit.trimming import Trimming
 
 
 class Command(OperatorCommand):
-    help = "Cut timelines and dead letters back to their caps; drop leftovers of sessions and lists."
+    help = "Trim timelines and dead letters to their caps; remove leftovers of sessions and lists."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="count, take nothing away")
+        parser.add_argument("--dry-run", action="store_true", help="only count")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         with self.progress_bar("Keys", await count_keys(services.store)) as step:

@@ -81,7 +81,7 @@ class Cluster:
         if missing:
             raise StoreUnavailable(
                 f"{missing} of {SLOT_COUNT} slots of the cluster have no master: finish its creation, or set "
-                "cluster-require-full-coverage and mend it, before starting the site"
+                "cluster-require-full-coverage and repair it, before starting the site"
             )
 
     async def refresh(self) -> None:
@@ -109,7 +109,7 @@ class Cluster:
         node = self._nodes_by_address.get((host, port))
         if node is None:
             if self._is_closed:
-                raise StoreUnavailable("the cluster was closed: nobody would close what is opened there")
+                raise StoreUnavailable("the cluster was closed, so no connection may be opened")
             node = self._nodes_by_address[host, port] = ClusterNode(self._seeds[0].with_host(host, port), self)
             node.connection_gate = self.connection_gate
         return node
@@ -222,7 +222,7 @@ class ClusterNode(Node):
             raise
 
     async def send_encoded(self, payload: bytes, replies: int, *, required_replicas: int = 0) -> list[Reply]:
-        """Send encoded commands. The caller repeats each command whose reply is a redirection with `pipeline`."""
+        """Send encoded commands. If a reply is a redirection, the caller repeats that command by `pipeline`."""
         try:
             return await super().send_encoded(payload, replies, required_replicas=required_replicas)
         except StoreUnavailable:

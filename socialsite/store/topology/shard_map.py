@@ -119,7 +119,7 @@ def load_partitioner(kind: str, count: int, bitmaps: tuple[bytes, ...]) -> Parti
             raise InvalidSlotMap(f"{len(table.unassigned_slots)} slots stand on no list")
         return table
     if kind not in PARTITIONERS:
-        raise ValueError(f"nobody knows a partitioner {kind!r}")
+        raise ValueError(f"the partitioner {kind!r} is unknown")
     partitioner = balanced_partitioner(kind, count)
     if isinstance(partitioner, RangePartitioner):
         partitioner.verify_bitmaps(bitmaps)
@@ -166,7 +166,7 @@ def require_position(
         )
     if stored.number != number:
         raise InvalidShardMap(
-            f"{node.address} is shard {stored.number} of the map and stands at place {number} of the URL "
+            f"{node.address} is shard {stored.number} of the map and at position {number} of the URL "
             "(counted from 0): put the servers back into their order"
         )
     if kind is not None and partitioner.name != kind:

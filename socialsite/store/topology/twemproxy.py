@@ -112,7 +112,7 @@ class TwemproxyNode(Node):
         return super().disconnect_count + sum(server.disconnect_count for server in self._servers)
 
     async def wait_for_aof(self) -> None:
-        """Wait for all reachable servers, because only the proxy knows which of them answered."""
+        """Wait for the append-only files of all reachable servers. Only the proxy knows which of them were used."""
         await asyncio.gather(*(_wait_for_aof_if_reachable(server) for server in self._servers))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:

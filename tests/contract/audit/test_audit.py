@@ -179,7 +179,7 @@ def test_the_command_fails_on_damage_and_repairs_it() -> None:
         run("--repair", "--dry-run")
     assert "1 repaired" in run("--repair")
     assert run().endswith("0 damaged, 0 leftovers.\n")
-    with pytest.raises(CommandError, match="--drop-strays walks over everything"):
+    with pytest.raises(CommandError, match="--drop-strays needs an audit of all keys"):
         run("--sample", "5", "--drop-strays")
     with pytest.raises(CommandError, match="--sample takes"):
         run("--sample", "0")

@@ -88,14 +88,14 @@ async def test_a_target_with_existing_data_is_refused(
 
 
 async def test_a_store_is_not_migrated_to_itself(town: ActiveSite, old: str) -> None:
-    with pytest.raises(MigrationRefused, match="stands there already"):
+    with pytest.raises(MigrationRefused, match="is there already"):
         await run_migration(old, old.replace("?db=0", ""))
 
 
 async def test_resuming_without_a_migration_is_refused(old: str) -> None:
-    with pytest.raises(MigrationRefused, match="no move is under way"):
+    with pytest.raises(MigrationRefused, match="no move is in progress"):
         await operation.resume_migration(migration_site(old))
-    with pytest.raises(MigrationRefused, match="no move is under way"):
+    with pytest.raises(MigrationRefused, match="no move is in progress"):
         await operation.revert_migration(migration_site(old))
 
 

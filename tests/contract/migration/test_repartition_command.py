@@ -100,15 +100,15 @@ async def test_follow_partitions_are_changed_by_number(
         (("--to", "nowhere"), "is not a Redis URL"),
         (("--to", "redis+ring://a:1"), "no topology is called"),
         (("--to", "redis://127.0.0.1:1"), "cannot connect"),
-        (("--component", "posts", "--resume"), "goes with --to"),
+        (("--component", "posts", "--resume"), "needs --to"),
         (("--to", "redis://127.0.0.1:1", "--resume"), "not allowed"),
         (("--to", "redis://127.0.0.1:1", "--component", "everything"), "invalid choice"),
         (("--follow-partitions", "0"), "is 1 to 4096"),
         (("--follow-partitions", "16"), "16 partitions already"),
         (("--follow-partitions", "16", "--dry-run"), "16 partitions already"),
-        (("--resume", "--dry-run"), "goes with --to or --follow-partitions"),
-        (("--resume",), "no move is under way"),
-        (("--back",), "no move is under way"),
+        (("--resume", "--dry-run"), "needs --to or --follow-partitions"),
+        (("--resume",), "no move is in progress"),
+        (("--back",), "no move is in progress"),
     ],
 )
 async def test_impossible_requests_are_refused_in_one_line(ann: Person, words: tuple[str, ...], because: str) -> None:
@@ -125,5 +125,5 @@ async def test_an_embedded_server_that_does_not_run_is_refused(ann: Person, tmp_
 
 
 async def test_the_site_itself_is_refused_as_its_target(ann: Person, redis_url: str) -> None:
-    with pytest.raises(CommandError, match="stands there already"):
+    with pytest.raises(CommandError, match="is there already"):
         await run("--to", redis_url)

@@ -85,6 +85,6 @@ async def test_home_pages_reach_the_oldest_post_and_a_deleted_account_leaves_no_
 
 
 async def test_another_number_of_partitions_is_refused(services: Services, redis_urls: StoreUrls) -> None:
-    with pytest.raises(WrongPartitions, match="PROFILE_PARTITIONS=4, the setting says 1"):
+    with pytest.raises(WrongPartitions, match="PROFILE_PARTITIONS=4, but the setting is 1"):
         async with open_services(redis_urls, ServiceConfig()):
             pass

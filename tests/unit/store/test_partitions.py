@@ -161,7 +161,7 @@ def test_tables_contain_every_assigned_slot_and_refuse_an_unassigned_slot(seed: 
     again = TablePartitioner.from_bitmaps(made.bitmaps)
     for slot in (0, 1, 2, SLOT_COUNT // 2, SLOT_COUNT - 1):
         if owners[slot] is None:
-            with pytest.raises(UnassignedTag, match=f"slot {slot} stands on no list"):
+            with pytest.raises(UnassignedTag, match=f"slot {slot} is on no list"):
                 again.partition_of_slot(slot)
         else:
             assert again.partition_of_slot(slot) == owners[slot]
@@ -169,11 +169,11 @@ def test_tables_contain_every_assigned_slot_and_refuse_an_unassigned_slot(seed: 
 
 
 def test_a_slot_on_two_lists_or_out_of_range_is_refused() -> None:
-    with pytest.raises(InvalidSlotMap, match="slot 5 stands on the lists of 0 and 1"):
+    with pytest.raises(InvalidSlotMap, match="slot 5 is on the lists of 0 and 1"):
         TablePartitioner([[4, 5], [5, 6]])
     with pytest.raises(InvalidSlotMap, match="no slot 16384"):
         TablePartitioner([[SLOT_COUNT]])
-    with pytest.raises(InvalidSlotMap, match="slot 0 stands in the bitmaps of partitions 0 and 1"):
+    with pytest.raises(InvalidSlotMap, match="slot 0 is in the bitmaps of partitions 0 and 1"):
         TablePartitioner.from_bitmaps([b"\x80" + bytes(BITMAP_BYTES - 1)] * 2)
     with pytest.raises(InvalidSlotMap, match="3 bytes"):
         TablePartitioner.from_bitmaps([b"abc"])
