@@ -28,7 +28,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from socialsite import settings_parsers
 from socialsite.migration.store_factory import open_store
 from socialsite.store import Node, Store, StoreError, StoreUnavailable, StoreUrls
-from socialsite.store.replies import parse_info
+from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
 from timelines import keys
 from timelines.archive.factory import create_archive
@@ -36,7 +36,6 @@ from timelines.posts.archive import InvalidArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
 """Whether the checks may connect. The `check` command sets it for --tag redis (management/commands/check.py)."""
-MIN_REDIS_VERSION = (7, 0)
 URL_SCHEMES = (
     "embedded", "redis", "rediss", "unix",
     "redis+sentinel", "redis+shards", "redis+twemproxy", "redis+cluster",
@@ -117,10 +116,10 @@ def check_server_info(name: str, info: dict[str, str]) -> list[CheckMessage]:
     """Return messages about a server from its INFO fields."""
     messages: list[CheckMessage] = []
     version = info.get("redis_version", "0.0")
-    if tuple(map(int, version.split(".")[:2])) < MIN_REDIS_VERSION:
+    if tuple(map(int, version.split(".")[:2])) < MIN_VERSION:
         messages.append(Error(f"{name} runs version {version}; 7.0 or newer is needed.", id="socialsite.E003"))
     policy = info.get("maxmemory_policy")
-    if policy != "noeviction":
+    if policy != NO_EVICTION:
         messages.append(
             Error(
                 f"{name} may delete data when its memory is full (maxmemory-policy {policy}).",

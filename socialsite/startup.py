@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from functools import partial
 
 from django.conf import settings
 
@@ -22,7 +23,7 @@ from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.service_config import ServiceConfig
 from socialsite.store import AccessDenied, CommandRefused, Key, Node, Store, StoreError, StoreUnavailable, StoreUrls
 from socialsite.store.embedded.binaries import EmbeddedServerError
-from socialsite.store.replies import parse_info
+from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import RAISE_NUMBER, RESTORING, check_and_write_marks, read_site
 from timelines import keys
 
@@ -30,13 +31,11 @@ log = logging.getLogger(__name__)
 
 Node.on_round_trip = staticmethod(metrics.observe_round_trip)
 
-LOWEST_VERSION = (7, 0)
-NO_EVICTION = "noeviction"
 UNREACHABLE_PREFIXES = ("cannot connect", "lost the connection", "no answer from", "no node of the cluster")
 HINTS = {
     "cluster support disabled": "it is not a member of a cluster, so write redis:// for it",
     "MOVED ": "this server is a member of a cluster, so write redis+cluster://",
-    "CLUSTERDOWN": "this server is a member of an incomplete cluster: repair the cluster, then write redis+cluster://",
+    "CLUSTERDOWN": "this server is a member of a cluster that is incomplete: repair it, then write redis+cluster://",
     "READONLY": "this server is a replica: name its master",
     "NOAUTH": "put user and password into the URL (redis://user:password@host:port)",
     "unauthenticated": "put user and password into the URL (redis://user:password@host:port)",
@@ -80,13 +79,6 @@ async def open_services(
             urls or StoreUrls(settings.REDIS_URL, component_urls()), require_replicas=config.require_replicas
         )
 
-    async def server_ms() -> int | None:
-        try:
-            return await store.now_ms()
-        except StoreError:
-            return None
-
-    clock = Clock(server_ms)
     try:
         config = effective_config(store, config)
         with with_hints():
@@ -94,26 +86,38 @@ async def open_services(
             if not may_be_restoring or RESTORING not in await read_site(store.topology("map")):
                 await check_and_write_marks(store)
             await check_partitions(store, config.follow_partitions, config.profile_partitions)
+        clock = Clock(partial(_read_server_ms, store))
         await clock.refresh()
         services = Services(store, clock, config)
-        meter = services.statistics.meter
-        tasks = TaskSupervisor()
         await share_newest_post_id(store, services.ids)
-        tasks.start(clock.refresh_forever)
-        tasks.start(lambda: share_newest_post_id_forever(store, services.ids))
-        tasks.start(meter.flush_forever)
-        tasks.start(metrics.sample_forever)
+        tasks = _start_background_tasks(services, clock)
         bind_services(services)
         try:
             yield services
         finally:
             await tasks.close()
             await share_newest_post_id(store, services.ids)
-            await meter.close()
+            await services.statistics.meter.close()
             await services.repositories.archive.close()
     finally:
         await store.close()
         metrics.flush_round_trips()
+
+
+def _start_background_tasks(services: Services, clock: Clock) -> TaskSupervisor:
+    tasks = TaskSupervisor()
+    tasks.start(clock.refresh_forever)
+    tasks.start(partial(share_newest_post_id_forever, services.store, services.ids))
+    tasks.start(services.statistics.meter.flush_forever)
+    tasks.start(metrics.sample_forever)
+    return tasks
+
+
+async def _read_server_ms(store: Store) -> int | None:
+    try:
+        return await store.now_ms()
+    except StoreError:
+        return None
 
 
 async def share_newest_post_id(store: Store, ids: PostIdGenerator) -> None:
@@ -163,7 +167,7 @@ def with_hints() -> Iterator[None]:
         raise
 
 
-async def require_usable_servers(store: Store, lowest: tuple[int, int] = LOWEST_VERSION) -> None:
+async def require_usable_servers(store: Store, lowest: tuple[int, int] = MIN_VERSION) -> None:
     """Raise ServerTooOld or NotUsable if a server that answers is older than `lowest` or evicts data."""
     infos = await asyncio.gather(*map(_read_info, store.nodes))
     for node, info in zip(store.nodes, infos, strict=True):

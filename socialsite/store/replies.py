@@ -5,6 +5,11 @@ from typing import Any
 
 from socialsite.store.errors import StoreError, StoreUnavailable
 
+MIN_VERSION = (7, 0)
+"""The oldest version of Redis with all commands that the site uses."""
+NO_EVICTION = "noeviction"
+"""The only maxmemory-policy with which a server never deletes data."""
+
 
 def parse_info(info: bytes) -> dict[str, str]:
     """Return the fields of an INFO reply by name."""

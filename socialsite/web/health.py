@@ -16,9 +16,10 @@ refused       answers with another error: a defect, or missing permissions (ACL)
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from socialsite.recipes.job_queue import QueueDepth
@@ -26,7 +27,7 @@ from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, St
 from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
 from socialsite.store.node import Node
-from socialsite.store.replies import parse_info
+from socialsite.store.replies import NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
 from socialsite.web.services import SiteServices, loop_services
 
@@ -35,8 +36,9 @@ READINESS_TIMEOUT_S = 1.8
 OPEN_TIMEOUT_S = 1.2
 """Time limit for opening the services. After a failure the cleanup takes 0.5 s more (migration/process_lease.py)."""
 SHARED_LOOK_S = 1.0
-NO_EVICTION = "noeviction"
 OK, FULL, READ_ONLY, NOT_SAVING = "ok", "full", "read_only", "not_saving"
+D = TypeVar("D")
+T = TypeVar("T")
 STATE_BY_REDIS_ERROR = {"LOADING": "loading", "MISCONF": NOT_SAVING, "NOREPLICAS": "no_replicas"}
 
 
@@ -89,11 +91,16 @@ async def check_readiness() -> Readiness:
 
 async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth | None:
     """Return the number of pending jobs. `until` is a deadline by the event loop's clock."""
+    return await reply_or(lambda _: None, services.outbox.read_depth(), until)
+
+
+async def reply_or(on_error: Callable[[Exception], D], reply: Awaitable[T], until: float) -> T | D:
+    """Return the reply. If the store fails or does not reply until the deadline, return `on_error(error)`."""
     try:
         async with asyncio.timeout_at(until):
-            return await services.outbox.read_depth()
-    except (StoreError, TimeoutError):
-        return None
+            return await reply
+    except (StoreError, TimeoutError) as error:
+        return on_error(error)
 
 
 def state_from_info(facts: Mapping[str, str], reserve_bytes: int) -> str:
@@ -124,20 +131,14 @@ def state_from_error(error: Exception) -> str:
 
 
 async def _check_node(node: Node, reserve_bytes: int, until: float) -> str:
-    try:
-        async with asyncio.timeout_at(until):
-            return state_from_info(parse_info(await node.execute("INFO")), reserve_bytes)
-    except (StoreError, TimeoutError) as error:
-        return state_from_error(error)
+    reply = await reply_or(state_from_error, node.execute("INFO"), until)
+    return reply if isinstance(reply, str) else state_from_info(parse_info(reply), reserve_bytes)
 
 
 async def _check_marks(services: SiteServices, until: float) -> dict[str, str]:
     """Return the states of the components whose servers do not have the site's data."""
-    try:
-        async with asyncio.timeout_at(until):
-            faults = await find_mark_faults(services.store)
-    except (StoreError, TimeoutError):  # the other checks report the reason
-        return {}
+    # If this check fails, the other checks report the reason.
+    faults = await reply_or(lambda _: (), find_mark_faults(services.store), until)
     return {component: fault.state for fault in faults for component in fault.components}
 
 

@@ -20,9 +20,8 @@ from prometheus_client.registry import Collector
 
 from socialsite.analytics import multiprocess, prometheus
 from socialsite.store.errors import StoreError
-from socialsite.store.node import Node
-from socialsite.store.replies import parse_info
-from socialsite.web.health import NO_EVICTION, OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness
+from socialsite.store.replies import NO_EVICTION, parse_info
+from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness, reply_or
 from socialsite.web.requests import SiteRequest
 from socialsite.web.services import loop_services
 
@@ -93,16 +92,9 @@ async def read_node_infos() -> list[NodeInfo]:
             services = await loop_services.get()
     except (StoreError, TimeoutError):
         return []
-    infos = await asyncio.gather(*(_read_memory_info(node, until) for node in services.store.nodes))
-    return [info for info in infos if info is not None]
-
-
-async def _read_memory_info(node: Node, until: float) -> NodeInfo | None:
-    try:
-        async with asyncio.timeout_at(until):
-            return str(node.address), parse_info(await node.execute("INFO", "memory"))
-    except (StoreError, TimeoutError):
-        return None
+    nodes = services.store.nodes
+    infos = await asyncio.gather(*(reply_or(lambda _: None, node.execute("INFO", "memory"), until) for node in nodes))
+    return [(str(node.address), parse_info(info)) for node, info in zip(nodes, infos, strict=True) if info is not None]
 
 
 def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from django.http.response import HttpResponseBase
 from django.utils.translation import get_language
@@ -19,7 +20,7 @@ from timelines.following.follow_requests import FollowRequestService
 from timelines.following.presenters import accounts_with_follow_state
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService, Suggestion
-from timelines.graph.follow import FollowPage
+from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.pages.page import PageRequest, TimelinePage
 from timelines.pages.presenters import author_json, profile_url
 from timelines.pages.queries import HandleView, parse_follow_cursor, parse_limit, with_canonical_handle
@@ -32,6 +33,9 @@ SUGGESTIONS_ON_HOME = 3
 MIN_FOLLOWING_WITHOUT_SUGGESTIONS = 10
 """The home page shows suggestions to viewers who follow fewer accounts than this."""
 
+PageReader = Callable[[AccountId, FollowCursor | None, int], Awaitable[FollowPage]]
+EndReader = Callable[[AccountId, Sequence[AccountId]], Awaitable[Mapping[AccountId, int]]]
+"""(account id, muted accounts) -> the end of each mute in Unix ms."""
 RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]]
 
 
@@ -155,40 +159,33 @@ accept_follow_request, refuse_follow_request = (
 
 
 async def list_blocked(request: SiteRequest) -> HttpResponseBase:
-    page = await request.services[BlocksAndMutesService].blocked(
-        require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
-    )
-    return _accounts_response(request, page, await _load_accounts_json(request, page), "blocked", _("Blocked accounts"))
+    read = request.services[BlocksAndMutesService].blocked
+    return await _accounts_response(request, read, "blocked", _("Blocked accounts"))
 
 
 async def list_muted(request: SiteRequest) -> HttpResponseBase:
-    me, services = require_viewer_id(request), request.services
-    page = await services[BlocksAndMutesService].muted(
-        me, parse_follow_cursor(request.GET), parse_limit(request.GET), now_ms=services.clock.now_ms()
-    )
-    accounts = await _load_accounts_json(request, page)
-    until = await services[BlocksAndMutesService].muted_until(me, page.account_ids)
-    for account in accounts:
-        until_ms = until.get(AccountId(int(account["id"])), NO_EXPIRY_MS)
-        account["until_ms"] = None if until_ms == NO_EXPIRY_MS else until_ms
-    return _accounts_response(request, page, accounts, "muted", _("Muted accounts"))
+    service = request.services[BlocksAndMutesService]
+    read = partial(service.muted, now_ms=request.services.clock.now_ms())
+    return await _accounts_response(request, read, "muted", _("Muted accounts"), service.muted_until)
 
 
 async def list_follow_requests(request: SiteRequest) -> HttpResponseBase:
-    page = await request.services[FollowRequestService].page(
-        require_viewer_id(request), parse_follow_cursor(request.GET), parse_limit(request.GET)
-    )
-    return _accounts_response(request, page, await _load_accounts_json(request, page), "requests", _("Follow requests"))
+    read = request.services[FollowRequestService].page
+    return await _accounts_response(request, read, "requests", _("Follow requests"))
 
 
-async def _load_accounts_json(request: SiteRequest, page: FollowPage) -> list[TemplateContext]:
-    authors = await request.services[AccountService].find_shown_authors(page.account_ids) if page.account_ids else {}
-    return [author_json(authors[id]) for id in page.account_ids if id in authors]
-
-
-def _accounts_response(
-    request: SiteRequest, page: FollowPage, accounts: list[TemplateContext], kind: str, title: str
+async def _accounts_response(
+    request: SiteRequest, read: PageReader, kind: str, title: str, muted_until: EndReader | None = None
 ) -> HttpResponseBase:
+    me = require_viewer_id(request)
+    page = await read(me, parse_follow_cursor(request.GET), parse_limit(request.GET))
+    authors = await request.services[AccountService].find_shown_authors(page.account_ids) if page.account_ids else {}
+    accounts = [author_json(authors[id]) for id in page.account_ids if id in authors]
+    if muted_until is not None:
+        until = await muted_until(me, page.account_ids)
+        for account in accounts:
+            until_ms = until.get(AccountId(int(account["id"])), NO_EXPIRY_MS)
+            account["until_ms"] = None if until_ms == NO_EXPIRY_MS else until_ms
     next_url = url_with_query(request, cursor=page.next.encode() if page.next else None)
     if wants_json(request):
         return json_response({"accounts": [_account_json(each) for each in accounts], "next": next_url})

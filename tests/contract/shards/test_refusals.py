@@ -67,7 +67,7 @@ def change(field: str, value: object) -> Callable[[redis.Redis], object]:
     [
         (change("checksum", "0" * 64), "its checksum is wrong"),
         (change("epoch", 2), "its checksum is wrong"),
-        (change("partitioner", "modulo"), "the partitioner .* is unknown"),
+        (change("partitioner", "modulo"), "the partitioner 'modulo' is unknown"),
         (change("count", "many"), "is damaged"),
         (lambda client: client.hdel(SHARD_MAP_KEY, "state"), "is damaged"),
         (lambda client: client.setbit(bitmap_key(1), 0, 1), "is not slots"),

@@ -60,7 +60,7 @@ def test_a_proxy_is_named_with_the_servers_behind_it() -> None:
         ("redis+memcached://a:1", "no topology is called"),
         ("redis://a:x", "its port is no number"),
         ("redis://a:99999", "its port is no number"),
-        ("redis://[::1", "its host is no name or address"),
+        ("redis://[::1", "its host is not a name or address"),
         ("redis://a:1/abc", "'abc' is not the number of a database"),
         ("redis://a:1/-1", "'-1' is not the number of a database"),
         ("redis://a:1?db=x", "'x' is not the number of a database"),
