@@ -135,7 +135,6 @@ class SessionService:
         await self.sessions.open(token, stored, self.now_ms())
 
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
-        """Replace the stored value. Returns False if the session has ended."""
         return await self.sessions.save(token, stored)
 
     def _read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:

@@ -124,7 +124,6 @@ class EdgeCopier:
         return key.component == self._repartition.component and layout.contains_tag(key.tag)
 
     async def delete_layout(self, layout: PartitionLayout) -> None:
-        """Delete all partitions of a layout."""
         for node in self._store.nodes:
             keys = [key async for key in scan_keys(node) if self._is_in_layout(key, layout)]
             for start in range(0, len(keys), KEYS_PER_BATCH):

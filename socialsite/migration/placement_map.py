@@ -111,7 +111,6 @@ def slice_of(tag: str, count: int) -> int:
 
 
 def slots_of(number: int, count: int) -> range:
-    """Return the slots of a slice."""
     return range(-(-number * SLOT_COUNT // count), -(-(number + 1) * SLOT_COUNT // count))
 
 

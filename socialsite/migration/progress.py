@@ -40,8 +40,6 @@ class CopyStatistics:
 
 @dataclass(slots=True)
 class MigrationReport:
-    """The result of a migration."""
-
     statistics: CopyStatistics = field(default_factory=CopyStatistics)
     migrated_slices: int = 0
     retries: int = 0

@@ -53,7 +53,6 @@ class StorePool:
         return self._stores[url or self.home_url]
 
     def registry(self, url: str) -> PlacementRegistry:
-        """Return the registry of an open store."""
         return PlacementRegistry(self.topology(url), self._required_replicas)
 
     async def wait_until_durable(self, url: str) -> None:

@@ -118,6 +118,5 @@ def encode_int(argument: int) -> bytes:
 
 
 def encode_text(argument: str) -> bytes:
-    """Encode a text as an argument of a command."""
     data = argument.encode()
     return b"$%d\r\n%b\r\n" % (len(data), data)

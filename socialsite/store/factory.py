@@ -50,7 +50,6 @@ class StoreUrls:
 
 
 def components_of_url(urls: StoreUrls, url: str) -> frozenset[str]:
-    """Return the components that are stored at `url`."""
     return frozenset(name for name in COMPONENTS if urls.component_urls.get(name, urls.default) == url)
 
 

@@ -264,11 +264,9 @@ class KeyShardedConnection:
         return self._store.node(key)
 
     async def write(self, key: Key, *commands: Command) -> list[Reply]:
-        """See Store.write."""
         return await self._store.write(key, *commands)
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        """See Store.gather."""
         return await self._store.gather(commands, may_lag=may_lag)
 
 
@@ -316,13 +314,10 @@ class KeyDataShardedConnection:
         return tuple(self.partition(number) for number in range(self.count))
 
     async def gather(self, commands: Iterable[Command], *, may_lag: bool = False) -> list[Reply]:
-        """See Store.gather."""
         return await self._store.gather(commands, may_lag=may_lag)
 
     async def read(self, *reads: Read[Any]) -> list[Any]:
-        """See Store.read."""
         return await self._store.read(*reads)
 
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
-        """See Store.write_each."""
         return await self._store.write_each(commands)

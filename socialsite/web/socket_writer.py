@@ -71,7 +71,6 @@ class FlowGate:
             opened.set_result(None)
 
     async def wait_until_open(self) -> None:
-        """Wait until the gate is open."""
         while not self.is_open:
             if self._waiter is None:
                 self._waiter = asyncio.get_running_loop().create_future()

@@ -102,7 +102,6 @@ class TimelinePusher:
         await self.invalidate(wrong_type)  # otherwise a key of the wrong type would fail each repetition of the batch
 
     def _too_long(self, owners: Sequence[bytes], lengths: Sequence[int]) -> list[int]:
-        """Return the owners of timelines that are too long."""
         max_lengths, least = self._max_lengths, self._spec.max_length(0)
         if max(lengths) <= least:
             return []

@@ -59,7 +59,6 @@ class FollowRequestService:
         return await load_visible_page(self.accounts, partial(self.follow_requests.page, account_id), cursor, limit)
 
     def requested_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
-        """Read the accounts among `others` to which the account has sent a request."""
         return self.follow_requests.requested_among(account_id, others)
 
     def count(self, account_id: AccountId) -> Read[int]:

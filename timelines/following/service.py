@@ -67,7 +67,6 @@ class FollowingService:
         return self.follows.is_following(follower_id, followed_id)
 
     def followed_among(self, viewer_id: AccountId, ids: Collection[AccountId]) -> Read[set[AccountId]]:
-        """Read the accounts among `ids` that the viewer follows."""
         return self.follows.followed_among(viewer_id, ids)
 
     def counts(self, account_id: AccountId) -> Read[FollowCounts]:

@@ -39,7 +39,6 @@ class FollowedHashtagService:
         return await self.repository.has(account_id, tag)
 
     async def followed(self, account_id: AccountId) -> list[str]:
-        """Return the followed hashtags. The hashtag that was followed last is first."""
         return await self.repository.all(account_id)
 
     async def load_menu(self, account_id: AccountId, now_ms: int) -> None:

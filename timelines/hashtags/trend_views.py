@@ -37,5 +37,4 @@ def _render_panel(trends: tuple[Trend, ...], language: str) -> SafeString:
 
 
 def trend_contexts(trends: Sequence[Trend]) -> list[TemplateContext]:
-    """Return the trends as template contexts."""
     return [{"tag": each.tag, "url": hashtag_url(each.tag), "accounts": each.accounts} for each in trends]

@@ -158,7 +158,6 @@ class ListMembers:
         return dict(zip(list_ids, await self._store.read(*map(self.member_ids, list_ids)), strict=True))
 
     def members_among(self, list_id: ListId, ids: Iterable[AccountId]) -> Read[set[AccountId]]:
-        """Read the members among `ids`."""
         return self._edges.outgoing.among(list_id, list(ids))
 
     async def listed_on_pass(self, account_id: AccountId, cursor: PassCursor, limit: int) -> PassPage[ListId]:

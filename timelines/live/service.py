@@ -151,7 +151,6 @@ class LiveService:
 
 
 def home_member(account_id: AccountId) -> str:
-    """Return the presence member of an account."""
     return str(account_id)
 
 

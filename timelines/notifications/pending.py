@@ -132,7 +132,6 @@ class PendingNotificationService:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The periodic tasks of the workers."""
         return (PeriodicTask("notices", DELIVERY_INTERVAL_S, self.deliver_overdue),)
 
     async def _deliver(self, entry: PendingNotification) -> None:

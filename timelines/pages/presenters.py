@@ -57,7 +57,6 @@ def hashtag_url(tag: str) -> str:
 
 
 def hashtag_json(tag: str) -> Json:
-    """Return a normalized hashtag as JSON."""
     return {"name": tag, "url": hashtag_url(tag)}
 
 

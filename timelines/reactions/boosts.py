@@ -69,7 +69,6 @@ class BoostService:
             await self._remove(Post(PostId(existing_id), account_id, "", boost_of=original_id))
 
     async def remove(self, boost: Post) -> None:
-        """Remove an existing boost."""
         if boost.boost_of is not None:
             # Remove the reaction while the boost still contains its original, so that a repetition can continue.
             await self.reactions.remove(ReactionKind.BOOST, boost.boost_of, boost.author_id, only_at=boost.id)

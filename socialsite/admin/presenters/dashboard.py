@@ -139,7 +139,6 @@ def memory_page(snapshot: MemorySnapshot) -> TemplateContext:
 
 
 def describe_forecast(snapshot: MemorySnapshot) -> str:
-    """Return the forecast as a sentence."""
     forecast = snapshot.forecast
     if not forecast.bytes_a_post:
         return _("There is no forecast yet, because there are no posts.")

@@ -86,7 +86,6 @@ def build_table(report: MemoryReport) -> Table:
 
 
 def describe_forecast(report: MemoryReport, forecast: Forecast) -> str:
-    """Return the forecast as a sentence."""
     if forecast.posts_left is None:
         return f"A post takes {forecast.bytes_a_post:.0f} bytes. Without maxmemory nothing can be foretold."
     rate = report.posts_per_day()

@@ -37,8 +37,6 @@ class EmbeddedServerError(StoreUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class ServerVersion:
-    """The kind and version of a server."""
-
     kind: str
     version: Version
 
