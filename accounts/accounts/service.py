@@ -16,6 +16,7 @@ from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, Hand
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged
+from socialsite.batches import batches
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
 from socialsite.languages import LANGUAGE_NAMES
@@ -140,10 +141,9 @@ class AccountService:
 
         Imports and the demo use it. Reserved handles are allowed, and a repetition changes nothing.
         """
-        names = list(dict.fromkeys(validate_handle(handle, allow_reserved=True) for handle in handles))
+        names = dict.fromkeys(validate_handle(handle, allow_reserved=True) for handle in handles)
         ids_by_handle: dict[str, AccountId] = {}
-        for start in range(0, len(names), ACCOUNTS_PER_IMPORT_BATCH):
-            batch = names[start : start + ACCOUNTS_PER_IMPORT_BATCH]
+        for batch in batches(names, ACCOUNTS_PER_IMPORT_BATCH):
             ids_by_handle |= await self.accounts.find_ids_by_handle(batch)
             new = [await _account_without_password(handle, now_ms) for handle in batch if handle not in ids_by_handle]
             ids_by_handle |= await self.accounts.create_many(new)

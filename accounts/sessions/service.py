@@ -28,6 +28,7 @@ from accounts.sessions.values import (
     SessionToken,
     StoredSession,
 )
+from socialsite.batches import batches
 from socialsite.ids import AccountId, TimeSource
 from socialsite.store.commands import Command, Reply
 
@@ -93,8 +94,8 @@ class SessionService:
     async def are_sessions_active(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
         """Return for each (account id, session id) whether a request with this session would be signed in."""
         active: list[bool] = []
-        for start in range(0, len(pairs), SESSIONS_PER_CHECK):
-            active += await self._check_batch(pairs[start : start + SESSIONS_PER_CHECK])
+        for batch in batches(pairs, SESSIONS_PER_CHECK):
+            active += await self._check_batch(batch)
         return active
 
     # The sessions of an account

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from socialsite.admin.memory_sample import SAMPLE_TTL_MS, SAMPLES_KEPT
+from socialsite.batches import batches
 from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.maintenance.key_families import get_family
@@ -149,8 +150,8 @@ def _replace_families(report: MemoryReport, totals: Sequence[SharedKeyTotals], s
 
 async def _measure_posts(services: Services, sampled: Sequence[PostId], now_ms: int) -> SharedKeyTotals:
     totals, profiles = SharedKeyTotals(now_ms, len(sampled)), services.repositories.author_feeds.keys
-    for start in range(0, len(sampled), POSTS_PER_BATCH):
-        posts = await services.repositories.posts.find_many(sampled[start : start + POSTS_PER_BATCH])
+    for batch in batches(sampled, POSTS_PER_BATCH):
+        posts = await services.repositories.posts.find_many(batch)
         shared_keys = [key for post in posts.values() for key in list_shared_keys(post, profiles)]
         replies = iter(
             await _gather_from_nodes(services.store, [command for key in shared_keys for command in key.commands])

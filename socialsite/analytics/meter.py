@@ -25,6 +25,7 @@ from socialsite.analytics.metrics import (
     DurationHistogram,
     SiteMetric,
 )
+from socialsite.batches import batches
 from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Change, Entity, TimestampedValue, add_command
 from socialsite.recipes.partial import group_by_node
@@ -191,14 +192,12 @@ class Meter:
 
     async def _write(self, node: Node, commands: list[Command]) -> None:
         try:
-            await node.execute(
-                "EXISTS", routing_key(commands[0])
-            )  # while the node is unavailable, nothing is written or lost
+            # While the node is unavailable, nothing is written or lost.
+            await node.execute("EXISTS", routing_key(commands[0]))
         except StoreError:
             self._requeue(commands)
             return
-        for start in range(0, len(commands), COMMANDS_PER_WRITE):
-            part = commands[start : start + COMMANDS_PER_WRITE]
+        for part in batches(commands, COMMANDS_PER_WRITE):
             try:
                 await node.pipeline(part)
             except StoreError as error:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Protocol
 
+from socialsite.batches import group_by
 from socialsite.maintenance.backup_file import FORMAT_VERSION, BackupHeader, BackupWriter
 from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, read_key_records
 from socialsite.maintenance.key_families import (
@@ -87,9 +88,7 @@ class Backup:
     async def _write_keys(file: BackupWriter, node: Node, keys: Sequence[Key]) -> None:
         if not keys:
             return
-        by_family: dict[str, list[KeyRecord]] = {}
-        for record in await read_key_records(node, keys):
-            by_family.setdefault(get_family(Key.parse(record.key)), []).append(record)
+        by_family = group_by(await read_key_records(node, keys), lambda record: get_family(Key.parse(record.key)))
         for family, records in by_family.items():
             await asyncio.to_thread(file.add, family, records)
 

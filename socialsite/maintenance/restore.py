@@ -5,6 +5,7 @@ The bodies of archived posts are written to the archive, or to the store if the 
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from socialsite.batches import batches, group_by
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.dump import ARCHIVED_BODY_TYPE, KeyRecord, build_write_commands, read_key_records
 from socialsite.maintenance.key_families import INSTALL_KEYS
@@ -75,9 +76,8 @@ class Restore:
         Raises VerificationFailed.
         """
         unverified = {record.key: record for record in records}
-        keys = [Key.parse(record.key) for record in records]
-        for start in range(0, len(keys), COMMANDS_PER_ROUND):
-            for record in await self._read_back(keys[start : start + COMMANDS_PER_ROUND]):
+        for keys in batches((Key.parse(record.key) for record in records), COMMANDS_PER_ROUND):
+            for record in await self._read_back(keys):
                 if unverified.get(record.key) == record:
                     del unverified[record.key]
         expired_ms = await self._store.now_ms() + CLOCK_SKEW_MS if unverified else 0
@@ -86,13 +86,9 @@ class Restore:
             raise VerificationFailed(f"{len(wrong)} keys are not as in the file, first {wrong[0]}")
 
     async def _read_back(self, keys: Sequence[Key]) -> list[KeyRecord]:
-        keys_by_node: dict[int, list[Key]] = {}
-        nodes = {id(node): node for node in self._store.nodes}
-        for key in keys:
-            keys_by_node.setdefault(id(self._store.node(key)), []).append(key)
         records: list[KeyRecord] = []
-        for node_id, node_keys in keys_by_node.items():
-            for node in [nodes[node_id]] if node_id in nodes else self._store.nodes:
+        for owner, node_keys in group_by(keys, self._store.node).items():
+            for node in [owner] if owner in self._store.nodes else self._store.nodes:
                 records += await read_key_records(node, node_keys)
         return records
 
@@ -101,8 +97,7 @@ def make_store_body_writer(store: Store) -> PutBodies:
     """Return a function that writes archived bodies into the keys of their posts, for a site without an archive."""
 
     async def put(bodies: Sequence[tuple[Key, bytes]]) -> None:
-        for start in range(0, len(bodies), COMMANDS_PER_ROUND):
-            batch = bodies[start : start + COMMANDS_PER_ROUND]
+        for batch in batches(bodies, COMMANDS_PER_ROUND):
             await store.gather([("SET", key, body, "XX") for key, body in batch])
 
     return put

@@ -5,8 +5,8 @@ outgoing side and in one of its incoming side. The names of these sides come fro
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from itertools import islice
 
+from socialsite.batches import batches
 from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.key_inventory import scan_keys
 from socialsite.migration.placement_map import Repartition
@@ -74,7 +74,7 @@ class EdgeCopier:
 
     async def copy(self, owners: Iterable[EdgeOwner]) -> None:
         """Make the edges of these owners in the target layout equal to those in the source layout."""
-        for batch in _batches(owners):
+        for batch in batches(owners, OWNERS_PER_BATCH):
             source = await self._read_edges(self._repartition.source, batch)
             target = await self._read_edges(self._repartition.target, batch)
             commands: list[Command] = []
@@ -84,7 +84,7 @@ class EdgeCopier:
 
     async def compare(self, owners: Iterable[EdgeOwner]) -> None:
         """Raise MigrationRefused if the edges of these owners differ between the layouts."""
-        for batch in _batches(owners):
+        for batch in batches(owners, OWNERS_PER_BATCH):
             source = await self._read_edges(self._repartition.source, batch)
             if source != await self._read_edges(self._repartition.target, batch):
                 raise MigrationRefused("edges arrived differently from how they left: nothing was changed over")
@@ -126,8 +126,8 @@ class EdgeCopier:
     async def delete_layout(self, layout: PartitionLayout) -> None:
         for node in self._store.nodes:
             keys = [key async for key in scan_keys(node) if self._is_in_layout(key, layout)]
-            for start in range(0, len(keys), KEYS_PER_BATCH):
-                await self._store.gather([("UNLINK", key) for key in keys[start : start + KEYS_PER_BATCH]])
+            for batch in batches(keys, KEYS_PER_BATCH):
+                await self._store.gather([("UNLINK", key) for key in batch])
 
 
 def _parse_edges(replies: Iterable[Reply]) -> EdgeTimes:
@@ -136,9 +136,3 @@ def _parse_edges(replies: Iterable[Reply]) -> EdgeTimes:
         for reply in replies
         for member, score in zip(reply[::2], reply[1::2], strict=True)
     }
-
-
-def _batches(owners: Iterable[EdgeOwner]) -> Iterable[list[EdgeOwner]]:
-    remaining = iter(owners)
-    while batch := list(islice(remaining, OWNERS_PER_BATCH)):
-        yield batch

@@ -6,8 +6,8 @@ example in another order of a hash table. So if the bytes differ, the values are
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
 
+from socialsite.batches import batches, group_by
 from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.placement_map import MigrationRoute
 from socialsite.migration.progress import DUMP_TRAILER_BYTES, CopyStatistics
@@ -76,12 +76,8 @@ class KeyCopier:
 
     def _batches(self, keys: Collection[Key]) -> Iterable[tuple[str, str, list[Key]]]:
         """Yield (source URL, target URL, keys of one round trip)."""
-        keys_by_route: dict[MigrationRoute, list[Key]] = {}
-        for key in keys:
-            keys_by_route.setdefault(self._routes[key.component], []).append(key)
-        for route, group in keys_by_route.items():
-            remaining = iter(group)
-            while batch := list(islice(remaining, KEYS_PER_BATCH)):
+        for route, group in group_by(keys, lambda key: self._routes[key.component]).items():
+            for batch in batches(group, KEYS_PER_BATCH):
                 yield route.source, route.target, batch
 
 

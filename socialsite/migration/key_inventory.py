@@ -7,6 +7,7 @@ finds every key that existed during the whole scan. Processes report the keys th
 
 from collections.abc import AsyncIterator, Collection, Iterable
 
+from socialsite.batches import batches
 from socialsite.migration.errors import MigrationRefused
 from socialsite.migration.placement_map import Migration, slice_of, slots_of
 from socialsite.migration.placement_registry import PlacementRegistry
@@ -86,18 +87,13 @@ class KeyInventory:
 
     async def _keys_in_slots(self, number: int) -> set[Key]:
         keys: set[Key] = set()
-        slots = list(slots_of(number, self._slice_count))
+        slots = slots_of(number, self._slice_count)
         for url in self._sources(is_cluster=True):
             components = self._components(url)
             for node in self._stores.topology(url).nodes:
-                for start in range(0, len(slots), SLOTS_PER_PIPELINE):
-                    replies = await node.pipeline(
-                        [
-                            ("CLUSTER", "GETKEYSINSLOT", slot, MAX_KEYS_PER_SLOT)
-                            for slot in slots[start : start + SLOTS_PER_PIPELINE]
-                        ]
-                    )
-                    for names in replies:
+                for batch in batches(slots, SLOTS_PER_PIPELINE):
+                    commands = [("CLUSTER", "GETKEYSINSLOT", slot, MAX_KEYS_PER_SLOT) for slot in batch]
+                    for names in await node.pipeline(commands):
                         if len(names) == MAX_KEYS_PER_SLOT:
                             raise MigrationRefused(f"a slot has {MAX_KEYS_PER_SLOT} keys or more: nothing was moved")
                         keys.update(_parse_keys((name.decode(errors="replace") for name in names), components))

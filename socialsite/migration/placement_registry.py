@@ -6,6 +6,7 @@ All keys have one tag in the store of the configured URL, so each step is one sc
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from socialsite.batches import batches
 from socialsite.migration.placement_map import (
     EMPTY_PLACEMENT_MAP,
     PlacementMap,
@@ -86,9 +87,8 @@ class PlacementRegistry:
 
     async def add_touched_keys(self, number: int, keys: Collection[str]) -> None:
         """Report keys of a slice that this process wrote since the migration began. 1,000 keys take a round trip."""
-        names, key = list(keys), touched_keys_key(number)
-        for start in range(0, len(names), TOUCHED_KEYS_PER_COMMAND):
-            await self.node.execute("SADD", key, *names[start : start + TOUCHED_KEYS_PER_COMMAND])
+        for batch in batches(keys, TOUCHED_KEYS_PER_COMMAND):
+            await self.node.execute("SADD", touched_keys_key(number), *batch)
 
     async def roll_back(self, placement_map: PlacementMap) -> bool:
         """Move a dead migrator's slice back to the source. Return False if the map changed or a migrator is alive."""

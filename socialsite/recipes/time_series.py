@@ -13,9 +13,10 @@ Times are Unix ms; an interval is identified by its first second.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from zlib import crc32
 
+from socialsite.batches import batches
 from socialsite.store import Command, Key, Store, load_script
 
 MAX_CHART_POINTS = 200
@@ -33,7 +34,6 @@ COUNT, DISTINCT, DISTINCT_COUNT, RANK, TOP = (
     load_script(f"time_series_{name}.lua", __package__)
     for name in ("count", "distinct", "distinct_count", "rank", "top")
 )
-T = TypeVar("T")
 
 
 # Rollups
@@ -198,7 +198,7 @@ def distinct_commands(metric: DistinctMetric, members: Iterable[int], now_ms: in
         DISTINCT.command([distinct_key(metric, rollup, interval)], [rollup.expires_at(interval), *chunk])
         for rollup in metric.rollups
         for interval in [rollup.interval_start(now_ms)]
-        for chunk in _chunks(members)
+        for chunk in batches(members, MAX_SCRIPT_MEMBERS)
     ]
 
 
@@ -210,7 +210,7 @@ def rank_commands(metric: RankedMetric, scores: Mapping[int, int], now_ms: int) 
         )
         for rollup in metric.rollups
         for interval in [rollup.interval_start(now_ms)]
-        for chunk in _chunks(pairs)
+        for chunk in batches(pairs, MAX_SCRIPT_MEMBERS)
     ]
 
 
@@ -279,10 +279,6 @@ class TimeSeries:
 def _require_max_points(points: int) -> None:
     if points > MAX_POINTS:
         raise TooManyPoints(f"{points} points; at most {MAX_POINTS}")
-
-
-def _chunks(items: Sequence[T]) -> Iterable[Sequence[T]]:
-    return (items[start : start + MAX_SCRIPT_MEMBERS] for start in range(0, len(items), MAX_SCRIPT_MEMBERS))
 
 
 def _flat(pairs: Iterable[tuple[int, int]]) -> list[int]:

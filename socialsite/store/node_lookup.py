@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from socialsite.batches import group_by
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 
@@ -29,10 +30,7 @@ def group_by_node(
     node_for: Callable[[str], Node], owners: Sequence[OwnerId], key_of: KeyBuilder
 ) -> NodeGroups[OwnerId]:
     """Group owners without a cache."""
-    by_node: dict[Node, list[OwnerId]] = {}
-    for owner in owners:
-        by_node.setdefault(node_for(key_of(int(owner)).tag), []).append(owner)
-    return list(by_node.items())
+    return list(group_by(owners, lambda owner: node_for(key_of(int(owner)).tag)).items())
 
 
 class NodeLookupCache:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any, Protocol
 
+from socialsite.batches import batches
 from socialsite.store.commands import Command, Reply, routing_key
 from socialsite.store.errors import StoreUnavailable, WrongType
 from socialsite.store.key import Key
@@ -209,8 +210,7 @@ class Store:
     async def write_each(self, commands: Sequence[Command]) -> list[Reply]:
         """Run commands on keys of many tags, as `write` does for one tag."""
         replies: list[Reply] = []
-        for start in range(0, len(commands), MAX_WRITES_PER_ROUND_TRIP):
-            batch = commands[start : start + MAX_WRITES_PER_ROUND_TRIP]
+        for batch in batches(commands, MAX_WRITES_PER_ROUND_TRIP):
             if self.require_replicas:
                 confirmed = await asyncio.gather(*(self.write(routing_key(command), command) for command in batch))
                 replies += [reply for (reply,) in confirmed]

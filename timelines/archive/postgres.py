@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import UndefinedTable
 from psycopg_pool import AsyncConnectionPool
 
+from socialsite.batches import batches
 from timelines.posts.archive import ArchivedBody, ArchiveUnavailable, InvalidArchiveUrl
 
 BODIES_PER_PAGE = 500
@@ -53,8 +54,7 @@ class PostgresArchive:
 
     async def put(self, bodies: Sequence[ArchivedBody]) -> None:
         ordered = sorted(dict(bodies).items())  # each id once, in a fixed order, so that two writers never deadlock
-        for start in range(0, len(ordered), BODIES_PER_WRITE):
-            batch = ordered[start : start + BODIES_PER_WRITE]
+        for batch in batches(ordered, BODIES_PER_WRITE):
             columns = ([post_id for post_id, _ in batch], [body for _, body in batch])
 
             async def write(connection: Connection, columns: tuple[list[int], list[bytes]] = columns) -> None:
@@ -67,10 +67,8 @@ class PostgresArchive:
             await self._pool.run(write)
 
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
-        ids = list(post_ids)
         bodies: dict[int, bytes] = {}
-        for start in range(0, len(ids), IDS_PER_READ):
-            batch = ids[start : start + IDS_PER_READ]
+        for batch in batches(post_ids, IDS_PER_READ):
 
             async def read(connection: Connection, batch: list[int] = batch) -> list[ArchivedBody]:
                 return await (await connection.execute(GET, (batch,), binary=True)).fetchall()

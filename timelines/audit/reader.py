@@ -58,10 +58,7 @@ class AuditReader:
 
     async def gather(self, commands: Iterable[Command]) -> list[Reply]:
         """Execute commands in batches, so that an audit does not delay other requests much."""
-        pending, replies = list(commands), list[Reply]()
-        for start in range(0, len(pending), COMMANDS_PER_ROUND):
-            replies += await self._store.gather(pending[start : start + COMMANDS_PER_ROUND])
-        return replies
+        return [reply for batch in batches(commands, COMMANDS_PER_ROUND) for reply in await self._store.gather(batch)]
 
     async def read_each(self, keys: Sequence[Key], *commands: Sequence[object]) -> list[tuple[Key, list[Reply]]]:
         """Execute each command on each key. A command is a sequence: its name, then the arguments after the key."""

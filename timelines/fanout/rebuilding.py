@@ -7,6 +7,7 @@ they are outdated after an import, a restore or a repaired fault.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.merging import merge_nearest
@@ -76,8 +77,8 @@ class RebuildService:
         edge = ABOVE_ALL_IDS
         while len(listed) < self.public_cap:
             ids = await merge_nearest(self.profiles, account_ids, edge, self.public_cap)
-            for start in range(0, len(ids), POSTS_PER_BATCH):
-                posts = await self.posts.find_many(ids[start : start + POSTS_PER_BATCH])
+            for batch in batches(ids, POSTS_PER_BATCH):
+                posts = await self.posts.find_many(batch)
                 listed += [id for id, post in posts.items() if post.is_discoverable]
             if len(ids) < self.public_cap:
                 break

@@ -4,10 +4,10 @@ The partition of an account depends on its id. The partition of a hashtag depend
 partitions together.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from zlib import crc32
 
+from socialsite.batches import group_by
 from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
@@ -55,9 +55,7 @@ class NameIndex:
         return list(dict.fromkeys(AccountId(int(member.rpartition(PREFIX_DELIMITER)[2])) for member in members))
 
     async def add_hashtags(self, tags: Iterable[str]) -> None:
-        by_partition: dict[int, list[str]] = defaultdict(list)
-        for tag in dict.fromkeys(tags):
-            by_partition[crc32(tag.encode()) % SEARCH_PARTITIONS].append(tag)
+        by_partition = group_by(dict.fromkeys(tags), lambda tag: crc32(tag.encode()) % SEARCH_PARTITIONS)
         await self._component.gather(
             [
                 ADD_HASHTAGS_SCRIPT.command(

@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from zlib import crc32
 
+from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, Key, Reply, Store, load_script
 from timelines import keys
@@ -83,7 +84,7 @@ class PostIndex:
     async def remove(self, post: Post) -> None:
         """Remove a post from the postings of all its terms."""
         number, id = partition_of_post(post.id), pack_ids([post.id])
-        parts = split_terms(post_digests(post), TERMS_PER_SCRIPT)
+        parts = batches(post_digests(post), TERMS_PER_SCRIPT)
         await self._component.gather(
             [REMOVE_POSTINGS_SCRIPT.command(term_keys(number, some), [id, *some]) for some in parts]
         )
@@ -110,7 +111,7 @@ class PostIndex:
             for term in post_digests(post):
                 ids[partition_of_post(post.id)][term].add(post.id)
         for number, under in ids.items():
-            for some in split_terms(list(under), TERMS_PER_SCRIPT):
+            for some in batches(under, TERMS_PER_SCRIPT):
                 postings = (part for term in some for part in (term, pack_ids(sorted(under[term]))))
                 yield ADD_POSTINGS_SCRIPT.command(term_keys(number, some), [self._cap, self._rare_cap, *postings])
 
@@ -147,10 +148,6 @@ def term_digest(term: str) -> bytes:
 
 def pack_ids(post_ids: Iterable[int]) -> bytes:
     return b"".join(post_id.to_bytes(ID_BYTES, "big") for post_id in post_ids)
-
-
-def split_terms(terms: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
-    return (terms[start : start + size] for start in range(0, len(terms), size))
 
 
 def parse_result(reply: Reply) -> PartitionResult:
