@@ -83,25 +83,11 @@ def relation_view(action: RelationAction, *, redirect_to: str | None = None) -> 
     return view
 
 
-async def _unfollow(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services[FollowingService].unfollow(follower_id=me, followed_id=other_id)
-
-
-async def _block(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    now_ms = request.services.clock.now_ms()
-    await request.services[BlocksAndMutesService].block(account_id=me, other_id=other_id, now_ms=now_ms)
-
-
-async def _unblock(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services[BlocksAndMutesService].unblock(account_id=me, other_id=other_id)
-
-
-async def _mute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
+def _mute(request: SiteRequest, me: AccountId, other: AccountId) -> Awaitable[object]:
     now_ms = request.services.clock.now_ms()
     until_ms = parse_mute_end(get_form_data(request), now_ms)
-    await request.services[BlocksAndMutesService].mute(
-        account_id=me, other_id=other_id, now_ms=now_ms, until_ms=until_ms
-    )
+    service = request.services[BlocksAndMutesService]
+    return service.mute(account_id=me, other_id=other, now_ms=now_ms, until_ms=until_ms)
 
 
 def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
@@ -112,30 +98,42 @@ def parse_mute_end(fields: Mapping[str, str], now_ms: int) -> int | None:
         raise MuteDurationInvalid from None
 
 
-async def _unmute(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services[BlocksAndMutesService].unmute(account_id=me, other_id=other_id)
-
-
-async def _hide_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    now_ms = request.services.clock.now_ms()
-    await request.services[BlocksAndMutesService].hide_boosts(account_id=me, other_id=other_id, now_ms=now_ms)
-
-
-async def _show_boosts(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services[BlocksAndMutesService].show_boosts(account_id=me, other_id=other_id)
-
-
-async def _remove_follower(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services[BlocksAndMutesService].remove_follower(account_id=me, follower_id=other_id)
-
-
-async def _accept_follow_request(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    now_ms = request.services.clock.now_ms()
-    await request.services[FollowRequestService].accept(account_id=me, requester_id=other_id, now_ms=now_ms)
-
-
-async def _refuse_follow_request(request: SiteRequest, me: AccountId, other_id: AccountId) -> None:
-    await request.services[FollowRequestService].refuse(account_id=me, requester_id=other_id)
+unfollow = relation_view(
+    lambda request, me, other: request.services[FollowingService].unfollow(follower_id=me, followed_id=other)
+)
+block = relation_view(
+    lambda request, me, other: request.services[BlocksAndMutesService].block(
+        account_id=me, other_id=other, now_ms=request.services.clock.now_ms()
+    )
+)
+unblock = relation_view(
+    lambda request, me, other: request.services[BlocksAndMutesService].unblock(account_id=me, other_id=other)
+)
+mute = relation_view(_mute)
+unmute = relation_view(
+    lambda request, me, other: request.services[BlocksAndMutesService].unmute(account_id=me, other_id=other)
+)
+hide_boosts = relation_view(
+    lambda request, me, other: request.services[BlocksAndMutesService].hide_boosts(
+        account_id=me, other_id=other, now_ms=request.services.clock.now_ms()
+    )
+)
+show_boosts = relation_view(
+    lambda request, me, other: request.services[BlocksAndMutesService].show_boosts(account_id=me, other_id=other)
+)
+remove_follower = relation_view(
+    lambda request, me, other: request.services[BlocksAndMutesService].remove_follower(account_id=me, follower_id=other)
+)
+accept_follow_request = relation_view(
+    lambda request, me, other: request.services[FollowRequestService].accept(
+        account_id=me, requester_id=other, now_ms=request.services.clock.now_ms()
+    ),
+    redirect_to=FOLLOW_REQUESTS_URL,
+)
+refuse_follow_request = relation_view(
+    lambda request, me, other: request.services[FollowRequestService].refuse(account_id=me, requester_id=other),
+    redirect_to=FOLLOW_REQUESTS_URL,
+)
 
 
 @with_canonical_handle
@@ -145,17 +143,6 @@ async def confirm_block(request: SiteRequest, handle: str) -> HttpResponseBase:
     account = await request.services[AccountService].get_undeleted_by_handle(handle)
     context = {"handle": account.handle, "page_title": _("Block @%(handle)s") % {"handle": account.handle}}
     return page_response(request, "timelines/block.html", context)
-
-
-unfollow = relation_view(_unfollow)
-block, unblock = relation_view(_block), relation_view(_unblock)
-mute, unmute = relation_view(_mute), relation_view(_unmute)
-hide_boosts, show_boosts = relation_view(_hide_boosts), relation_view(_show_boosts)
-remove_follower = relation_view(_remove_follower)
-accept_follow_request, refuse_follow_request = (
-    relation_view(_accept_follow_request, redirect_to=FOLLOW_REQUESTS_URL),
-    relation_view(_refuse_follow_request, redirect_to=FOLLOW_REQUESTS_URL),
-)
 
 
 async def list_blocked(request: SiteRequest) -> HttpResponseBase:
