@@ -32,7 +32,7 @@ class Front:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def front(redis_server, tmp_path_factory) -> AsyncIterator[Front]:
-    """A daphne behind nginx with TLS, set up as in operations.md."""
+    """A daphne behind nginx with TLS, set up as in docs/guide/install.md."""
     program("nginx", "nginx-light")
     plain, tls = free_ports(2)
     directory = tmp_path_factory.mktemp("front")

@@ -53,7 +53,7 @@ async def test_unknown_keys_are_reported_and_left_unchanged(town: SampleSite) ->
 
 
 def test_the_families_known_to_the_audit_are_documented_in_keys_md() -> None:
-    """A new line in docs/reference/keys.md needs its first word in socialsite/operations/families.py."""
+    """A new line in docs/reference/keys.md needs its first word in socialsite/maintenance/key_families.py."""
     numbers = {"hex": "0123456789abcdef", "rule": "post", "kind": "posts", "tag": "7", "name": "7"}
     unknown = []
     tables, _, _ = KEYS_PAGE.read_text().partition("## Probes")

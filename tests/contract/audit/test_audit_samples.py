@@ -132,6 +132,6 @@ def test_a_sample_with_unrepaired_damage_fails(capsys: pytest.CaptureFixture[str
     size = run_with_services(damage)
     with pytest.raises(CommandError, match=r"^\d+ damaged places"):
         call_command("audit", "--sample", str(size - 1), "--repair")
-    assert "left to `audit --repair` without --sample" in capsys.readouterr().out
+    assert "can only be repaired by `audit --repair` without --sample" in capsys.readouterr().out
     call_command("audit", "--repair", verbosity=0)
     call_command("audit", verbosity=0)

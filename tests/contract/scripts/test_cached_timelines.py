@@ -1,4 +1,4 @@
-"""Return values and effects of the Lua scripts of cached timelines (see test_script_answers.py)."""
+"""Return values and effects of the Lua scripts of cached timelines."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Return values of the Lua scripts of counts and trends, as in their first lines (test_script_answers.py)."""
+"""Return values of the Lua scripts of counts and trends, as documented in their first lines."""
 
 import time
 

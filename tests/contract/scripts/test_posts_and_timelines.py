@@ -1,4 +1,4 @@
-"""Return values of the repositories' Lua scripts, as documented in their first lines (test_script_answers.py)."""
+"""Return values of the repositories' Lua scripts, as documented in their first lines."""
 
 import pytest
 

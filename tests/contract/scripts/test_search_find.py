@@ -1,4 +1,4 @@
-"""Results and numbers of steps of search_find.lua (see test_script_answers.py)."""
+"""Results and numbers of steps of search_find.lua."""
 
 import random
 from collections.abc import Sequence

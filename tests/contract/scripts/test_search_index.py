@@ -1,4 +1,4 @@
-"""Return values and effects of the Lua scripts of the search index (see test_script_answers.py)."""
+"""Return values and effects of the Lua scripts of the search index."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Return values of the viewer state script, as documented in its first lines (test_script_answers.py)."""
+"""Return values of the viewer state script, as documented in its first lines."""
 
 from socialsite.ids import AccountId
 from socialsite.store import Reply, Store
