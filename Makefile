@@ -107,7 +107,8 @@ validity: $(VENV)/.dev ## Show every page to the Nu Html Checker (needs java, no
 pins: $(VENV)/.dev ## Resolve requirements*.in into requirements*.txt again
 	$(BIN)/uv pip compile -q $(ARGS) $(PIN) requirements.in -o requirements.txt
 	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt requirements-postgres.in -o requirements-postgres.txt
-	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt -c requirements-postgres.txt \
+	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt requirements-s3.in -o requirements-s3.txt
+	$(BIN)/uv pip compile -q $(ARGS) $(PIN) -c requirements.txt -c requirements-postgres.txt -c requirements-s3.txt \
 		requirements-dev.in -o requirements-dev.txt
 PIN := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-annotate --custom-compile-command "make pins"

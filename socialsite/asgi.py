@@ -34,6 +34,7 @@ from socialsite.web.handler import (  # noqa: E402
 )
 from socialsite.web.services import loop_services  # noqa: E402
 from socialsite.web.static_files import StaticFiles  # noqa: E402
+from socialsite.web.uploads import find_upload_rules  # noqa: E402
 from socialsite.web.websocket import OriginMiddleware  # noqa: E402
 from timelines.live.consumer import streaming_servers  # noqa: E402
 from timelines.live.routing import websocket_urlpatterns  # noqa: E402
@@ -62,7 +63,7 @@ async def stop_services() -> None:
 
 
 disconnect_database_receivers()
-install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, find_upload_rules)
 install_graceful_shutdown(start_services, stop_services)
 # Load files before the first request: template tags, common passwords, the time zone, translations.
 engines.all()

@@ -13,7 +13,7 @@ from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService
 from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
-from socialsite.ids import AccountId, PostIdGenerator, TimeSource
+from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
@@ -48,6 +48,9 @@ from timelines.lists.service import ListService
 from timelines.live.channels import ChannelResolver
 from timelines.live.service import LiveService
 from timelines.markers.service import MarkerService
+from timelines.media.processing import MediaProcessing, MediaQueue
+from timelines.media.service import MediaService
+from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
@@ -66,6 +69,7 @@ from timelines.search.autocomplete import AutocompleteService
 from timelines.search.indexing import SearchIndexer
 from timelines.search.service import SearchService
 from timelines.threads.service import ThreadService
+from timelines.visibility.rights import requires_follow
 
 S = TypeVar("S")
 
@@ -216,6 +220,27 @@ class Services:
         return self._build(NotificationService, visibility=visibility, live=self.live)
 
     pending_notifications = _Built(PendingNotificationService)
+
+    # Pictures
+
+    @cached_property
+    def media_queue(self) -> MediaQueue:
+        return MediaQueue(self.store)
+
+    @cached_property
+    def media_files(self) -> MediaFiles:
+        return self.repositories.media_files
+
+    media_processing = _Built(MediaProcessing)
+
+    @cached_property
+    def media(self) -> MediaService:
+        return self._build(MediaService, find_audience=self._find_audience)
+
+    async def _find_audience(self, viewer_id: AccountId | None, post_id: PostId) -> bool | None:
+        """Return None if the viewer may not see the post, else whether everybody may see it."""
+        entry = await self.pipeline.find_visible(viewer_id, post_id)
+        return None if entry is None else not requires_follow(entry.post, entry.author)
 
     # Publishing and reactions
 

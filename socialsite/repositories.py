@@ -20,6 +20,8 @@ from timelines.importing.repository import GraphRanks, ImportedPosts
 from timelines.lists.repository import ListMembers, Lists
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.markers.repository import Markers
+from timelines.media.repository import MediaRows
+from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.posts.polls import PollRepository
@@ -73,6 +75,8 @@ class Repositories:
         self.search_names = NameIndex(store)
         self.pending_search_posts = PendingSearchPosts(store)
         self.pending_notifications = PendingNotifications(store)
+        self.media_rows = MediaRows(store)
+        self.media_files = MediaFiles()
         self.graph_ranks = GraphRanks(store)
         self.imported_posts = ImportedPosts(
             store, profile_cap=config.profile_cap, profile_partitions=config.profile_partitions

@@ -34,6 +34,8 @@ class ServiceConfig:
     require_replicas: int = 0
     memory_reserve: int = 16 * 1024 * 1024
     archive_url: str = ""
+    media_account_quota: int = 0
+    media_site_quota: int = 0
     rate_limits: dict[str, int | None] = field(default_factory=dict)
 
     @property
@@ -61,5 +63,7 @@ class ServiceConfig:
             require_replicas=settings.REQUIRE_REPLICAS,
             memory_reserve=settings.MEMORY_RESERVE,
             archive_url=settings.ARCHIVE_URL,
+            media_account_quota=settings.MEDIA_ACCOUNT_QUOTA,
+            media_site_quota=settings.MEDIA_SITE_QUOTA,
             rate_limits=dict(settings.RATE_LIMITS),
         )

@@ -48,6 +48,14 @@ REDIS_COMPONENT_URLS: dict[str, str] = {
 MEMORY_RESERVE = settings_parsers.parse_bytes("MEMORY_RESERVE", env.str("MEMORY_RESERVE", default="16mb"))  # bytes
 ARCHIVE_URL: str = env.str("ARCHIVE_URL", default="") or settings_parsers.default_archive_url(REDIS_URL, BASE_DIR)
 
+# Pictures: a folder that all machines share, or an S3 bucket. Quotas are in bytes; 0 = no quota
+MEDIA_ROOT = Path(env.str("MEDIA_ROOT", default="") or settings_parsers.default_media_root(REDIS_URL, BASE_DIR))
+MEDIA_S3_BUCKET: str = env.str("MEDIA_S3_BUCKET", default="")
+MEDIA_S3_ENDPOINT: str = env.str("MEDIA_S3_ENDPOINT", default="")
+MEDIA_ACCEL_PATH: str = env.str("MEDIA_ACCEL_PATH", default="")  # internal location of nginx with the files
+MEDIA_ACCOUNT_QUOTA = settings_parsers.parse_bytes("MEDIA_ACCOUNT_QUOTA", env.str("MEDIA_ACCOUNT_QUOTA", default="1gb"))
+MEDIA_SITE_QUOTA = settings_parsers.parse_bytes("MEDIA_SITE_QUOTA", env.str("MEDIA_SITE_QUOTA", default="0"))
+
 
 def _read_count(name: str, default: int, lowest: int = 1) -> int:
     return settings_parsers.require_at_least(
@@ -209,7 +217,7 @@ _STATIC_STORAGE = (
     else "django.contrib.staticfiles.storage.StaticFilesStorage"
 )
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.InMemoryStorage"},
+    "default": settings_parsers.build_media_storage(MEDIA_ROOT, MEDIA_S3_BUCKET, MEDIA_S3_ENDPOINT),
     "staticfiles": {"BACKEND": _STATIC_STORAGE},
 }
 WHITENOISE_USE_FINDERS = not STATIC_COLLECTED

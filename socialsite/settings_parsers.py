@@ -21,6 +21,7 @@ DEFAULT_RATE_LIMITS = {
     "like": "120/m",
     "block": "60/m",
     "delete": "60/m",
+    "media": "60/m",
     "staff": "20/m",
     "login": "10/m",
     "signup": "20/m",
@@ -102,6 +103,24 @@ def default_archive_url(url: str, base: Path) -> str:
     scheme, _, directory = url.partition("://")
     data = Path(directory).expanduser() if scheme == "embedded" else base / "data"
     return f"sqlite://{data / 'archive.sqlite3'}"
+
+
+def default_media_root(url: str, base: Path) -> Path:
+    """Return the default of MEDIA_ROOT: a folder in the data directory, which is created at the first upload."""
+    scheme, _, directory = url.partition("://")
+    return (Path(directory).expanduser() if scheme == "embedded" else base / "data") / "media"
+
+
+def build_media_storage(root: Path, bucket: str, endpoint: str) -> dict[str, Any]:
+    """Return Django's storage of pictures: the folder `root`, or an S3 bucket if one is named.
+
+    The S3 library reads the access key from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+    """
+    if not bucket:
+        options = {"location": str(root), "allow_overwrite": True}
+        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
+    s3_options = {"bucket_name": bucket, "endpoint_url": endpoint or None, "default_acl": None, "file_overwrite": True}
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": s3_options}
 
 
 def build_cache_settings(url: str, *, is_explicit: bool) -> dict[str, dict[str, Any]]:

@@ -189,3 +189,28 @@ class FiltersCapReached(Conflict):
 
     code = "filters_cap"
     message = _("You have as many filters as this site allows.")
+
+
+class MediaNotFound(NotFound):
+    """The picture is absent or deleted, belongs to another account, or the viewer may not see its post."""
+
+    message = _("This picture does not exist, or no longer does.")
+
+
+class MediaInvalid(Invalid):
+    """The upload, its description or its focal point breaks a rule."""
+
+    message = _("The picture was not uploaded.")
+
+
+class MediaRefused(MediaInvalid):
+    """The file is not a picture that this site accepts."""
+
+    code = "media_refused"
+
+
+class MediaQuotaReached(Conflict):
+    """The account or the site has as many bytes of pictures as it may have."""
+
+    code = "media_quota"
+    message = _("You have as many pictures as this site allows. Delete posts with pictures to make room.")

@@ -66,6 +66,41 @@ def idempotency_record(account_id: int, digest: str) -> Key:
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")
 
 
+# Pictures: sources of truth. The files are in the storage (timelines/media/storage.py).
+
+
+@cached_key
+def media(media_id: int) -> Key:
+    """HASH: the row of a picture (timelines/media/media.py), from its upload until its files are deleted."""
+    return Key("posts", tag=f"m{media_id}", name="media")
+
+
+def media_of_account(account_id: int) -> Key:
+    """HASH: id of a picture -> its bytes; `total` is their sum, `changes` counts the changes.
+
+    At most MEDIA_PER_ACCOUNT pictures.
+    """
+    return Key("timelines", tag=str(account_id), name="media")
+
+
+def media_total() -> Key:
+    """HASH: account id -> "<total> <changes>" of `media_of_account`; the field `total` is the sum of all."""
+    return Key("posts", tag="media", name="usage")
+
+
+def media_checks() -> Key:
+    """ZSET: name of a picture -> ms when a worker checks whether the picture is used; unused pictures are deleted.
+
+    An upload adds its picture, the deletion of a post adds the pictures of the post. The check removes them.
+    """
+    return Key("posts", tag="media", name="checks")
+
+
+def media_folder() -> Key:
+    """HASH: `id` of the folder with the files, and what workers measured there: `bytes`, `files`, `ms`."""
+    return Key("posts", tag="media", name="folder")
+
+
 # Relations of an account to posts and to other accounts: sources of truth, all under the account's tag.
 
 

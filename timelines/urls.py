@@ -12,6 +12,8 @@ from timelines.hashtags import views as hashtags
 from timelines.home import views as home
 from timelines.lists import views as lists
 from timelines.markers import views as markers
+from timelines.media import views as media
+from timelines.media.media import CONTENT_TYPES, SIZES
 from timelines.notifications import views as notifications
 from timelines.pages.dates import redirect_date_queries
 from timelines.polls import views as polls
@@ -42,7 +44,24 @@ class HandleConverter(StringConverter):
     regex = "[A-Za-z0-9_]{1,20}"
 
 
+class MediaNameConverter(StringConverter):
+    """Converts the names of pictures: an id and a secret."""
+
+    regex = "[1-9][0-9]{0,15}-[0-9a-f]{32}"
+
+
+class MediaSizeConverter(StringConverter):
+    regex = "|".join(SIZES)
+
+
+class MediaExtensionConverter(StringConverter):
+    regex = "|".join(CONTENT_TYPES)
+
+
 register_converter(IdConverter, "id")
+register_converter(MediaNameConverter, "media_name")
+register_converter(MediaSizeConverter, "media_size")
+register_converter(MediaExtensionConverter, "media_extension")
 register_converter(HandleConverter, "handle")
 
 app_name = "timelines"
@@ -63,6 +82,14 @@ urlpatterns = [
     path("posts/<id:post_id>/unbookmark/", limited("like", reactions.unbookmark), name="unbookmark"),
     path("posts/<id:post_id>/vote/", limited("like", polls.vote), name="vote"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
+    path("media/", dispatch_by_method(POST=media.upload), name="media"),
+    path("media/<id:media_id>/", dispatch_by_method(GET=media.show, POST=media.describe), name="media-item"),
+    path("media/<id:media_id>/delete/", limited("delete", media.delete), name="media-delete"),
+    path(
+        "media/<media_name:name>/<media_size:size>.<media_extension:extension>",
+        dispatch_by_method(GET=media.file),
+        name="media-file",
+    ),
     path("clicks/", dispatch_by_method(POST=view_counts.count_click), name="clicks"),
     path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),
     path("@<handle:handle>/followers/", dispatch_by_method(GET=profiles.followers), name="followers"),

@@ -15,7 +15,7 @@ NOT_BACKED_UP = re.compile(
     r"|public:\{public\}:posts"
     r"|(search|limits|live|cache|map):.*"  # short-lived values, or values of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
-    r"|jobs:\{(?!outbox|audit|due)[a-z]+\}:.*"  # locks
+    r"|jobs:\{(?!outbox|audit|due|media)[a-z]+\}:.*"  # locks
     r"|(follows|timelines):\{map\}:partitions"  # stored in the header of the backup
     r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # quarantine of the audit
 )
@@ -23,7 +23,7 @@ REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)
 """Passes of a backup. References are read before the values that they refer to. If a value is deleted between these
 reads, the backup has only references to it, which the audit removes. So no deleted value is restored."""
 _BODY_KEYS = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
-_ACCOUNT_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)")
+_LAST_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)|posts:\{m\d+\}:media")
 FIRST_KEYS = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
 """Keys that are read first. A job contains its post, and must not restore a post that is deleted meanwhile."""
 QUARANTINE_DAYS = 30
@@ -38,8 +38,9 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     for component, words in {
         "accounts": "account accounts handle totals",
         "sessions": "index session",
-        "posts": "boosts counts fading gone idempotency likes post replies source tally totals votes",
-        "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists mutes"
+        "posts": "boosts checks counts fading folder gone idempotency likes media post replies source tally totals"
+        " usage votes",
+        "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists media mutes"
         " notifications notified partitions position posts preferences profile quieted ranks requested"
         " requests tag tags voted",
         "public": "posts",
@@ -85,7 +86,7 @@ def is_backed_up(key: Key) -> bool:
 def get_backup_pass(key: Key) -> int:
     if _BODY_KEYS.fullmatch(key):
         return BODIES_PASS
-    return ACCOUNTS_PASS if _ACCOUNT_KEYS.fullmatch(key) else REFERENCES_PASS
+    return ACCOUNTS_PASS if _LAST_KEYS.fullmatch(key) else REFERENCES_PASS
 
 
 def get_family(key: Key) -> str:

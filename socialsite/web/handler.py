@@ -4,14 +4,15 @@ Django's own handler starts and joins a thread for every request (ThreadSensitiv
 another thread, and runs sync receivers, hooks and log calls in threads. That takes three quarters of a small page's CPU
 time. The code in those threads only computes, so this handler runs it on the event loop. The rest is as in Django: a
 view is cancelled if its client disconnects, streams are closed, request_started and request_finished are sent (sync
-receivers of the latter run on the loop), and a body is read once, up to its limit (middleware/request_size.py).
+receivers of the latter run on the loop), and a body is read once, up to its limit
+(middleware/request_size.py). A body with files is read later (uploads.py).
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.conf import settings
@@ -28,6 +29,7 @@ from socialsite.web.asgi_types import Message, Receive, Scope, Send
 from socialsite.web.middleware.errors import HANDLED_ERRORS
 from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
+from socialsite.web.uploads import PendingBody, find_rules_of_scope, leave_body_unread, receive_files
 
 REQUEST_DEADLINE_S = 6.0
 """Time limit of a request (middleware/deadline.py). It is a little longer than the time-out of one store call."""
@@ -65,15 +67,18 @@ class AsyncHandler(ASGIHandler):
         if scope["method"] == "HEAD":
             send = drop_response_body(send)
         max_bytes: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        refused_status, body = check_head(scope, max_bytes), b""
-        if refused_status is None:
+        set_script_prefix(get_script_prefix(scope))
+        rules = find_rules_of_scope(scope)
+        refused_status, body = check_head(scope, max_bytes if rules is None else rules.max_bytes), b""
+        declared = parse_content_length(scope) if refused_status is None else None
+        is_large = rules is not None and (declared is None or declared > max_bytes)
+        if refused_status is None and not is_large:
             try:
-                body = await read_body(receive, parse_content_length(scope), max_bytes)
+                body = await read_body(receive, declared, max_bytes)
             except RequestAborted:
                 return
             except InvalidBody as error:
                 refused_status = error.status
-        set_script_prefix(get_script_prefix(scope))
         await signals.request_started.asend(sender=self.__class__, scope=scope)
         request, bad_request = self.create_request(scope, BytesIO(body))
         if bad_request is not None:
@@ -81,18 +86,22 @@ class AsyncHandler(ASGIHandler):
             bad_request.close()
             return
         assert isinstance(request, SiteRequest)
-        request._body, request.refused_status = body, refused_status
+        request.refused_status = refused_status
+        if rules is not None and is_large and refused_status is None:
+            leave_body_unread(request, PendingBody(rules, receive, declared))
+        else:
+            request._body = body
         request.deadline = asyncio.get_running_loop().time() + self.deadline_s
         await self._respond_until_disconnect(request, receive, send)
 
     async def _respond_until_disconnect(self, request: SiteRequest, receive: Receive, send: Send) -> None:
         """Run the view and watch for a disconnect at the same time, as Django does. Wait until both have ended."""
-        watch, response = DisconnectWatcher(receive), None
+        watch, response = DisconnectWatcher(receive, request.pending_body), None
         try:
             response = await self.run_get_response(request)
             await self.send_response(response, send)
         except asyncio.CancelledError:
-            if not watch.is_disconnected:
+            if not (watch.is_disconnected or (request.pending_body and request.pending_body.is_disconnected)):
                 raise
         finally:
             await watch.stop()
@@ -125,15 +134,16 @@ class AsyncHandler(ASGIHandler):
     async def _get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         """Call the view and its middleware. Errors with a known status become responses."""
         try:
-            return await self._call_view(request)
+            return await self._call_view(cast(SiteRequest, request))
         except HANDLED_ERRORS as error:
             response: HttpResponseBase | None = self.process_exception_by_middleware(error, request)
             if response is None:
                 raise
             return response
 
-    async def _call_view(self, request: HttpRequest) -> HttpResponseBase:
+    async def _call_view(self, request: SiteRequest) -> HttpResponseBase:
         view, args, kwargs = self.resolve_request(request)
+        await receive_files(request)
         response: HttpResponseBase | None = None
         for hook in self._view_middleware:  # type: ignore[attr-defined]
             response = await hook(request, view, args, kwargs)
@@ -179,8 +189,9 @@ class DisconnectWatcher:
     cost as much as reading the session.
     """
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, pending_body: PendingBody | None = None) -> None:
         self._receive = receive
+        self._pending_body = pending_body
         self._request_task = asyncio.current_task()
         self._watch_task: asyncio.Task[None] | None = None
         self._start_timer = asyncio.get_running_loop().call_later(DISCONNECT_WATCH_DELAY_S, self._start_watching)
@@ -203,6 +214,9 @@ class DisconnectWatcher:
             watch_task.result()
 
     def _start_watching(self) -> None:
+        if self._pending_body is not None and not self._pending_body.is_read:  # the view receives the body
+            self._start_timer = asyncio.get_running_loop().call_later(DISCONNECT_WATCH_DELAY_S, self._start_watching)
+            return
         self._watch_task = asyncio.create_task(_wait_for_disconnect(self._receive))
         self._watch_task.add_done_callback(self._cancel_request)
 

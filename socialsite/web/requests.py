@@ -94,6 +94,8 @@ class SiteRequest(ASGIRequest):
     """The function of settings.SIDE_PANEL. It is not set while the store cannot be opened."""
     deadline: float
     """The time limit of the request, by the event loop's clock."""
+    pending_body: "Any" = None
+    """The body with files that is not read yet (socialsite/web/uploads.py)."""
     _form: FormFields | None
     _host: str | None = None
 
@@ -261,7 +263,8 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
         return await view(request, *args, **kwargs)
 
     dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
-    dispatch.on_error_page = getattr(views.get("POST"), "on_error_page", None)  # type: ignore[attr-defined]
+    for name in ("on_error_page", "upload_rules"):
+        setattr(dispatch, name, getattr(views.get("POST"), name, None))
     return dispatch
 
 

@@ -9,7 +9,7 @@ import redis
 from socialsite.store.key import KEY_PATTERN
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
-PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+"}
+PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+", "<queue>": "(?:outbox|media)"}
 """Patterns of placeholders; every other placeholder is a number."""
 
 

@@ -13,6 +13,10 @@ SAMPLES = {
     "account_id": "7",
     "number": "7",
     "tag": "redis",
+    "media_id": "7",
+    "name": "7-0123456789abcdef0123456789abcdef",
+    "size": "small",
+    "extension": "webp",
 }
 
 

@@ -19,7 +19,9 @@ from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-TEST_RUN_VARIABLES = ("REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE")
+TEST_RUN_VARIABLES = (
+    "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "HTTPS", "DJANGO_SETTINGS_MODULE", "MEDIA_ROOT",
+)  # fmt: skip
 """Variables of the test run that a new terminal does not have."""
 
 

@@ -101,14 +101,17 @@ class KeyFamilies:
             type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
             type_only(r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
             type_only(r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:polls", "zset"),
-            type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)|jobs:\{outbox\}:waiting", "zset"),
+            type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
+            type_only(r"jobs:\{(outbox|media)\}:waiting|posts:\{media\}:checks", "zset"),
             type_only(r"accounts:\{ids\}:accounts|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:source|limits:.*|timelines:\{\d+\}:notified", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
-            type_only(r"jobs:\{audit\}:drift|jobs:\{outbox\}:unfinished|series:\{b\d+\}:(buffer|batch):.*", "hash"),
+            type_only(r"jobs:\{audit\}:drift|jobs:\{(outbox|media)\}:unfinished", "hash"),
+            type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
             type_only(r"timelines:\{\d+\}:(filters|position|preferences)", "hash"),
+            type_only(r"timelines:\{\d+\}:media|posts:\{media\}:(usage|folder)|posts:\{m\d+\}:media", "hash"),
             type_only(r"timelines:\{\d+\}:exclusive", "set"),
-            type_only(r"jobs:\{outbox\}:(stream|dead|waiting:\d+)|jobs:\{audit\}:trail", "stream"),
+            type_only(r"jobs:\{(outbox|media)\}:(stream|dead|waiting:\d+)|jobs:\{audit\}:trail", "stream"),
         )  # fmt: skip
 
     def group(self, keys: Iterable[Key]) -> Mapping[KeyFamily, list[Key]]:

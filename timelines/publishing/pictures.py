@@ -5,8 +5,7 @@ from django.http.response import HttpResponse
 
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import page_response
-
-ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES = 1_500, 4, 16 * 1024 * 1024
+from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES
 
 
 async def picture_dialogs(request: SiteRequest) -> HttpResponse:

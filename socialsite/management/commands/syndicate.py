@@ -18,6 +18,7 @@ from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker
 from socialsite.store.errors import StoreError
 from socialsite.web.gc_tuning import freeze_startup_objects
+from timelines.media.processing import PICTURES_AT_ONCE
 
 PROGRESS_INTERVAL_S = 5.0
 MAX_CONCURRENCY = 64
@@ -43,13 +44,17 @@ class Command(OperatorCommand):
             self.print_line(await _describe_backlog(services))
             return
         worker = Worker(services.outbox, services.fan_out.handle, concurrency=options["concurrency"])
-        _stop_on_signals(worker)
+        encoder = Worker(services.media_queue, services.media_processing.handle, concurrency=PICTURES_AT_ONCE)
+        _stop_on_signals(worker, encoder)
         freeze_startup_objects()
-        if not await self._run_worker(services, worker, once=options["once"]):
+        if not await self._run_worker(services, worker, encoder, once=options["once"]):
             raise CommandError("Stopped before everything was done.")
 
-    async def _run_worker(self, services: Services, worker: Worker, *, once: bool) -> bool:
-        """Run until stopped, or with `once` until the queue is empty. Returns False if it was stopped before that."""
+    async def _run_worker(self, services: Services, worker: Worker, encoder: Worker, *, once: bool) -> bool:
+        """Run until stopped, or with `once` until the queues are empty. Returns False if it was stopped before that.
+
+        `encoder` is the worker of pictures, with a queue of its own.
+        """
         self.print_line(f"Worker {worker.name} syndicates.")
         progress = asyncio.create_task(self._print_progress(services, min_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
@@ -57,7 +62,9 @@ class Command(OperatorCommand):
             upkeep.start(services.audit_sampler.run)
             schedule.start()
         try:
-            is_done = await _run_jobs(worker, once=once)
+            async with asyncio.TaskGroup() as group:
+                runs = [group.create_task(_run_jobs(each, once=once)) for each in (worker, encoder)]
+            is_done = all(run.result() for run in runs)
         finally:
             await schedule.close()
             await upkeep.close()
@@ -83,6 +90,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.search_indexer.periodic_tasks,
         *services.pending_notifications.periodic_tasks,
         *services.polls.periodic_tasks,
+        *services.media.periodic_tasks,
     )
 
 
@@ -99,7 +107,11 @@ async def _describe_backlog(services: Services) -> str:
     return f"{depth.waiting} waiting, {depth.pending} pending, {depth.dead} dead letters{age}."
 
 
-def _stop_on_signals(worker: Worker) -> None:
+def _stop_on_signals(*workers: Worker) -> None:
+    def stop() -> None:
+        for worker in workers:
+            worker.stop()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, worker.stop)
+        loop.add_signal_handler(number, stop)

@@ -11,9 +11,14 @@
   number of bytes that arrive before the socket is accepted. Here a socket that exceeds a limit is disconnected.
 """
 
+import os
 import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import IO, Any
+from urllib.parse import unquote_to_bytes
+
+from socialsite.web.uploads import BodyInFile, UploadRules
 
 HEAD_READ_MAX_BYTES = 64 * 1024
 MIN_HEADER_BYTES = len(b"a:")
@@ -27,7 +32,11 @@ EARLY_MAX_BYTES = 64 * 1024
 CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
-def install_request_limits(body_max_bytes: int) -> None:
+FindUploadRules = Callable[[str, str, bytes], UploadRules | None]
+"""(method, path, content type) -> the rules of a view that accepts files."""
+
+
+def install_request_limits(body_max_bytes: int, find_upload_rules: FindUploadRules) -> None:
     """Patch daphne's classes, if daphne is the server (it is imported before the application)."""
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if protocol is None:
@@ -39,10 +48,32 @@ def install_request_limits(body_max_bytes: int) -> None:
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, parsePOSTFormSubmission=False, **options)
 
+        content: Any
+        body_max_bytes: int | None = None
+        """The limit of this body, known when its first bytes arrive."""
+
         def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  (Twisted's name)
-            room = body_max_bytes + 1 - self.content.tell()
+            if self.body_max_bytes is None:
+                self.body_max_bytes = self.find_body_max_bytes()
+            room = self.body_max_bytes + 1 - self.content.tell()
             if room > 0:
                 super().handleContentChunk(data[:room])
+
+        def process(self) -> Any:
+            """Give the application the file with a large body. daphne would read all of it into memory."""
+            takes_files = self.body_max_bytes is not None and self.body_max_bytes > body_max_bytes
+            if takes_files and self.content.seek(0, os.SEEK_END) > body_max_bytes:
+                self.content = ContentFile(self.content)
+            return super().process()
+
+        def find_body_max_bytes(self) -> int:
+            """Return the limit of the view at this path. Only a browser with a cookie may send files."""
+            content_type = (self.requestHeaders.getRawHeaders(b"content-type") or [b""])[0]
+            if not self.requestHeaders.hasHeader(b"cookie"):
+                return body_max_bytes
+            path = unquote_to_bytes(self.channel._path.partition(b"?")[0]).decode("utf-8", "replace")
+            rules = find_upload_rules(self.channel._command.decode("ascii", "replace"), path, content_type)
+            return body_max_bytes if rules is None else rules.max_bytes
 
     protocol.WebRequest = BoundedRequest
     sockets: Any = sys.modules["daphne.ws_protocol"]
@@ -52,6 +83,26 @@ def install_request_limits(body_max_bytes: int) -> None:
     channel = protocol.http.HTTPChannel
     channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
     channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
+
+
+class ContentFile:
+    """The file of a large body, of which daphne reads one empty chunk that carries the file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    @property
+    def closed(self) -> bool:
+        return self._file.closed
+
+    def seek(self, *position: int) -> int:
+        return self._file.seek(*position)
+
+    def read(self, size: int = -1) -> bytes:
+        return BodyInFile.of(self._file)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def make_bounded_socket(protocol: Any) -> Any:

@@ -44,9 +44,14 @@ class HeadersMiddleware(Middleware):
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)
         headers = response.headers
-        headers["Content-Security-Policy"] = content_security_policy(_websocket_origin(request))
+        is_file = headers.get("Content-Security-Policy", "").startswith("sandbox")  # a picture sets its own headers
+        if not is_file:
+            headers["Content-Security-Policy"] = content_security_policy(_websocket_origin(request))
         headers["X-Frame-Options"] = "DENY"
         headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        if is_file and not response.cookies:
+            del headers["Vary"]
+            return response
         headers["Vary"] = VARY_HEADER
         if "HTTP_COOKIE" in request.META or response.cookies or response.status_code >= 400:
             headers["Cache-Control"] = "private, no-store"

@@ -27,6 +27,7 @@ from socialsite.store.key import KEY_PATTERN
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
+from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
@@ -81,6 +82,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
         watch.scan()
     await use_imports(site, tmp_path)
     await use_search(site)
+    await use_pictures(site, world)
     await share_newest_post_id(site.store, site.ids)
     watch.scan()
     await world.deliver_all()
@@ -173,6 +175,15 @@ async def use_statistics(site: Services, world: World) -> None:
     meter.count_view(Entity("post", 1))
     await meter.flush()
     await Lock(site.store, "flush").acquire()
+
+
+async def use_pictures(site: Services, world: World) -> None:
+    """Encode a picture, and leave another in the queue."""
+    judy = await world.person("judy")
+    await site.media.upload(owner_id=judy.id, content=uploaded(picture()))
+    assert await encode_all(site) == 1
+    await site.media.measure()
+    await site.media_queue.add(b"not a job")
 
 
 async def _ignore(payload: bytes) -> None:

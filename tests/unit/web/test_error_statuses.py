@@ -52,6 +52,10 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.FilterNotFound: (404, "not_found"),
     timelines.FilterInvalid: (422, "invalid"),
     timelines.FiltersCapReached: (409, "filters_cap"),
+    timelines.MediaNotFound: (404, "not_found"),
+    timelines.MediaInvalid: (422, "invalid"),
+    timelines.MediaRefused: (422, "media_refused"),
+    timelines.MediaQuotaReached: (409, "media_quota"),
 }
 
 

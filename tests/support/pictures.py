@@ -1,0 +1,42 @@
+"""Pictures for tests, made by code, and a worker that encodes uploads when a test calls it."""
+
+import io
+from typing import Any
+
+from django.core.files.base import ContentFile
+from PIL import Image
+
+from socialsite.container import Services
+
+
+def picture(
+    size: tuple[int, int] = (64, 48), format: str = "JPEG", *, mode: str = "RGB", color: Any = None, **options: Any
+) -> bytes:
+    """Return a picture with a gradient, or with one color."""
+    image = Image.linear_gradient("L").resize(size).convert(mode) if color is None else Image.new(mode, size, color)
+    file = io.BytesIO()
+    image.save(file, format, **options)
+    return file.getvalue()
+
+
+def animation(frames: int, size: tuple[int, int] = (32, 24), format: str = "GIF") -> bytes:
+    """Return an animation whose frames differ."""
+    images = [Image.new("RGB", size, (at * 7 % 256, at * 3 % 256, at % 256)) for at in range(frames)]
+    file = io.BytesIO()
+    images[0].save(file, format, save_all=True, append_images=images[1:], duration=40, loop=0)
+    return file.getvalue()
+
+
+def uploaded(content: bytes, name: str = "picture.jpg") -> "ContentFile[bytes]":
+    return ContentFile(content, name)
+
+
+async def encode_all(services: Services) -> int:
+    """Encode every upload; return the number of jobs."""
+    queue, jobs_done = services.media_queue, 0
+    await queue.create_group()
+    while jobs := await queue.fetch("abad1dea", 100, 1):
+        for job in jobs:
+            await queue.finish(job, await services.media_processing.handle(job.payload))
+            jobs_done += 1
+    return jobs_done

@@ -1,0 +1,341 @@
+"""The child process that decodes and encodes one picture: `python -m timelines.media.encoder KIND FULL SMALL CROP`.
+
+The picture comes from standard input. FULL and SMALL are the numbers of two open files, to which the full and the small
+size are written. CROP is the part of an avatar or header to show: left, top, width and height as fractions, or "". The
+result is written to standard output as a JSON object, also if the picture is refused.
+
+A picture is hostile input. So this module is the only one that imports Pillow, and it limits the memory, the processor
+time and the open files of its process before it reads a byte. It passes four formats to Pillow, checks the size in the
+header before it decodes pixels, and always encodes again: the orientation is applied, colors become sRGB, and the
+result has no metadata.
+"""
+
+import io
+import json
+import math
+import os
+import resource
+import struct
+import sys
+import warnings
+from dataclasses import asdict, dataclass
+from typing import IO, Any
+
+import blurhash
+from PIL import (
+    GifImagePlugin,
+    Image,
+    ImageCms,
+    ImageOps,
+    JpegImagePlugin,
+    MpoImagePlugin,
+    PngImagePlugin,
+    WebPImagePlugin,
+)
+
+MEMORY_MAX_BYTES = 300 * 1024 * 1024
+CPU_MAX_S = 20
+OPEN_FILES_MAX = 32
+OUTPUT_MAX_BYTES = 32 * 1024 * 1024
+
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP")
+MAX_PIXELS = 33_177_600  # 7680 x 4320, Mastodon's limit
+MAX_FRAMES = 1_000
+MAX_FRAME_PIXELS = 300_000_000  # width x height x frames of an animation
+FULL_MAX_PIXELS = 8_294_400  # 3840 x 2160, as Mastodon's large size
+SMALL_MAX_PIXELS = 230_400  # 640 x 360, as Mastodon's small size
+ANIMATION_MAX_PIXELS = 921_600  # of one frame: 1280 x 720
+ANIMATION_MAX_FRAME_PIXELS = 60_000_000  # of all frames; a long animation becomes smaller
+FULL_MAX_SIDE, SMALL_MAX_SIDE = 8_192, 2_048  # pixels; the formats allow 16,383
+CROPPED_SIZES = {"avatar": ((400, 400), (96, 96)), "header": ((1500, 500), (600, 200))}
+"""Kind -> full and small size. A picture of another kind keeps its proportions."""
+
+STRIP_HEIGHT = 256  # an even number of rows
+WEBP_OPTIONS = {"quality": 80, "method": 2}
+JPEG_OPTIONS = {"quality": 85, "progressive": True}
+BLURHASH_SIDE = 32
+ORIENTATION_TAG = 0x0112
+TRANSPOSITIONS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180, 4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE, 6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}  # fmt: skip
+"""EXIF orientation -> the transposition that makes the picture upright."""
+PLUGINS = (GifImagePlugin, JpegImagePlugin, MpoImagePlugin, PngImagePlugin, WebPImagePlugin)
+"""The decoders are imported before the limits apply. Pillow would import them, and all others, later."""
+
+
+class PictureRefused(Exception):
+    """The picture is not stored. The message is one of the codes of `timelines.media.media.REFUSALS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPicture:
+    """The sizes in pixels, and what pages need to show the picture."""
+
+    width: int
+    height: int
+    small_width: int
+    small_height: int
+    blurhash: str
+    extension: str
+    is_animated: bool = False
+
+
+def limit_process() -> None:
+    """Limit memory, processor time, files and priority of this process."""
+    for limit, most in (
+        (resource.RLIMIT_AS, MEMORY_MAX_BYTES),
+        (resource.RLIMIT_CPU, CPU_MAX_S),
+        (resource.RLIMIT_NOFILE, OPEN_FILES_MAX),
+        (resource.RLIMIT_FSIZE, OUTPUT_MAX_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (most, most))
+    os.nice(10)  # pages and other jobs go first
+
+
+def encode_picture(
+    source: IO[bytes], full: IO[bytes], small: IO[bytes], kind: str, crop: tuple[float, ...] = ()
+) -> EncodedPicture:
+    """Write the full and the small size of a picture. Raises PictureRefused."""
+    Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+    warnings.simplefilter("error", Image.DecompressionBombWarning)
+    try:
+        with Image.open(source, formats=FORMATS) as picture:
+            if picture.width * picture.height > MAX_PIXELS:
+                raise PictureRefused("too_large")
+            if kind not in CROPPED_SIZES and picture.format in ("GIF", "WEBP") and _count_frames(picture) > 1:
+                return _encode_animation(picture, full, small)
+            return _encode_still(picture, full, small, kind, crop)
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError, MemoryError) as error:
+        raise PictureRefused("too_large") from error
+    except PictureRefused:
+        raise
+    except Exception as error:  # the decoders raise any error for a damaged file
+        raise PictureRefused("unreadable") from error
+
+
+def _count_frames(picture: Image.Image) -> int:
+    """Return the number of frames. Raises PictureRefused if there are too many, or too many pixels in all."""
+    if isinstance(picture, GifImagePlugin.GifImageFile):
+        frames = _count_gif_frames(picture)
+    else:
+        frames = getattr(picture, "n_frames", 1)
+    if frames > MAX_FRAMES or (frames > 1 and frames * picture.width * picture.height > MAX_FRAME_PIXELS):
+        raise PictureRefused("too_long")
+    return frames
+
+
+def _count_gif_frames(picture: GifImagePlugin.GifImageFile) -> int:
+    """Count up to MAX_FRAMES + 1 frames without decoding them."""
+    frames = 1
+    try:
+        while frames <= MAX_FRAMES:
+            picture._seek(frames, False)
+            frames += 1
+    except EOFError:
+        pass
+    picture.seek(0)
+    return frames
+
+
+# Stills
+
+
+def _encode_still(
+    picture: Image.Image, full: IO[bytes], small: IO[bytes], kind: str, crop: tuple[float, ...]
+) -> EncodedPicture:
+    orientation = _read_orientation(picture)
+    profile = picture.info.get("icc_profile")
+    is_photo = picture.format in ("JPEG", "MPO") and kind not in CROPPED_SIZES
+    upright = _load_halved(picture)
+    if upright is not picture:
+        picture.close()  # frees its pixels
+    if kind not in CROPPED_SIZES:
+        upright = _shrink(upright, FULL_MAX_PIXELS, FULL_MAX_SIDE)
+    if orientation in TRANSPOSITIONS:
+        upright = upright.transpose(TRANSPOSITIONS[orientation])
+    upright = _convert_to_srgb(upright, profile)
+    if kind in CROPPED_SIZES:
+        full_size, small_size = CROPPED_SIZES[kind]
+        upright = ImageOps.fit(_crop(upright, crop), full_size, Image.Resampling.LANCZOS)
+        preview = upright.resize(small_size, Image.Resampling.LANCZOS)
+    else:
+        preview = _shrink(upright, SMALL_MAX_PIXELS, SMALL_MAX_SIDE)
+    extension = "jpg" if is_photo else "webp"
+    _save(upright, full, extension)
+    _save(preview, small, extension)
+    return EncodedPicture(*upright.size, *preview.size, _blurhash(preview), extension)
+
+
+def _read_orientation(picture: Image.Image) -> int:
+    try:
+        return int(picture.getexif().get(ORIENTATION_TAG, 1))
+    except (OSError, ValueError, TypeError, KeyError, SyntaxError, struct.error):  # damaged: shown as it is
+        return 1
+
+
+def _load_halved(picture: Image.Image) -> Image.Image:
+    """Decode the picture. A picture of more than twice the full size is halved, to stay within the memory."""
+    width, height = picture.size
+    if width * height <= 2 * FULL_MAX_PIXELS or min(width, height) < 2:
+        picture.load()
+        return _in_plain_mode(picture)
+    if isinstance(picture, JpegImagePlugin.JpegImageFile):
+        picture.draft(None, (width // 2, height // 2))  # libjpeg decodes half the size
+        picture.load()
+        if picture.width < width:
+            return _in_plain_mode(picture)
+    return _halve(picture)
+
+
+def _halve(picture: Image.Image) -> Image.Image:
+    """Halve the picture strip by strip, since Pillow would copy all of it to resize transparent pixels."""
+    width, height = picture.size
+    first = _in_plain_mode(picture.crop((0, 0, width, min(2, height))))
+    halved = Image.new(first.mode, ((width + 1) // 2, (height + 1) // 2))
+    for top in range(0, height, STRIP_HEIGHT):
+        strip = picture.crop((0, top, width, min(top + STRIP_HEIGHT, height)))
+        halved.paste(_in_plain_mode(strip).reduce(2), (0, top // 2))
+    return halved
+
+
+def _in_plain_mode(picture: Image.Image) -> Image.Image:
+    """Return the picture in a mode that can be resized: L, RGB, RGBA or CMYK."""
+    if picture.mode.startswith("I"):  # 16 bits of grey
+        return picture.convert("I").point(lambda grey: grey * (1 / 256)).convert("L")
+    if picture.has_transparency_data:
+        return picture if picture.mode == "RGBA" else picture.convert("RGBA")
+    return picture if picture.mode in ("L", "RGB", "CMYK") else picture.convert("RGB")
+
+
+def _shrink(picture: Image.Image, max_pixels: int, max_side: int) -> Image.Image:
+    size = _fitting_size(picture.size, max_pixels, max_side)
+    if size == picture.size:
+        return picture
+    return picture.resize(size, Image.Resampling.BICUBIC, reducing_gap=2.0)
+
+
+def _fitting_size(size: tuple[int, int], max_pixels: int, max_side: int) -> tuple[int, int]:
+    """Return the largest size with the same proportions within both limits, at least 1 x 1."""
+    width, height = size
+    factor = min(1.0, math.sqrt(max_pixels / (width * height)), max_side / max(size))
+    return max(1, int(width * factor)), max(1, int(height * factor))
+
+
+def _crop(picture: Image.Image, crop: tuple[float, ...]) -> Image.Image:
+    """Return the chosen part of a picture, or all of it if nothing was chosen."""
+    if len(crop) != 4:
+        return picture
+    width, height = picture.size
+    left, top = int(crop[0] * width), int(crop[1] * height)
+    right, bottom = left + max(1, round(crop[2] * width)), top + max(1, round(crop[3] * height))
+    return picture.crop((min(left, width - 1), min(top, height - 1), min(right, width), min(bottom, height)))
+
+
+def _convert_to_srgb(picture: Image.Image, profile: bytes | None) -> Image.Image:
+    """Return the picture in RGB or RGBA, with the colors of sRGB."""
+    alpha = picture.getchannel("A") if picture.mode == "RGBA" else None
+    colors = picture.convert("RGB") if picture.mode == "RGBA" else picture
+    if profile:
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            srgb = ImageCms.createProfile("sRGB")
+            colors = ImageCms.profileToProfile(colors, source, srgb, outputMode="RGB") or colors
+        except (ImageCms.PyCMSError, OSError, ValueError, TypeError):
+            pass  # a profile that cannot be read, or of another kind of picture
+    if colors.mode != "RGB":
+        colors = colors.convert("RGB")
+    if alpha is not None:
+        colors.putalpha(alpha)
+    return colors
+
+
+def _save(picture: Image.Image, file: IO[bytes], extension: str) -> None:
+    picture.info = {}  # Pillow would write comments and profiles that are found here
+    if extension == "jpg":
+        picture.save(file, "JPEG", **JPEG_OPTIONS)
+    else:
+        picture.save(file, "WEBP", **WEBP_OPTIONS)
+
+
+def _blurhash(picture: Image.Image) -> str:
+    """Return the blurhash (https://blurha.sh), with 4 x 3 components."""
+    tiny = _shrink(picture, BLURHASH_SIDE * BLURHASH_SIDE, BLURHASH_SIDE).convert("RGB")
+    pixels = tiny.tobytes()
+    row_bytes = 3 * tiny.width
+    rows = [
+        [list(pixels[at : at + 3]) for at in range(start, start + row_bytes, 3)]
+        for start in range(0, len(pixels), row_bytes)
+    ]
+    code: str = blurhash.encode(rows, components_x=4, components_y=3)  # type: ignore[no-untyped-call]
+    return code
+
+
+# Animations
+
+
+class ScaledFrames(Image.Image):
+    """An animation whose frames are decoded and scaled one at a time, while Pillow saves it."""
+
+    def __init__(self, source: Image.Image, size: tuple[int, int], frames: int) -> None:
+        super().__init__()
+        self._source = source
+        self._scaled_size = size
+        self.n_frames = frames
+        self.seek(0)
+
+    def tell(self) -> int:
+        return 0
+
+    def seek(self, frame: int) -> None:
+        self._source.seek(frame)
+        scaled = self._source.convert("RGBA")
+        if scaled.size != self._scaled_size:
+            scaled = scaled.resize(self._scaled_size, Image.Resampling.BICUBIC, reducing_gap=2.0)
+        self.im, self._mode, self._size = scaled.im, "RGBA", scaled.size
+
+
+class FrameDurations(list[int]):
+    """The duration of each frame in ms, read from the frame that was decoded last."""
+
+    def __init__(self, source: Image.Image) -> None:
+        super().__init__()
+        self._source = source
+
+    def __getitem__(self, frame: Any) -> Any:
+        return max(int(self._source.info.get("duration") or 100), 20)
+
+
+def _encode_animation(picture: Image.Image, full: IO[bytes], small: IO[bytes]) -> EncodedPicture:
+    """Write the animation as WebP, and its first frame as the small size."""
+    frames = _count_frames(picture)
+    max_pixels = min(ANIMATION_MAX_PIXELS, ANIMATION_MAX_FRAME_PIXELS // frames)
+    size = _fitting_size(picture.size, max_pixels, FULL_MAX_SIDE)
+    loop = int(picture.info.get("loop", 0))
+    scaled = ScaledFrames(picture, size, frames)
+    still = Image.Image.copy(scaled)
+    preview = _shrink(still, SMALL_MAX_PIXELS, SMALL_MAX_SIDE)
+    _save(preview, small, "webp")
+    durations = FrameDurations(picture)
+    scaled.save(full, "WEBP", save_all=True, duration=durations, loop=loop, quality=75, method=0)
+    return EncodedPicture(*size, *preview.size, _blurhash(preview), "webp", is_animated=True)
+
+
+def main(kind: str, full_descriptor: str, small_descriptor: str, crop: str) -> None:
+    limit_process()
+    part = tuple(map(float, crop.split(","))) if crop else ()
+    with (
+        os.fdopen(int(full_descriptor), "wb", closefd=False) as full,
+        os.fdopen(int(small_descriptor), "wb", closefd=False) as small,
+    ):
+        try:
+            result: dict[str, Any] = asdict(encode_picture(sys.stdin.buffer, full, small, kind, part))
+        except PictureRefused as refusal:
+            result = {"refusal": str(refusal)}
+    sys.stdout.write(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,121 @@
+"""The row of a picture, the names of its files, and the reasons for which a picture is refused."""
+
+import re
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import msgspec
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.errors import LazyText
+from socialsite.ids import AccountId, PostId
+from timelines.posts.post import MediaAttachment
+
+MediaKind = Literal["picture", "avatar", "header"]
+MediaState = Literal["processing", "ready", "refused", "deleting"]
+MediaSize = Literal["full", "small"]
+SIZES: Final[tuple[MediaSize, ...]] = ("full", "small")
+CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
+"""Extension of a stored file -> its content type."""
+
+UPLOAD_TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
+UPLOAD_MAX_BYTES = 16 * 1024 * 1024
+MEDIA_PER_POST = 4
+MEDIA_PER_ACCOUNT = 20_000
+"""The maximum number of pictures of an account, whatever their size."""
+ALT_MAX_LENGTH = 1_500  # graphemes
+UNATTACHED_MS = 24 * 3_600_000
+"""Time after which an upload that nothing uses is deleted."""
+
+NAME = re.compile(r"([1-9][0-9]{0,15})-([0-9a-f]{32})")
+REFUSALS: Final[Mapping[str, LazyText]] = {
+    "unreadable": _("This file is not a picture that can be read. Choose a JPEG, PNG, GIF or WebP picture."),
+    "heic": _("This picture has the format HEIC. Your phone can send it as JPEG: choose “Most compatible” there."),
+    "too_large": _("This picture has too many pixels. A picture has at most 33 megapixels."),
+    "too_long": _("This animation is too long. An animation has at most 1,000 frames and 300 megapixels in all."),
+    "too_slow": _("This picture takes too long to read. Save it anew as JPEG or PNG, and try again."),
+}
+"""Code -> sentence."""
+
+
+class Media(msgspec.Struct, frozen=True):
+    """A row: the HASH `posts:{m<id>}:media` with these fields as texts.
+
+    `name` identifies the files. The file of the upload exists only in the state "processing".
+    """
+
+    id: int
+    secret: str
+    owner: AccountId
+    kind: MediaKind
+    created_ms: int
+    state: MediaState = "processing"
+    size_bytes: int = 0
+    """The size of the files that are counted for the quotas."""
+    post: PostId = PostId(0)
+    """The post with this picture, or 0."""
+    alt: str = ""
+    focus_x: float = 0.0
+    focus_y: float = 0.0
+    width: int = 0
+    height: int = 0
+    small_width: int = 0
+    small_height: int = 0
+    blurhash: str = ""
+    extension: str = "webp"
+    is_animated: bool = False
+    refusal: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.id}-{self.secret}"
+
+    @property
+    def attachment(self) -> MediaAttachment:
+        """The part of the row that a post contains."""
+        return MediaAttachment(
+            id=self.id,
+            secret=self.secret,
+            width=self.width,
+            height=self.height,
+            blurhash=self.blurhash,
+            alt=self.alt,
+            focus=(self.focus_x, self.focus_y),
+            is_animated=self.is_animated,
+            extension=self.extension,
+        )
+
+
+def media_url(name: str, size: MediaSize, extension: str) -> str:
+    return f"/media/{name}/{size}.{extension}"
+
+
+def parse_name(name: str) -> tuple[int, str] | None:
+    """Return the id and the secret of a name, or None if the text is not a name."""
+    match = NAME.fullmatch(name)
+    return (int(match[1]), match[2]) if match else None
+
+
+# Names in the storage
+
+
+def upload_file(name: str) -> str:
+    """Return the name of the uploaded file, which is deleted after the encoding."""
+    return f"incoming/{name}"
+
+
+def media_file(name: str, size: MediaSize, extension: str) -> str:
+    """Return the name of a stored size. The two folders come from the secret, so that each has few files."""
+    secret = name.rpartition("-")[2]
+    return f"{secret[:2]}/{secret[2:4]}/{name}.{size}.{extension}"
+
+
+def all_files(name: str) -> list[str]:
+    """Return the names of all files that a picture can have, in each format."""
+    return [upload_file(name), *(media_file(name, size, extension) for size in SIZES for extension in CONTENT_TYPES)]
+
+
+def name_of_file(file: str) -> str | None:
+    """Return the name of the picture of a stored file, or None if the file belongs to no picture."""
+    name = file.rpartition("/")[2].partition(".")[0]
+    return name if NAME.fullmatch(name) else None

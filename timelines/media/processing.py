@@ -1,0 +1,164 @@
+"""The jobs of the queue `media`: each encodes one upload in a child process (encoder.py).
+
+The queue is separate from the outbox, and the child process has a low priority, so that pictures delay no other job. A
+job may be repeated, and a killed child is started again by the queue.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from socialsite.recipes.job_queue import JobQueue, PermanentFailure
+from socialsite.store import Store
+from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
+from timelines.media.repository import MediaRows
+from timelines.media.storage import MediaFiles, TemporaryMedia, open_descriptor
+
+QUEUE_NAME = "media"
+PICTURES_AT_ONCE = max(1, min(2, os.cpu_count() or 1))
+ENCODER_TIMEOUT_S = 30.0
+RESULT_MAX_BYTES = 4_096
+PROJECT_DIRECTORY = Path(__file__).resolve().parent.parent.parent
+KILLED_FOR_TIME = (-signal.SIGXCPU,)
+log = structlog.stdlib.get_logger("timelines.media")
+
+
+class EncodePicture(msgspec.Struct, frozen=True, tag="encode"):
+    """Encode the upload of this name. `crop` is the part to show: left, top, width and height, from 0.0 to 1.0."""
+
+    name: str
+    crop: tuple[float, float, float, float] | None = None
+
+
+class EncoderResult(msgspec.Struct, frozen=True):
+    """The output of the child process: the reason of a refusal, or the properties of the picture."""
+
+    refusal: str = ""
+    width: int = 0
+    height: int = 0
+    small_width: int = 0
+    small_height: int = 0
+    blurhash: str = ""
+    extension: str = "webp"
+    is_animated: bool = False
+
+
+class EncoderKilled(Exception):
+    """The child process was killed from outside. The job is tried again."""
+
+
+class MediaQueue(JobQueue):
+    """The queue of uploads that are not encoded yet."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, QUEUE_NAME)
+
+
+encode_job = msgspec.msgpack.Encoder().encode
+decode_job: Callable[[bytes], EncodePicture] = msgspec.msgpack.Decoder(EncodePicture).decode
+
+
+@dataclass(kw_only=True, slots=True)
+class MediaProcessing:
+    """Performs the jobs of the queue."""
+
+    rows: MediaRows
+    files: MediaFiles
+
+    async def handle(self, payload: bytes) -> tuple[bytes, ...]:
+        """Encode one upload and store the result. Raises PermanentFailure if the payload is not a job."""
+        try:
+            job = decode_job(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise PermanentFailure(f"not a job of this release: {error}") from error
+        parsed = parse_name(job.name)
+        if parsed is None:
+            raise PermanentFailure(f"not the name of a picture: {job.name}")
+        row = await self.rows.find(parsed[0])
+        if row is None or row.state == "deleting":
+            await self.files.delete_picture(job.name)  # it was deleted, perhaps while an earlier try stored the files
+        elif row.state == "processing":
+            await self._process(row, job)
+        else:
+            await self.files.delete([upload_file(job.name)])
+        return ()
+
+    async def _process(self, row: Media, job: EncodePicture) -> None:
+        try:
+            source = await self.files.open(upload_file(row.name))
+        except FileNotFoundError:
+            await self._finish(row, {"state": "refused", "refusal": "unreadable", "size_bytes": 0})
+            return
+        with source, self.files.new_file() as full, self.files.new_file() as small:
+            result = await run_encoder(open_descriptor(source), full, small, row, job)
+            if result.refusal:
+                await self._finish(row, {"state": "refused", "refusal": result.refusal, "size_bytes": 0})
+                return
+            sizes: dict[MediaSize, TemporaryMedia] = {"full": full, "small": small}
+            size_bytes = 0
+            for size, content in sizes.items():
+                size_bytes += content.measure()
+                await self.files.save(media_file(row.name, size, result.extension), content)
+        fields = msgspec.structs.asdict(result)
+        del fields["refusal"]
+        await self._finish(row, {**fields, "state": "ready", "size_bytes": size_bytes})
+
+    async def _finish(self, row: Media, changed: dict[str, object]) -> None:
+        """Store the result and the bytes, unless the picture is deleted meanwhile, and delete the upload."""
+        if await self.rows.update(row.id, {"state": "processing"}, changed):
+            await self.rows.count(row.owner, row.id, int(str(changed["size_bytes"])))
+            await self.files.delete([upload_file(row.name)])
+            return
+        current = await self.rows.find(row.id)
+        if current is None or current.state == "deleting":
+            await self.files.delete_picture(row.name)
+
+
+async def run_encoder(
+    source: int, full: TemporaryMedia, small: TemporaryMedia, row: Media, job: EncodePicture
+) -> EncoderResult:
+    """Run the child process on an open file. Raises EncoderKilled."""
+    crop = ",".join(map(str, job.crop)) if job.crop else ""
+    outputs = [full.descriptor, small.descriptor]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "timelines.media.encoder", row.kind, *map(str, outputs), crop,
+        stdin=source, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        pass_fds=outputs, cwd=PROJECT_DIRECTORY, env={"PATH": os.defpath},
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(ENCODER_TIMEOUT_S):
+            assert process.stdout is not None
+            output = await process.stdout.read(RESULT_MAX_BYTES)
+            status = await process.wait()
+    except TimeoutError:
+        return EncoderResult(refusal="too_slow")
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return parse_result(status, output, row.name)
+
+
+def parse_result(status: int, output: bytes, name: str) -> EncoderResult:
+    """Return the result of a child process that ended with this status. Raises EncoderKilled."""
+    if status in KILLED_FOR_TIME:
+        return EncoderResult(refusal="too_slow")
+    if status in (-signal.SIGKILL, -signal.SIGTERM):
+        raise EncoderKilled(f"signal {-status}")
+    try:
+        result = msgspec.json.decode(output, type=EncoderResult)
+    except msgspec.DecodeError:
+        result = EncoderResult(refusal="unreadable")
+    if status != 0 or (not result.refusal and result.extension not in CONTENT_TYPES):
+        log.warning("encoder_crashed", name=name, status=status)
+        return EncoderResult(refusal="unreadable")
+    return result

@@ -1,0 +1,150 @@
+"""Stores the rows of pictures, the bytes of accounts, and the times at which pictures are checked for use."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import asdict
+
+from socialsite.ids import AccountId
+from socialsite.store import Reply, Store, load_script
+from timelines import keys
+from timelines.media.media import MEDIA_PER_ACCOUNT, Media
+
+UPDATE, COUNT_MEDIA, COUNT_ACCOUNT = (
+    load_script(f"{name}.lua", __package__) for name in ("update_media", "count_media", "count_account")
+)
+Fields = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderUse:
+    """What a worker measured in the folder: bytes as `du` counts them, the number of files, and when."""
+
+    size_bytes: int
+    files: int
+    at_ms: int
+
+
+class MediaRows:
+    def __init__(self, store: Store) -> None:
+        self._posts = store.component("posts")
+        self._timelines = store.component("timelines")
+
+    # Rows
+
+    async def add(self, row: Media) -> bool:
+        """Store a new row. Return False if a row with this id exists."""
+        key = keys.media(row.id)
+        (is_new,) = await self._posts.write(key, UPDATE.command([key], [-1, *_flatten(asdict(row))]))
+        return bool(is_new)
+
+    async def find(self, media_id: int) -> Media | None:
+        return (await self.find_many([media_id]))[0]
+
+    async def find_many(self, media_ids: Iterable[int]) -> list[Media | None]:
+        """Return the rows in the order of the ids."""
+        replies = await self._posts.gather([("HGETALL", keys.media(media_id)) for media_id in media_ids])
+        return [parse_row(reply) for reply in replies]
+
+    async def update(self, media_id: int, expected: Fields, changed: Fields) -> bool:
+        """Change fields if others have the expected values. Return False if they differ or there is no row."""
+        key = keys.media(media_id)
+        args = [len(expected), *_flatten(expected), *_flatten(changed)]
+        (updated,) = await self._posts.write(key, UPDATE.command([key], args))
+        return bool(updated)
+
+    async def remove(self, media_id: int) -> None:
+        key = keys.media(media_id)
+        await self._posts.write(key, ("DEL", key))
+
+    # Bytes
+
+    async def count(self, owner_id: AccountId, media_id: int, size_bytes: int, quota_bytes: int = 0) -> bool:
+        """Count the bytes of a picture for its account and the site; 0 bytes remove it.
+
+        Return False if a new picture would exceed the quota or MEDIA_PER_ACCOUNT. Then nothing is counted.
+        """
+        key, site = keys.media_of_account(owner_id), keys.media_total()
+        args = [media_id, size_bytes, quota_bytes, MEDIA_PER_ACCOUNT]
+        ((total, changes),) = await self._timelines.write(key, COUNT_MEDIA.command([key], args))
+        if total < 0:
+            return False
+        await self._posts.write(site, COUNT_ACCOUNT.command([site], [owner_id, total, changes]))
+        return True
+
+    async def read_totals(self, owner_id: AccountId) -> tuple[int, int]:
+        """Return the bytes of the account, and of the site."""
+        key, site = keys.media_of_account(owner_id), keys.media_total()
+        account_bytes, site_bytes = (
+            await self._timelines[key].execute("HGET", key, "total"),
+            await self._posts[site].execute("HGET", site, "total"),
+        )
+        return int(account_bytes or 0), int(site_bytes or 0)
+
+    async def ids_of_account(self, owner_id: AccountId, limit: int) -> list[int]:
+        """Return the ids of at most `limit` pictures of the account."""
+        key = keys.media_of_account(owner_id)
+        fields = await self._timelines[key].execute("HKEYS", key)  # at most MEDIA_PER_ACCOUNT
+        return [int(field) for field in fields if field.isdigit()][:limit]
+
+    async def forget_account(self, owner_id: AccountId) -> None:
+        """Delete the counters of an account without pictures."""
+        key, site = keys.media_of_account(owner_id), keys.media_total()
+        await self._posts.write(site, ("HDEL", site, owner_id))
+        await self._timelines.write(key, ("DEL", key))
+
+    # Checks
+
+    async def schedule_check(self, names: Iterable[str], at_ms: int, *, earlier: bool = False) -> None:
+        """Check the pictures at this time. If `earlier`, an earlier time that is stored stays, else a later one."""
+        key = keys.media_checks()
+        scores = [part for name in names for part in (at_ms, name)]
+        if scores:
+            await self._posts.write(key, ("ZADD", key, "LT" if earlier else "GT", *scores))
+
+    async def due_checks(self, now_ms: int, limit: int) -> list[str]:
+        """Return the names of pictures to check, the oldest first."""
+        key = keys.media_checks()
+        names = await self._posts[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
+        return [name.decode() for name in names]
+
+    async def complete_check(self, name: str) -> None:
+        key = keys.media_checks()
+        await self._posts.write(key, ("ZREM", key, name))
+
+    # The folder
+
+    async def agree_on_folder(self, folder_id: str) -> str:
+        """Return the id of the folder that the site uses. If there is none, it is this one from now on."""
+        key = keys.media_folder()
+        (is_new,) = await self._posts.write(key, ("HSETNX", key, "id", folder_id))
+        return folder_id if is_new else str((await self._posts[key].execute("HGET", key, "id")).decode())
+
+    async def find_folder_id(self) -> str | None:
+        key = keys.media_folder()
+        folder_id = await self._posts[key].execute("HGET", key, "id")
+        return None if folder_id is None else str(folder_id.decode())
+
+    async def store_folder_use(self, use: FolderUse) -> None:
+        key = keys.media_folder()
+        await self._posts.write(key, ("HSET", key, "bytes", use.size_bytes, "files", use.files, "ms", use.at_ms))
+
+    async def read_site_use(self) -> tuple[int, FolderUse | None]:
+        """Return the counted bytes of the site, and what was measured, if it was."""
+        site, folder = keys.media_total(), keys.media_folder()
+        total, measured = await self._posts.gather([("HGET", site, "total"), ("HMGET", folder, "bytes", "files", "ms")])
+        use = FolderUse(*map(int, measured)) if None not in measured else None
+        return int(total or 0), use
+
+
+def parse_row(reply: Reply) -> Media | None:
+    """Return the row of a reply to HGETALL, or None if there is none."""
+    fields = {name.decode(): value.decode() for name, value in zip(reply[::2], reply[1::2], strict=True)}
+    return msgspec.convert(fields, Media, strict=False) if fields else None
+
+
+def _flatten(fields: Fields) -> list[object]:
+    """Return fields and values as Redis stores them; booleans are 0 and 1."""
+    texts = {name: int(value) if isinstance(value, bool) else value for name, value in fields.items()}
+    return [part for pair in texts.items() for part in pair]

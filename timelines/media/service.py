@@ -1,0 +1,346 @@
+"""Uploads, describes, attaches, serves and deletes pictures, and enforces the quotas.
+
+The order of writes leaves no file without an owner, whenever a process is killed: an upload first schedules the check
+of its name, then counts its bytes, stores the row and only then the file. A check deletes the files first and the row
+last.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+
+import structlog
+from django.core.files.base import File
+from django.utils.translation import gettext_lazy as _
+
+from accounts.accounts.service import AccountService
+from accounts.domain import DELETED
+from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
+from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, MediaRefused, PostInvalid
+from timelines.media.media import (
+    ALT_MAX_LENGTH,
+    MEDIA_PER_POST,
+    REFUSALS,
+    UNATTACHED_MS,
+    UPLOAD_MAX_BYTES,
+    Media,
+    MediaKind,
+    MediaSize,
+    media_file,
+    parse_name,
+    upload_file,
+)
+from timelines.media.processing import EncodePicture, MediaQueue, encode_job
+from timelines.media.repository import FolderUse, MediaRows
+from timelines.media.storage import MediaFiles
+from timelines.posts.post import MediaAttachment, Post
+from timelines.posts.repository import PostRepository
+from timelines.posts.stored_values import PostState
+from timelines.text.post_text import TextRefused, check_post_text
+
+CHECK_INTERVAL_S = 20.0
+CHECKS_AT_ONCE = 100
+MEASURE_INTERVAL_S = 600.0
+RETRY_CHECK_MS = 3_600_000
+"""A picture whose post is being published is checked again after this time."""
+READY_POLL_S = 0.1
+SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF"}
+HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+SIGNATURE_BYTES = 16
+
+FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
+"""Returns None if the viewer may not see the post, else whether everybody may see it."""
+log = structlog.stdlib.get_logger("timelines.media")
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFile:
+    """A file that a viewer may see. `is_public` is true if every visitor may see it."""
+
+    name: str
+    is_public: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class MediaService:
+    """The pictures of posts, and avatars and headers. The quotas are in bytes, 0 is no quota."""
+
+    rows: MediaRows
+    files: MediaFiles
+    jobs: MediaQueue
+    posts: PostRepository
+    accounts: AccountService
+    ids: PostIdGenerator
+    limits: ActionLimits
+    clock: TimeSource
+    find_audience: FindAudience
+    media_account_quota: int
+    media_site_quota: int
+
+    # Uploads
+
+    async def check_upload(self, owner_id: AccountId, caller: Caller | None) -> None:
+        """Count an upload for the rate limit, before its body is read. Raises RateLimited, MediaQuotaReached."""
+        await self.limits.enforce(caller, "media")
+        account_bytes, site_bytes = await self.rows.read_totals(owner_id)
+        if self.media_account_quota and account_bytes >= self.media_account_quota:
+            raise MediaQuotaReached
+        if self.media_site_quota and site_bytes >= self.media_site_quota:
+            raise MediaQuotaReached(_("This site has no room for more pictures."))
+
+    async def upload(
+        self,
+        *,
+        owner_id: AccountId,
+        content: "File[bytes]",
+        kind: MediaKind = "picture",
+        alt: str = "",
+        focus: tuple[float, float] = (0.0, 0.0),
+        crop: tuple[float, float, float, float] | None = None,
+    ) -> Media:
+        """Store an upload and the job that encodes it. Return its row in the state "processing".
+
+        `crop` is the part to show of an avatar or header: left, top, width and height, from 0.0 to 1.0. Raises
+        MediaInvalid, MediaRefused, MediaQuotaReached.
+        """
+        size = content.size or 0
+        if size > UPLOAD_MAX_BYTES:
+            raise MediaInvalid({"file": _("This file is too large. A picture has at most 16 MB.")})
+        await asyncio.to_thread(require_picture, content)
+        now_ms = self.clock.now_ms()
+        row = Media(
+            id=self.ids.next_id(), secret=secrets.token_hex(16), owner=owner_id, kind=kind, created_ms=now_ms,
+            size_bytes=size, alt=validate_alt(alt), focus_x=focus[0], focus_y=focus[1],
+        )  # fmt: skip
+        await self.rows.schedule_check([row.name], now_ms + UNATTACHED_MS)
+        if not await self.rows.count(owner_id, row.id, size, self.media_account_quota):
+            await self.rows.complete_check(row.name)
+            raise MediaQuotaReached
+        if not await self.rows.add(row):  # another process chose the same id in the same millisecond
+            raise MediaInvalid
+        await self.files.save(upload_file(row.name), content)
+        await self.jobs.add(encode_job(EncodePicture(row.name, crop)), sender=owner_id)
+        return row
+
+    async def wait_until_done(self, rows: Sequence[Media], timeout_s: float) -> list[Media]:
+        """Return the rows when all are encoded or refused, or as they are after the timeout."""
+        deadline = asyncio.get_running_loop().time() + timeout_s
+        while True:
+            found = [row for row in await self.rows.find_many([row.id for row in rows]) if row is not None]
+            is_done = all(row.state != "processing" for row in found)
+            if is_done or asyncio.get_running_loop().time() > deadline:
+                return found
+            await asyncio.sleep(READY_POLL_S)
+
+    async def find_own(self, owner_id: AccountId, media_id: int) -> Media:
+        """Return a row of the account. Raises MediaNotFound, and MediaRefused if its file was refused."""
+        row = await self.rows.find(media_id)
+        if row is None or row.owner != owner_id or row.state == "deleting":
+            raise MediaNotFound
+        if row.state == "refused":
+            raise MediaRefused({"file": REFUSALS.get(row.refusal, REFUSALS["unreadable"])})
+        return row
+
+    async def describe(
+        self, *, owner_id: AccountId, media_id: int, alt: str | None = None, focus: tuple[float, float] | None = None
+    ) -> Media:
+        """Change the text or the focal point of a picture that no post contains. Raises MediaNotFound, MediaInvalid."""
+        row = await self.find_own(owner_id, media_id)
+        changed: dict[str, object] = {} if alt is None else {"alt": validate_alt(alt)}
+        if focus is not None:
+            changed |= {"focus_x": focus[0], "focus_y": focus[1]}
+        if row.post or (changed and not await self.rows.update(media_id, {"owner": owner_id, "post": 0}, changed)):
+            raise MediaNotFound
+        return await self.find_own(owner_id, media_id)
+
+    async def delete(self, *, owner_id: AccountId, media_id: int) -> None:
+        """Delete a picture that nothing uses. Raises MediaNotFound."""
+        row = await self.rows.find(media_id)
+        if row is None or row.owner != owner_id or row.post:
+            raise MediaNotFound
+        await self.rows.schedule_check([row.name], 0, earlier=True)
+        await self.check(row.name)
+
+    # Posts
+
+    async def find_attachments(
+        self, owner_id: AccountId, media_ids: Iterable[int], *, post_id: PostId | None = None
+    ) -> tuple[MediaAttachment, ...]:
+        """Return what a post stores of its pictures, in this order. Raises PostInvalid.
+
+        `post_id` is the post that is edited, and that may contain the pictures already.
+        """
+        ids = list(dict.fromkeys(media_ids))
+        if len(ids) > MEDIA_PER_POST:
+            raise PostInvalid({"media_ids": _("A post has at most four pictures.")})
+        attachments = []
+        for row in await self.rows.find_many(ids):
+            if row is None or row.owner != owner_id or row.kind != "picture" or row.state == "deleting":
+                raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
+            if row.state != "ready":
+                is_refused = row.state == "refused"
+                text = REFUSALS.get(row.refusal) if is_refused else _("A picture is not ready yet. Try again.")
+                raise PostInvalid({"media_ids": text or REFUSALS["unreadable"]})
+            if row.post not in (0, post_id) and not await self._is_abandoned(row.post):
+                raise PostInvalid({"media_ids": _("One of the pictures is in another post already.")})
+            attachments.append(row.attachment)
+        return tuple(attachments)
+
+    async def attach(self, post: Post) -> None:
+        """Record that a post contains its pictures, before the post is written. Raises PostInvalid."""
+        media_ids = [each.id for each in post.extra.media]
+        for media_id, row in zip(media_ids, await self.rows.find_many(media_ids), strict=True):
+            if row is not None and row.post == post.id:
+                continue
+            is_free = row is not None and (not row.post or await self._is_abandoned(row.post))
+            expected = {"owner": post.author_id, "state": "ready", "post": row.post if row else 0}
+            if not is_free or not await self.rows.update(media_id, expected, {"post": post.id}):
+                raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
+
+    async def release(self, post: Post) -> None:
+        """Schedule the deletion of the pictures of a post. Call it before the post is deleted."""
+        names = [f"{each.id}-{each.secret}" for each in post.extra.media]
+        await self.rows.schedule_check(names, self.clock.now_ms(), earlier=True)
+
+    async def release_name(self, name: str) -> None:
+        """Schedule the deletion of an avatar or header that the account no longer uses."""
+        if parse_name(name) is not None:
+            await self.rows.schedule_check([name], self.clock.now_ms(), earlier=True)
+
+    async def keep_until(self, names: Iterable[str], until_ms: int) -> None:
+        """Keep unattached pictures until this time, for a draft or a scheduled post."""
+        await self.rows.schedule_check(names, until_ms)
+
+    async def _is_abandoned(self, post_id: PostId) -> bool:
+        """Return whether a request that attached a picture never wrote its post, and never will."""
+        return await self.posts.find_state(post_id) in (PostState.ABSENT, PostState.SUPERSEDED)
+
+    # Files
+
+    async def find_file(self, viewer_id: AccountId | None, name: str, size: MediaSize, extension: str) -> ServedFile:
+        """Return the file at a URL. Raises MediaNotFound if the viewer may not see it.
+
+        A picture of a post is visible to viewers of the post, an unattached picture to its owner.
+        """
+        parsed = parse_name(name)
+        row = None if parsed is None else await self.rows.find(parsed[0])
+        if row is None or parsed is None or not compare_digest(row.secret, parsed[1]):
+            raise MediaNotFound
+        if row.state != "ready" or row.extension != extension:
+            raise MediaNotFound
+        is_public = await self._find_row_audience(viewer_id, row)
+        if is_public is None:
+            raise MediaNotFound
+        return ServedFile(media_file(name, size, extension), is_public)
+
+    async def _find_row_audience(self, viewer_id: AccountId | None, row: Media) -> bool | None:
+        if row.kind != "picture":
+            owner = (await self.accounts.find_authors([row.owner])).get(row.owner)
+            return True if owner is not None and owner.is_visible else None
+        if not row.post or viewer_id == row.owner:
+            return False if viewer_id == row.owner else None
+        return await self.find_audience(viewer_id, row.post)
+
+    # Deletion
+
+    async def check(self, name: str) -> bool:
+        """Delete a picture that nothing uses. Return whether it was deleted. The call may be repeated."""
+        parsed = parse_name(name)
+        row = None if parsed is None else await self.rows.find(parsed[0])
+        if row is not None and row.state != "deleting":
+            if (until_ms := await self._used_until(row)) is not None:
+                if until_ms:
+                    await self.rows.schedule_check([name], until_ms)
+                else:
+                    await self.rows.complete_check(name)
+                return False
+            expected = {"post": row.post, "state": row.state}
+            if not await self.rows.update(row.id, expected, {"state": "deleting"}):
+                return False  # it changed meanwhile: the next check follows
+        if parsed is not None:
+            await self.files.delete_picture(name)
+        if row is not None:
+            await self.rows.count(row.owner, row.id, 0)
+            await self.rows.remove(row.id)
+        await self.rows.complete_check(name)
+        return True
+
+    async def _used_until(self, row: Media) -> int | None:
+        """Return None if nothing uses the picture, 0 if something uses it, or the time in ms of the next check."""
+        owner = await self.accounts.find(row.owner)
+        if owner is None or owner.state == DELETED:
+            return None
+        if row.kind != "picture":
+            return 0 if row.name in (owner.avatar, owner.header) else None
+        if not row.post:
+            return None
+        state = await self.posts.find_state(row.post)
+        if isinstance(state, Post):
+            return 0
+        return self.clock.now_ms() + RETRY_CHECK_MS if state is PostState.PENDING else None
+
+    async def check_due(self) -> int:
+        """Delete the pictures that are due and that nothing uses. Return their number.
+
+        A picture whose deletion fails is logged and tried again in the next round.
+        """
+        deleted = 0
+        for name in await self.rows.due_checks(self.clock.now_ms(), CHECKS_AT_ONCE):
+            try:
+                deleted += await self.check(name)
+            except OSError as error:
+                log.warning("picture_not_deleted", name=name, error=str(error))
+        return deleted
+
+    async def purge(self, owner_id: AccountId, limit: int) -> bool:
+        """Delete pictures of a deleted account. Return whether some may be left."""
+        rows = await self.rows.find_many(ids := await self.rows.ids_of_account(owner_id, limit))
+        for media_id, row in zip(ids, rows, strict=True):
+            if row is None:
+                await self.rows.count(owner_id, media_id, 0)
+            else:
+                await self.rows.schedule_check([row.name], 0, earlier=True)
+                await self.check(row.name)
+        if not ids:
+            await self.rows.forget_account(owner_id)
+        return bool(ids)
+
+    async def measure(self) -> None:
+        """Measure the folder for the page of operators. Another storage than a folder cannot be measured."""
+        measured = await self.files.measure()
+        if measured is not None:
+            await self.rows.store_folder_use(FolderUse(*measured, self.clock.now_ms()))
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        """The periodic tasks of the workers."""
+        return (
+            PeriodicTask("pictures", CHECK_INTERVAL_S, self.check_due),
+            PeriodicTask("disk", MEASURE_INTERVAL_S, self.measure),
+        )
+
+
+def require_picture(content: "File[bytes]") -> None:
+    """Raise MediaRefused if the first bytes belong to none of the four formats. The content is not decoded."""
+    content.seek(0)
+    first = content.read(SIGNATURE_BYTES)
+    content.seek(0)
+    is_webp = first[:4] == b"RIFF" and first[8:12] == b"WEBP"
+    if is_webp or first.startswith(tuple(SIGNATURES)):
+        return
+    is_heic = first[4:8] == b"ftyp" and first[8:12] in HEIC_BRANDS
+    raise MediaRefused({"file": REFUSALS["heic" if is_heic else "unreadable"]})
+
+
+def validate_alt(alt: str) -> str:
+    """Return the text in its stored form. Raises MediaInvalid."""
+    if not alt.strip():
+        return ""
+    try:
+        return check_post_text(alt, ALT_MAX_LENGTH)
+    except TextRefused as refused:
+        raise MediaInvalid({"description": _("A description has at most 1,500 characters.")}) from refused

@@ -1,0 +1,140 @@
+"""The files of pictures, through Django's Storage API: a folder, or S3-compatible storage (STORAGES["default"]).
+
+All calls of a storage block, so they run in threads.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+
+from django.core.files.base import File
+from django.core.files.storage import FileSystemStorage, default_storage
+
+from timelines.media.media import all_files
+
+CHUNK_BYTES = 256 * 1024
+INCOMING = "incoming"
+"""The folder of uploads, and of files that are not complete yet."""
+
+
+class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic at run time
+    """A new file that a folder moves into place, so that nobody reads it half written. It is deleted on `close`."""
+
+    def __init__(self, folder: str | None) -> None:
+        super().__init__(tempfile.NamedTemporaryFile("w+b", dir=folder, delete=False))  # noqa: SIM115 - closed below
+
+    def temporary_file_path(self) -> str:
+        """Return the path. Django's storages read this method."""
+        return str(self.name)
+
+    @property
+    def descriptor(self) -> int:
+        return int(self.fileno())
+
+    def measure(self) -> int:
+        """Return the size in bytes after another process wrote the file."""
+        self.__dict__.pop("size", None)  # Django remembers it
+        return os.fstat(self.descriptor).st_size
+
+    def close(self) -> None:
+        super().close()
+        with contextlib.suppress(FileNotFoundError):  # it was moved
+            os.unlink(str(self.name))
+
+
+class MediaFiles:
+    """Writes, reads and deletes the files of the storage."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the files, or None if another storage has them."""
+        return Path(default_storage.path("")) if isinstance(default_storage, FileSystemStorage) else None
+
+    def new_file(self) -> TemporaryMedia:
+        """Return an empty file on the file system of the folder."""
+        folder = self.folder
+        if folder is None:
+            return TemporaryMedia(None)
+        (folder / INCOMING).mkdir(parents=True, exist_ok=True)
+        return TemporaryMedia(str(folder / INCOMING))
+
+    async def save(self, name: str, content: "File[bytes]") -> None:
+        """Store the content under the name, and replace a file of this name."""
+
+        def save() -> None:
+            content.seek(0)
+            default_storage.save(name, content)
+
+        await asyncio.to_thread(save)
+
+    async def open(self, name: str) -> "File[bytes]":
+        """Open a file to read. Raises FileNotFoundError."""
+        return await asyncio.to_thread(default_storage.open, name)
+
+    async def read_chunks(self, file: "File[bytes]") -> AsyncIterator[bytes]:
+        """Read an open file piece by piece, and close it."""
+        try:
+            while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+                yield chunk
+        finally:
+            await asyncio.to_thread(file.close)
+
+    async def delete(self, names: Iterable[str]) -> None:
+        """Delete the files that exist. Raises an error of the storage."""
+
+        def delete() -> None:
+            for name in names:
+                default_storage.delete(name)
+
+        await asyncio.to_thread(delete)
+
+    async def delete_picture(self, name: str) -> None:
+        """Delete every file of a picture."""
+        await self.delete(all_files(name))
+
+    async def measure(self) -> tuple[int, int] | None:
+        """Return the bytes of the folder as `du` counts them, and the number of its files; None without a folder."""
+        folder = self.folder
+        return None if folder is None else await asyncio.to_thread(measure_folder, folder)
+
+    async def exist(self, names: Iterable[str]) -> bool:
+        return await asyncio.to_thread(lambda: all(default_storage.exists(name) for name in names))
+
+
+def measure_folder(folder: Path) -> tuple[int, int]:
+    """Return the bytes on disk of a folder and everything in it, and the number of files."""
+    blocks = files = 0
+    for directory, _, names in os.walk(folder):
+        for path in (directory, *(os.path.join(directory, name) for name in names)):
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                blocks += os.lstat(path).st_blocks
+        files += len(names)
+    return blocks * 512, files
+
+
+def open_descriptor(file: "File[bytes]") -> int:
+    """Return a descriptor of an open file. The file of another storage than a folder is copied first."""
+    try:
+        return int(file.fileno())
+    except (AttributeError, OSError):
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the file
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        copy.seek(0)
+        file.file = copy
+        return copy.fileno()
+
+
+def list_files(folder: str = "") -> Iterator[str]:
+    """Yield the names of all files below a folder of the storage."""
+    try:
+        folders, files = default_storage.listdir(folder)
+    except FileNotFoundError:  # nothing was stored yet
+        return
+    yield from (f"{folder}{file}" for file in files)
+    for each in folders:
+        yield from list_files(f"{folder}{each}/")
