@@ -1,6 +1,7 @@
 /** Polls: votes without a new page, and results that change while they are shown. */
 
 import { parse, send } from "./send.js";
+import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
 import { word } from "./words.js";
 
@@ -10,7 +11,9 @@ export function showPoll({ id, html }) {
   for (const poll of document.querySelectorAll(`.poll[data-poll="${CSS.escape(String(id))}"]`)) {
     const choosing = poll.querySelector("[data-vote]") && fresh.querySelector("[data-vote]");
     const [old, put] = choosing ? [poll, fresh].map((part) => part.querySelector(".poll-people")) : [poll, fresh];
-    old.replaceWith(document.importNode(put, true));
+    const shown = document.importNode(put, true);
+    old.replaceWith(shown);
+    sayTimes(shown);
   }
 }
 
