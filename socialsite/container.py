@@ -57,6 +57,7 @@ from timelines.notifications.visibility import NotificationVisibility
 from timelines.polls.service import PollService
 from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.edits import EditService
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.reactions.boosts import BoostService
@@ -260,6 +261,15 @@ class Services:
             max_graphemes=self.config.post_max_length,
         )
 
+    @cached_property
+    def edits(self) -> EditService:
+        return self._build(
+            EditService,
+            publishing=self.publishing,
+            find_visible=self.pipeline.find_visible,
+            check_memory=self.memory.check,
+        )
+
     boosts = _Built(BoostService)
     polls = _Built(PollService)
 
@@ -305,6 +315,7 @@ class Services:
             meter=self.statistics.meter,
             slice_ms=self.config.time_slice_ms,
             post_listeners=(self.notifications.notify, self.trends.count_post, self.polls.schedule_end),
+            edit_listeners=(self.notifications.notify_edit, self.trends.count_edit),
         )
 
     @cached_property

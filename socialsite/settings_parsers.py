@@ -17,6 +17,7 @@ Network = IPv4Network | IPv6Network
 
 DEFAULT_RATE_LIMITS = {
     "post": "30/m",
+    "edit": "30/m",
     "follow": "60/m",
     "like": "120/m",
     "block": "60/m",

@@ -63,6 +63,20 @@ class IdempotencyConflict(Conflict):
     message = _("This key was already used for another post.")
 
 
+class EditConflict(Conflict):
+    """The post was edited after the author read it."""
+
+    code = "edit_conflict"
+    message = _("The post was edited in between. Please check the newest version, then save again.")
+
+
+class EditsCapReached(Conflict):
+    """The post was edited VERSIONS_CAP times."""
+
+    code = "edits_cap"
+    message = _("This post was edited as often as this site allows.")
+
+
 class PostUnconfirmed(Unavailable):
     """The post is stored, but too few replicas have confirmed it (REQUIRE_REPLICAS)."""
 

@@ -36,6 +36,23 @@ class SyndicatePost(msgspec.Struct, frozen=True, tag="post"):
         return decode_post(bytes(self.value))
 
 
+class EditPost(msgspec.Struct, frozen=True, tag="edit"):
+    """Finish an edit. The job contains the version that was edited and the next one, so that a worker can do so.
+
+    If another edit of the same version was stored first, the job changes nothing.
+    """
+
+    former: msgspec.Raw
+    value: msgspec.Raw
+
+    def __post_init__(self) -> None:
+        require_post_id(self.post.id)
+
+    @property
+    def post(self) -> Post:
+        return decode_post(bytes(self.value))
+
+
 class SyndicatePass(msgspec.Struct, frozen=True, tag="pass"):
     """Deliver a post to the next followers of its author, or to the next lists with the author as a member.
 
@@ -78,7 +95,7 @@ def require_post_id(post_id: int) -> None:
         raise ValueError(f"{post_id} is no id of a post")
 
 
-Job = SyndicatePost | SyndicatePass | PurgeAccount | DeleteBoostsOfPost
+Job = SyndicatePost | EditPost | SyndicatePass | PurgeAccount | DeleteBoostsOfPost
 
 encode_job = msgspec.msgpack.Encoder().encode
 _decode: Callable[[bytes], Job] = msgspec.msgpack.Decoder(Job).decode

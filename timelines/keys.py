@@ -12,6 +12,11 @@ def post(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="post")
 
 
+def post_versions(post_id: int) -> Key:
+    """LIST of the former values of an edited post, oldest first. At most VERSIONS_CAP. Deleted with the post."""
+    return Key("posts", tag=str(post_id), name="versions")
+
+
 @cached_key
 def replies(post_id: int) -> Key:
     """ZSET of reply ids (score = member). Publish and the worker add to it; delete removes from it."""

@@ -12,12 +12,12 @@ from socialsite.admin.errors import DeadLetterNotFound
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import DeadLetter
-from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, SyndicatePost, decode_job
+from timelines.jobs import DeleteBoostsOfPost, EditPost, PurgeAccount, SyndicatePost, decode_job
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterDetails:
-    """A dead letter and its job. `kind` is post, pass, purge, fade or unknown.
+    """A dead letter and its job. `kind` is post, edit, pass, purge, fade or unknown.
 
     `cursor` has the phase, the partition, and the ms and id of the last edge of a fan-out pass.
     """
@@ -36,8 +36,9 @@ def describe_letter(letter: DeadLetter) -> DeadLetterDetails:
         return DeadLetterDetails(letter, "unknown")
     if isinstance(job, PurgeAccount):
         return DeadLetterDetails(letter, "purge", job.account_id)
-    if isinstance(job, SyndicatePost):
-        return DeadLetterDetails(letter, "post", job.post.author_id, job.post.id)
+    if isinstance(job, SyndicatePost | EditPost):
+        kind = "edit" if isinstance(job, EditPost) else "post"
+        return DeadLetterDetails(letter, kind, job.post.author_id, job.post.id)
     if isinstance(job, DeleteBoostsOfPost):
         return DeadLetterDetails(letter, "fade", post_id=job.post_id)
     cursor: dict[str, str | int] = {

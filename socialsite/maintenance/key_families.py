@@ -22,7 +22,7 @@ NOT_BACKED_UP = re.compile(
 REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)
 """Passes of a backup. References are read before the values that they refer to. If a value is deleted between these
 reads, the backup has only references to it, which the audit removes. So no deleted value is restored."""
-_BODY_KEYS = re.compile(r"posts:\{\d+\}:post|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
+_BODY_KEYS = re.compile(r"posts:\{\d+\}:(post|versions)|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
 _LAST_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)|posts:\{m\d+\}:media")
 FIRST_KEYS = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
 """Keys that are read first. A job contains its post, and must not restore a post that is deleted meanwhile."""
@@ -39,7 +39,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "accounts": "account accounts handle totals",
         "sessions": "index session",
         "posts": "boosts checks counts fading folder gone idempotency likes media post replies source tally totals"
-        " usage votes",
+        " usage versions votes",
         "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists media mutes"
         " notifications notified partitions position posts preferences profile quieted ranks requested"
         " requests tag tags voted",

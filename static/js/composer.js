@@ -19,6 +19,9 @@ export function graphemes(text) {
 
 const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
 
+/** The form to edit a post: its text is stored already, and the browser submits it. */
+const noDrafts = { read: () => "", write: () => {} };
+
 /** Drafts in localStorage, if it is allowed. */
 const drafts = {
   read: (name) => attempt(() => localStorage.getItem(name)) ?? "",
@@ -44,6 +47,8 @@ class Composer {
     this.text = form.elements.namedItem("text");
     this.key = form.elements.namedItem("idempotency_key");
     this.warning = form.elements.namedItem("spoiler_text");
+    this.isEdit = form.dataset.composer === "edit";
+    this.drafts = this.isEdit ? noDrafts : drafts;
     this.button = form.querySelector("[type=submit]");
     this.count = form.querySelector(".composer-count");
     this.error = form.querySelector(".error");
@@ -56,9 +61,9 @@ class Composer {
   }
 
   start() {
-    if (!this.text.value && (this.text.value = drafts.read(this.draft)))
-      this.key.value = drafts.read(this.sentAs) || this.key.value;
-    if (!this.warning.value && (this.warning.value = drafts.read(this.warningDraft))) this.#fold(false);
+    if (!this.text.value && (this.text.value = this.drafts.read(this.draft)))
+      this.key.value = this.drafts.read(this.sentAs) || this.key.value;
+    if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.#fold(false);
     this.text.addEventListener("input", () => this.#changed());
     this.warning.addEventListener("input", () => this.#changed());
     this.warning.closest("details").addEventListener("toggle", (event) => this.#toggled(event.target.open));
@@ -67,6 +72,7 @@ class Composer {
     });
     for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, refuseFiles);
     this.form.addEventListener("submit", (event) => {
+      if (this.isEdit && this.left >= 0) return this.#sendFoldedWarning();
       event.preventDefault();
       this.#submit();
     });
@@ -94,10 +100,17 @@ class Composer {
     this.#showCount();
   }
 
+  /** Of an edit, an absent field keeps its value: a folded warning is removed by an empty one. */
+  #sendFoldedWarning() {
+    if (!this.warning.disabled) return;
+    this.warning.value = "";
+    this.warning.disabled = false;
+  }
+
   #changed() {
-    drafts.write(this.draft, this.text.value);
-    drafts.write(this.warningDraft, this.warning.value);
-    drafts.write(this.sentAs, "");
+    this.drafts.write(this.draft, this.text.value);
+    this.drafts.write(this.warningDraft, this.warning.value);
+    this.drafts.write(this.sentAs, "");
     this.#showCount();
     this.#say("");
   }

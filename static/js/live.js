@@ -4,6 +4,7 @@
  * a gap is inserted: a row that loads them.
  */
 
+import { versionShown } from "./edits.js";
 import { showPoll } from "./polls.js";
 import { isBoostedHere, showCounts } from "./reactions.js";
 import { page, parse, postOf, postsIn, shownId } from "./send.js";
@@ -67,12 +68,12 @@ class Live {
     toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
   }
 
-  /** Watch the entries nearest to the visible ones. The server reports which were deleted meanwhile. */
+  /** Watch the entries nearest to the visible ones. The server reports which were deleted or edited meanwhile. */
   #watch() {
     const away = (post) => Math.abs(post.getBoundingClientRect().top);
     const near = postsIn(this.timeline.list).flatMap((post) => [shownId(post), post.dataset.postId].map((id) => [away(post), id]));
     const ids = [...new Set(near.sort(([a], [b]) => a - b).map(([, id]) => id))].slice(0, MOST_WATCHED);
-    if (ids.length) this.subscription.tell({ type: "watch", ids });
+    if (ids.length) this.subscription.tell({ type: "watch", ids, versions: ids.map(versionShown) });
   }
 
   /** Queued entries were rendered earlier: they get the counts when they are shown. */

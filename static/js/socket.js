@@ -3,6 +3,7 @@
  * the back-forward cache, and then subscribes with the last id of each timeline, so that missed entries are replayed.
  */
 
+import { showEdited } from "./edits.js";
 import { showState } from "./toast.js";
 import { word } from "./words.js";
 
@@ -89,6 +90,7 @@ class Connection {
     this.#heard = Date.now();
     this.#asked = 0;
     if (message.type === "error") this.#refused(message);
+    if (message.type === "edited") showEdited(message);
     for (const subscription of this.#subscriptions) {
       if (message.timeline !== undefined && message.timeline !== subscription.timeline) continue;
       if (message.type === "subscribed") {

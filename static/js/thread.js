@@ -3,6 +3,7 @@
  * places in the conversation.
  */
 
+import { versionShown } from "./edits.js";
 import { makePill } from "./live.js";
 import { showPoll } from "./polls.js";
 import { showCounts } from "./reactions.js";
@@ -55,7 +56,8 @@ class Thread {
       const shown = Number(post.querySelector('[data-count="replies"]')?.textContent.replace(/\D/g, "") || 0);
       if (!this.#counted.has(shownId(post))) this.#counted.set(shownId(post), shown);
     }
-    if (posts.length) this.subscription.tell({ type: "watch", ids: posts.map(shownId) });
+    const ids = posts.map(shownId);
+    if (ids.length) this.subscription.tell({ type: "watch", ids, versions: ids.map(versionShown) });
   }
 
   /** The composer has inserted the reader's own reply already. */

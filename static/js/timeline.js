@@ -3,6 +3,7 @@
  * Ids are below 2^53, so numbers compare them exactly.
  */
 
+import { applyEdit } from "./edits.js";
 import { postOf, postsIn, showingsOf } from "./send.js";
 import { sayTimes } from "./times.js";
 
@@ -27,6 +28,7 @@ export class Timeline {
     if (row) row.after(item);
     else this.#place(item, Number(id));
     sayTimes(item);
+    applyEdit(postsIn(item)[0]);
     document.querySelector("[data-empty]")?.remove();
     return true;
   }

@@ -80,6 +80,7 @@ DAMAGE_BY_NAME: dict[str, Damage] = {
     "post_unreadable": lambda town: town.execute("SET", keys.post(town.third.id), b"\xc1 nothing"),
     "post_expires": lambda town: town.execute("EXPIRE", keys.post(town.third.id), 1000),
     "claim_eternal": lambda town: town.execute("SET", keys.post(4096), "pending"),
+    "versions_of_nothing": lambda town: town.execute("RPUSH", keys.post_versions(12345), b"a former version"),
     "reply_of_nothing": lambda town: town.execute("ZADD", keys.replies(town.first.id), 777, 777),
     "reply_unlinked": lambda town: town.execute("DEL", keys.replies(town.first.id)),
     "idempotency_garbage": lambda town: town.execute(

@@ -15,10 +15,10 @@ from socialsite.store.aof import wait_for_aof_at_exit
 from timelines import keys
 from timelines.posts.archive import Archive, ArchivedBody
 from timelines.posts.post import Post, decode_post
+from timelines.posts.repository import UNARCHIVE_POST_SCRIPT
 from timelines.posts.stored_values import PostState, decode_stored
 
 TO_MARKER = load_script("archive_post.lua", __package__)
-TO_BODY = load_script("unarchive_post.lua", __package__)
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class ArchivingService:
         count = 0
         async for page in self._archive.iterate_pages():
             on_progress(len(page))
-            commands = [TO_BODY.command([keys.post(i)], [make_marker(body), body]) for i, body in page]
+            commands = [UNARCHIVE_POST_SCRIPT.command([keys.post(i)], [make_marker(body), body]) for i, body in page]
             async with wait_for_aof_at_exit():  # afterwards the copy in the archive is deleted
                 count += sum(await self._store.gather(commands))
             await self._archive.remove([post_id for post_id, _ in page])

@@ -59,6 +59,7 @@ class KeyFamilies:
         self.all = (
             # posts: authors, author feeds, parents, originals, tags; their sets: posts, accounts, counts
             family(r"posts:\{\d+\}:post", "string", posts.posts),
+            family(r"posts:\{\d+\}:versions", "list", posts.versions),
             family(r"posts:\{\d+\}:replies", "zset", indexes.replies),
             family(r"posts:\{a\d+\}:idempotency:[0-9a-f]+", "string", posts.idempotency),
             family(r"posts:\{\d+\}:counts", "string", reactions.counts),

@@ -6,6 +6,7 @@ from functools import partial
 
 from accounts.domain import DELETED
 from socialsite.store import Key
+from timelines import keys
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
 from timelines.audit.post_indexes import PostIndexChecks
@@ -68,6 +69,13 @@ class PostChecks:
         await self._context.public.remove(post.id)
         if post.in_reply_to is not None:
             await self._context.posts.remove_reply(post.in_reply_to, post.id)
+
+    async def versions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        """Check that former versions belong to a post that exists. A backup may have those of a deleted post."""
+        values = await reader.gather(("GET", keys.post(int(key.tag))) for key in checked)
+        for key, value in zip(checked, values, strict=True):
+            if not isinstance(state := decode_post_or_none(value), Post) and state is not PostState.ARCHIVED:
+                yield Discrepancy("versions_of_nothing", key, repair=self._context.run(("DEL", key)))
 
     async def idempotency(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each record contains a post id and a digest, and expires."""

@@ -12,7 +12,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, CommandRefused, Key, Reply
 from timelines.audit.context import AuditContext
 from timelines.audit.discrepancy import Discrepancy
-from timelines.jobs import PurgeAccount, SyndicatePost, decode_job
+from timelines.jobs import EditPost, PurgeAccount, SyndicatePost, decode_job
 from timelines.posts.post import Post
 from timelines.posts.stored_values import PostState, decode_stored
 
@@ -157,7 +157,7 @@ def parse_jobs(payloads: Sequence[bytes]) -> PendingJobs:
         if isinstance(job, PurgeAccount):
             purges.add(job.account_id)
         else:
-            posts.add(job.post.id if isinstance(job, SyndicatePost) else job.post_id)
+            posts.add(job.post.id if isinstance(job, SyndicatePost | EditPost) else job.post_id)
     return PendingJobs(frozenset(posts), frozenset(purges), len(payloads) <= MAX_JOBS_READ)
 
 

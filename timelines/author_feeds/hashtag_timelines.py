@@ -28,9 +28,13 @@ class HashtagTimelines(ZsetTimelines):
         await self._component.gather(commands)
         return sum(command[0] == "ZADD" for command in commands)
 
-    async def remove(self, post: Post) -> None:
-        drops: list[Command] = [("ZREM", hashtag_key(tag), post.id) for tag in find_all_hashtags(post.text)]
-        await self._component.gather(drops)
+    async def remove(self, *versions: Post, keep: Post | None = None) -> None:
+        """Remove a post from the timelines of all hashtags of these versions, except the hashtags of `keep`."""
+        tagged = {tag: post.id for post in versions for tag in find_all_hashtags(post.text)}
+        kept_tags = keep.indexed_hashtags if keep is not None else ()
+        await self._component.gather(
+            ("ZREM", hashtag_key(tag), post_id) for tag, post_id in tagged.items() if tag not in kept_tags
+        )
 
     async def sizes(self, tags: Sequence[str]) -> dict[str, int]:
         """Return the number of posts of each hashtag, up to the cap."""

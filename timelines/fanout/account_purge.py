@@ -96,11 +96,12 @@ class AccountPurge:
         if post is not None and post.boost_of is not None:
             await self.boosts.remove(post)
             return 0
+        former = (await self.posts.find_versions(post_id))[:-1] if post is not None and post.extra.version else []
         await self.posts.delete(post_id, account_id)
         deleted_boosts = await self.boosts.delete_boosts(post_id)
         post = post or await self.posts.find_tombstone(account_id, post_id)
         if post is not None:
-            await self.author_timelines.remove(post)
+            await self.author_timelines.remove(post, former)
         else:
             await self.profiles.remove(account_id, post_id)
         return deleted_boosts

@@ -28,6 +28,7 @@ from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.jobs import (
     DeleteBoostsOfPost,
+    EditPost,
     FanOutPhase,
     PurgeAccount,
     SyndicatePass,
@@ -39,7 +40,7 @@ from timelines.lists.repository import ListMembers
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.live.service import LiveService
 from timelines.posts.post import Post
-from timelines.posts.repository import PostRepository, WriteResult
+from timelines.posts.repository import EditResult, PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.reactions.boosts import BoostService
 from timelines.reading.fan_out_on_read import FanOutOnRead
@@ -52,6 +53,10 @@ PASSES_PER_NODE, MAX_PASSES = 3, 12
 
 PostListener = Callable[[Post], Coroutine[Any, Any, None]]
 """A function that is called for each published post after the post was stored, possibly several times."""
+
+
+EditListener = Callable[[Sequence[Post], int], Coroutine[Any, Any, None]]
+"""A function that is called for each edit, possibly several times, with all versions and the number of the new one."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -76,6 +81,7 @@ class FanOutService:
     posts_per_pass: int
     slice_ms: int = SLICE_MS
     post_listeners: Sequence[PostListener] = ()
+    edit_listeners: Sequence[EditListener] = ()
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
         """Perform one job. Return the payloads of the jobs that continue its work. Raises PermanentFailure."""
@@ -85,6 +91,8 @@ class FanOutService:
             raise PermanentFailure(f"not a job of this release: {error}") from error
         if isinstance(job, SyndicatePost):
             return await self._fan_out(job.post, bytes(job.value))
+        if isinstance(job, EditPost):
+            return await self._finish_edit(job)
         if isinstance(job, PurgeAccount):
             is_unfinished = await self.account_purge.purge(job.account_id, is_deletion=job.is_deletion)
             return (encode_job(PurgeAccount(job.account_id)),) if is_unfinished else ()
@@ -101,6 +109,8 @@ class FanOutService:
             return ()
         if result is WriteResult.NEW:
             self.meter.count_post(post.author_id)
+        elif result is WriteResult.EDITED and (newest := await self.posts.find(post.id)) is not None:
+            post = newest
         await asyncio.gather(self.author_timelines.add(post, is_repeat=True), self.indexing.add_or_defer(post))
         if not await self.author_timelines.still_exists(post):
             return ()
@@ -109,6 +119,20 @@ class FanOutService:
             # The web process may have crashed before it announced the post. A repeated announcement has no effect.
             calls.append(self.live.entry_published(post))
         return await run_concurrently(self._first_slice(post), *calls)
+
+    async def _finish_edit(self, job: EditPost) -> tuple[bytes, ...]:
+        """Finish an edit, and notify the listeners."""
+        edited, number = job.post, job.post.extra.version
+        result = await self.posts.edit(edited.id, bytes(job.former), bytes(job.value))
+        versions = await self.author_timelines.update(edited.id)
+        if versions[number : number + 1] != [edited]:  # the post was deleted, or another edit was stored first
+            return ()
+        calls: list[Awaitable[None]] = [listener(versions, number) for listener in self.edit_listeners]
+        overdue_ms = self.clock.now_ms() - (edited.extra.edited_ms or 0)
+        if result is EditResult.NEW or overdue_ms > ANNOUNCE_OVERDUE_MS:
+            calls.append(self.live.post_edited(edited.id))
+        await asyncio.gather(*calls)
+        return ()
 
     async def _first_slice(self, post: Post) -> tuple[bytes, ...]:
         if await self.fan_out_on_read.skips_fan_out(post):

@@ -95,7 +95,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
         author_link=site_url + profile_url(author.handle),
         unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
         pubdate=_utc_datetime(post.created_ms),
-        updateddate=_utc_datetime(post.created_ms),
+        updateddate=_utc_datetime(post.extra.edited_ms or post.created_ms),
         categories=find_hashtags(post.text),
     )
 

@@ -1,6 +1,7 @@
 """Trending hashtags. The worker counts uses, and pages show the top hashtags, which a process caches for CACHE_MS."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,6 +54,10 @@ class TrendService:
                 await self.trends.count_uses(post.author_id, tags, ms_from_id(post.id))
         except StoreError as error:
             log.warning("hashtags were not counted: %s", error)
+
+    async def count_edit(self, versions: Sequence[Post], number: int) -> None:
+        """Count the hashtags of an edited post at the time of its creation. Uses that were counted change nothing."""
+        await self.count_post(versions[-1])
 
     @property
     def cached(self) -> tuple[Trend, ...]:

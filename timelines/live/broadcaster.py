@@ -8,14 +8,15 @@ from django.utils import translation
 from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import TextFrame
 from timelines.live.channels import Channel
-from timelines.live.socket_messages import encode_entry
-from timelines.live.socket_registry import SocketRegistry, Subscription
+from timelines.live.socket_messages import encode_edited, encode_entry
+from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
 from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.presenters import notification_html
 from timelines.pages.page import HydratedPost, ViewerState
 from timelines.pages.presenters import entry_html
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
+from timelines.visibility.rights import ViewContext
 
 ViewerKey = tuple[AccountId | None, str]
 """A reader and the topic of a timeline."""
@@ -84,6 +85,29 @@ class Broadcaster:
                 if number % SENDS_PER_SLICE == 0:
                     await asyncio.sleep(0)
         return sent_topics
+
+    async def send_edited(self, post_id: PostId, sockets: Iterable[LiveSocket]) -> None:
+        """Send the newest version of a post to those sockets whose reader may see it. Raises StoreUnavailable.
+
+        The rights are those of a thread: they allow posts of accounts that the reader does not follow, such as boosted
+        posts, and apply mutes and keyword filters.
+        """
+        sockets = list(dict.fromkeys(sockets))
+        viewers = {id: ViewerContext(id, ViewContext.THREAD) for id in (socket.account_id for socket in sockets)}
+        hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
+        entries, frames = dict(zip(viewers, hydrated, strict=True)), dict[object, TextFrame]()
+        for number, socket in enumerate(sockets, start=1):
+            if self._registry.is_deleted(post_id):
+                return
+            if (entry := entries[socket.account_id]) is None or not entry.post.extra.version:
+                continue
+            key = socket.language, entry.viewer, entry.filter_phrase
+            if key not in frames:
+                with translation.override(socket.language):
+                    frames[key] = encode_edited(post_id, entry.author.handle, entry_html(entry))
+            socket.writer.send(frames[key])
+            if number % SENDS_PER_SLICE == 0:
+                await asyncio.sleep(0)
 
     def _viewer_contexts(self, topics: Iterable[str]) -> dict[ViewerKey, ViewerContext]:
         """Return one context for each reader and timeline, even if several sockets show the timeline."""

@@ -32,6 +32,7 @@ from timelines.live.process_messages import (
     LiveMessage,
     Notified,
     PostDeleted,
+    PostEdited,
     RelationChanged,
     SessionsEnded,
 )
@@ -78,6 +79,9 @@ class LiveDispatcher:
                 if boost_of is not None:  # first, because the follows of a deleted account are deleted soon
                     self.replacement_boosts.check(post_id, boost_of, author_id=author_id)
                 await self._send_deleted(post_id, boost_of or post_id)
+            case PostEdited(post_id):
+                if sockets := self.registry.sockets_showing(post_id):
+                    await self.broadcaster.send_edited(post_id, sockets)
             case CountsChanged(post_id):
                 self._changed_post_ids.add(post_id)
                 self._counts_changed.set()
@@ -132,10 +136,8 @@ class LiveDispatcher:
             subscription.send_or_queue(notification_id, frame)
 
     async def _send_counts(self, post_id: PostId) -> None:
-        showing = (each.socket for each in self.registry.subscriptions_showing(post_id))
-        sockets = dict.fromkeys([*self.registry.sockets_watching(post_id), *showing])
-        if sockets:
-            await self._send_counts_to(post_id, list(sockets))
+        if sockets := self.registry.sockets_showing(post_id):
+            await self._send_counts_to(post_id, sockets)
 
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
         """Send the counts to all sockets if the post is public, else to the readers who may see it.

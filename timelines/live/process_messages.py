@@ -53,6 +53,12 @@ class PostDeleted(msgspec.Struct, frozen=True, array_like=True, tag="deleted1"):
     author_id: AccountId | None = None
 
 
+class PostEdited(msgspec.Struct, frozen=True, array_like=True, tag="edited1"):
+    """A post was edited. Each process reads the newest version for its sockets that show the post."""
+
+    post_id: PostId
+
+
 class CountsChanged(msgspec.Struct, frozen=True, array_like=True, tag="counts1"):
     """The counts of a post changed. Each process reads the new counts for its sockets that show the post."""
 
@@ -91,6 +97,7 @@ LiveMessage = (
     | EntryDelivered
     | EntryPulled
     | PostDeleted
+    | PostEdited
     | CountsChanged
     | Notified
     | SessionsEnded

@@ -15,7 +15,7 @@ from timelines.live import socket_messages
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.channels import ChannelResolver
 from timelines.live.dispatcher import LiveDispatcher
-from timelines.live.missed_deletions import MissedDeletions
+from timelines.live.missed_changes import MissedChanges
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.service import LiveService
 from timelines.live.socket_messages import BadMessage, Subscribe, Unsubscribe, Watch, parse_message, parse_post_id
@@ -48,7 +48,7 @@ class StreamingServer:
             self._replacement_boosts,
             resubscribe_lists=lambda account_id: self._subscription_manager.resubscribe_lists(account_id),
         )
-        self._missed_deletions = MissedDeletions(self._registry, pipeline, self._replacement_boosts)
+        self._missed_changes = MissedChanges(self._registry, pipeline, broadcaster, self._replacement_boosts)
         self._listener = services[LiveService].listen(
             on_message=self._dispatcher.handle,
             on_lost=lambda: self._subscription_manager.pause_all(),
@@ -64,7 +64,7 @@ class StreamingServer:
         await self._listener.open()
         self._supervisor.start(self._check_sessions_forever)
         self._supervisor.start(self._dispatcher.send_counts_forever)
-        self._supervisor.start(self._missed_deletions.run)
+        self._supervisor.start(self._missed_changes.run)
         self._supervisor.start(self._replacement_boosts.run)
 
     async def close(self) -> None:
@@ -93,9 +93,10 @@ class StreamingServer:
                     self._subscribe(socket, timeline, None if after is None else parse_post_id(after))
                 case Unsubscribe(timeline):
                     self._subscription_manager.unsubscribe(socket, timeline)
-                case Watch(ids):
-                    self._registry.set_watched_posts(socket, [parse_post_id(id) for id in ids])
-                    self._missed_deletions.check(socket)
+                case Watch(ids, versions):
+                    post_ids = [parse_post_id(id) for id in ids]
+                    self._registry.set_watched_posts(socket, post_ids)
+                    self._missed_changes.check(socket, dict(zip(post_ids, versions or (), strict=False)))
         except BadMessage:
             socket.writer.send(socket_messages.encode_error(socket_messages.BAD_MESSAGE))
 
@@ -105,9 +106,9 @@ class StreamingServer:
         self._subscription_manager.subscribe(socket, name, after)
 
     async def _replay_missed(self) -> None:
-        """Replay entries and deletions after messages may have been lost."""
+        """Replay entries, deletions and edits after messages may have been lost."""
         await self._subscription_manager.replay_all()
-        self._missed_deletions.check_all()
+        self._missed_changes.check_all()
 
     async def _check_sessions_forever(self) -> None:
         """Close the sockets of ended sessions, until cancelled. It is needed if the message about the end was lost."""

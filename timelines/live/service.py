@@ -22,6 +22,7 @@ from timelines.live.process_messages import (
     LiveMessage,
     Notified,
     PostDeleted,
+    PostEdited,
     RelationChanged,
     SessionsEnded,
     decode_live,
@@ -74,6 +75,10 @@ class LiveService:
     async def post_deleted(self, post_id: PostId) -> None:
         """Announce a deletion, after the tombstone is written."""
         await self._publish_to_all(post_id, PostDeleted(post_id))
+
+    async def post_edited(self, post_id: PostId) -> None:
+        """Announce a new version of a post, after it is written."""
+        await self._publish_to_all(post_id, PostEdited(post_id))
 
     async def boost_removed(self, boost: Post) -> None:
         """Announce the deletion of a boost, after the boost no longer hides later boosts."""

@@ -41,9 +41,11 @@ class Unsubscribe(msgspec.Struct, tag="unsubscribe", frozen=True):
 
 
 class Watch(msgspec.Struct, tag="watch", frozen=True):
-    """The client wants new counts of these posts. They replace the posts of the previous `watch`."""
+    """The client wants new counts and versions of these posts. They replace the posts of the previous `watch`."""
 
     ids: Annotated[list[ClientPostId], msgspec.Meta(max_length=MAX_WATCHED_POSTS)]
+    versions: Annotated[list[int], msgspec.Meta(max_length=MAX_WATCHED_POSTS)] | None = None
+    """The versions of these posts that the client shows, in the same order. None if the client shows no edits."""
 
 
 ClientMessage = Subscribe | Unsubscribe | Watch
@@ -94,6 +96,11 @@ def encode_entry(timeline: str, post_id: PostId, author: str, html: str) -> Text
 
 def encode_deleted(post_id: PostId) -> TextFrame:
     return _encode_frame("deleted", id=str(post_id))
+
+
+def encode_edited(post_id: PostId, author: str, html: str) -> TextFrame:
+    """Encode the newest version of a post. It replaces the entries of older versions."""
+    return _encode_frame("edited", id=str(post_id), author=author, html=html)
 
 
 def encode_counts(post_id: PostId, counts: PostCounts) -> TextFrame:

@@ -182,6 +182,11 @@ class SocketRegistry:
         """Return the subscriptions that entries with the post were sent to."""
         return self.subscriptions_at(self._topics_by_sent_post.get(post_id, ()))
 
+    def sockets_showing(self, post_id: PostId) -> list[LiveSocket]:
+        """Return the sockets that watch the post, or that entries with the post were sent to."""
+        showing = (each.socket for each in self.subscriptions_showing(post_id))
+        return list(dict.fromkeys([*self.sockets_watching(post_id), *showing]))
+
     def has_topic(self, topic: str) -> bool:
         return topic in self._subscriptions_by_topic
 

@@ -6,7 +6,7 @@ again if that is undone.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -78,6 +78,19 @@ class NotificationService:
         if post.reply_to_author_id is not None:
             kinds[post.reply_to_author_id] = "reply"
         await self._add(kinds, post.author_id, post.id)
+
+    async def notify_edit(self, versions: Sequence[Post], number: int) -> None:
+        """Notify the accounts that version `number` of a post mentions for the first time, and the newest still does.
+
+        The call may be repeated.
+        """
+        post, edited = versions[-1], versions[number]
+        known = {handle for version in versions[:number] for handle in find_mentions(version.text)}
+        newest = find_mentions(post.text)
+        handles = [each for each in find_mentions(edited.text) if each not in known and each in newest]
+        mentioned = await self.accounts.find_ids_by_handle(handles[:MENTIONS_CAP])
+        readers = [id for id in mentioned.values() if id != post.reply_to_author_id]
+        await self._add(dict.fromkeys(readers, "mention"), post.author_id, post.id)
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:
         """Notify the author of a like, at most once a day even if the like is undone and repeated."""

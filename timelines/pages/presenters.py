@@ -34,7 +34,7 @@ FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
-DETAIL_NAMES = ("spoiler_text", "sensitive", "language", "media_attachments")
+DETAIL_NAMES = ("spoiler_text", "sensitive", "language", "media_attachments", "edited_at")
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
 POLL_PLACEHOLDER = "<!--poll-->"
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
@@ -143,8 +143,16 @@ def _details_json(post: Post) -> Json:
         "sensitive": details.sensitive,
         "language": details.language,
         "media_attachments": [attachment_json(each) for each in details.media],
+        "edited_at": None if details.edited_ms is None else format_iso_time(details.edited_ms),
     }
     return {name: value for name, value in values.items() if value}
+
+
+def version_json(post: Post) -> Json:
+    """Return one version of a post as JSON. `created_at` is the time of the version."""
+    time_ms = post.extra.edited_ms or post.created_ms
+    details = {name: value for name, value in _details_json(post).items() if name != "edited_at"}
+    return {"text": post.text, "html": post_html(post.text), "created_at": format_iso_time(time_ms), **details}
 
 
 def _counts_json(counts: PostCounts) -> Json:
@@ -250,6 +258,8 @@ def _entry_html_around_actions(
             "audience": NAME_BY_AUDIENCE[post.audience],
             **(pictures_context(post) if post.extra.media else {}),
             "has_poll": post.extra.poll is not None,
+            "version": post.extra.version,
+            "edited_ms": post.extra.edited_ms,
         },
     )
     before, _, after = html.partition(ACTIONS_PLACEHOLDER)

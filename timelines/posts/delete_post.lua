@@ -5,9 +5,10 @@
 -- The replies and their count remain, because the replies still exist.
 -- KEYS[1] post, KEYS[2] totals, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
 -- KEYS[7] the boosts that a job has yet to delete
--- KEYS[8] votes of the poll, KEYS[9] tally of the poll
+-- KEYS[8] votes of the poll, KEYS[9] tally of the poll, KEYS[10] versions
 -- ARGV[1] author of the post, ARGV[2] "claimed" if a reserved id without a post is also replaced
--- returns 1 if the post is deleted, 2 if it is deleted and its body is in the archive, 0 if there was no post
+-- returns 1 if the post is deleted, 2 if it is deleted and its body is in the archive, 3 if it is deleted and was edited,
+-- 0 if there was no post
 local held = redis.call('GET', KEYS[1])
 local written = held and held ~= 'pending' and held ~= 'superseded' and string.sub(held, 1, 7) ~= 'deleted'
 if not written and not (ARGV[2] == 'claimed' and (not held or held == 'pending')) then return 0 end
@@ -21,6 +22,7 @@ if written and not archived then
   if is_post and post[6] == 2 then tombstone = tombstone .. (type(post[4]) == 'number' and '::f' or ':::f') end
 end
 redis.call('SET', KEYS[1], tombstone)
+local edits = redis.call('DEL', KEYS[10])
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[8], KEYS[9])
 if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('RENAME', KEYS[4], KEYS[7]) end
 local replies = redis.call('ZCARD', KEYS[6])
@@ -31,4 +33,5 @@ else
 end
 if not written then return 0 end
 if archived then return 2 end
+if edits == 1 then return 3 end
 return 1

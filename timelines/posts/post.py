@@ -127,9 +127,24 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.id if self.boost_of is None else self.boost_of
 
 
+FIRST_BYTES: Final = frozenset(bytes((first,)) for first in range(0x90, 0xA0))
+"""The possible first bytes of a post that was never edited: a MessagePack array with a header of one byte."""
+EDITED_FIRST_BYTE: Final = b"\xdc"
+"""The first byte of an edited post: a MessagePack array with a header of three bytes.
+
+Reads of cached posts return only the first byte, which so shows that a post was edited (stored_values.py).
+"""
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Post)
-encode_post = _encoder.encode
+
+
+def encode_post(post: Post) -> bytes:
+    """Return the post as MessagePack. Its first byte shows whether the post was edited."""
+    value = _encoder.encode(post)
+    return EDITED_FIRST_BYTE + bytes((0, value[0] & 0x0F)) + value[1:] if post.extra.version else value
+
+
 decode_post = lru_cache(maxsize=POST_CACHE_SIZE)(_decoder.decode)
 
 

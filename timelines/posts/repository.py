@@ -26,8 +26,10 @@ IDEMPOTENCY_TTL_S = 25 * 3600
 WRITE_POST_SCRIPT = load_script("write_post.lua", __package__)
 DELETE_POST_SCRIPT = load_script("delete_post.lua", __package__)
 SUPERSEDE_POST_SCRIPT = load_script("supersede_post.lua", __package__)
+EDIT_POST_SCRIPT = load_script("edit_post.lua", __package__)
+UNARCHIVE_POST_SCRIPT = load_script("unarchive_post.lua", __package__)
 REPLACE_VALUE_SCRIPT = load_script("swap_key.lua", __package__)
-WAS_ARCHIVED = 2
+WAS_ARCHIVED, WAS_EDITED = 2, 3
 
 
 class WriteResult(Enum):
@@ -35,12 +37,25 @@ class WriteResult(Enum):
 
     NEW = 1
     EXISTS = 2
+    EDITED = 3
+    """The post exists, and its stored version is newer than the version of the writer."""
     DELETED = 0
     SUPERSEDED = -1
 
     @property
     def exists(self) -> bool:
-        return self in (WriteResult.NEW, WriteResult.EXISTS)
+        return self.value > 0
+
+
+class EditResult(Enum):
+    """The result of writing the next version of a post."""
+
+    NEW = 1
+    EXISTS = 2
+    DELETED = 0
+    CONFLICT = -1
+    """Another version is stored."""
+    ARCHIVED = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +104,56 @@ class PostRepository:
         counted = keys.post_counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
         poll = keys.poll_votes(post_id), keys.poll_tally(post_id)
         args = [author_id, "claimed"] if include_reserved else [author_id]
-        (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command([key, *beside, *counted, *poll], args))
-        if answer == WAS_ARCHIVED:
+        touched = [key, *beside, *counted, *poll, keys.post_versions(post_id)]
+        (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command(touched, args))
+        # An edit leaves the body of an archived post in the archive (`_unarchive`).
+        if answer == WAS_ARCHIVED or (answer == WAS_EDITED and not isinstance(self._archive, NoArchive)):
             await self._archive.remove([post_id])
         return bool(answer)
+
+    # Versions
+
+    async def find_value(self, post_id: PostId) -> bytes | None:
+        """Return the encoded post, or None if there is none. A body in the archive is moved back to the store."""
+        key = keys.post(post_id)
+        value = await self._posts[key].execute("GET", key)
+        if decode_stored(value) is PostState.ARCHIVED:
+            await self._unarchive(post_id)
+            value = await self._posts[key].execute("GET", key)
+        return value if isinstance(decode_stored(value), Post) else None
+
+    async def edit(self, post_id: PostId, former: bytes, value: bytes) -> EditResult:
+        """Replace `former`, the value that the editor read, by `value`, and append it to the versions of the post."""
+        key = keys.post(post_id)
+        number = decode_post(former).extra.version
+        edit = EDIT_POST_SCRIPT.command([key, keys.post_versions(post_id)], [former, value, number])
+        (answer,) = await self._posts.write(key, edit)
+        if EditResult(answer) is EditResult.ARCHIVED:
+            await self._unarchive(post_id)
+            (answer,) = await self._posts.write(key, edit)
+        return EditResult(answer)
+
+    async def find_versions(self, post_id: PostId) -> list[Post]:
+        """Return all versions of a post, oldest first. Returns an empty list if the post does not exist."""
+        key = keys.post(post_id)
+        versions = keys.post_versions(post_id)
+        # The newest version is read first. If the post is edited in between, the list has this version, too.
+        newest = await self.find(post_id)
+        if newest is None or not newest.extra.version:
+            return [] if newest is None else [newest]
+        former = await self._posts[key].execute("LRANGE", versions, 0, newest.extra.version - 1)
+        return [*map(decode_post, former), newest]
+
+    async def _unarchive(self, post_id: PostId) -> None:
+        """Move the body of an archived post back to the store.
+
+        The copy in the archive is left for the next run of `archive`, since a run at this moment may need it.
+        """
+        body = (await self._archive.get([post_id])).get(post_id)
+        if body is not None:
+            key = keys.post(post_id)
+            marker = b"%d" % decode_post(body).author_id
+            await self._posts.write(key, UNARCHIVE_POST_SCRIPT.command([key], [marker, body]))
 
     async def find_tombstone(self, account_id: AccountId, post_id: PostId) -> Post | None:
         """Return the author and parent of a deleted post of the account, from its tombstone. Waits for replicas."""
@@ -123,20 +184,34 @@ class PostRepository:
         (stored,) = await self._store.read(self.read_many(post_ids))
         return await self.load_existing(stored)
 
-    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
-        """Return the deleted posts with the fields of their tombstones. Ids without a tombstone are left out."""
+    async def find_changed(self, post_ids: Collection[PostId]) -> tuple[dict[PostId, int], dict[PostId, Post]]:
+        """Return the versions of the edited posts, and the deleted posts with the fields of their tombstones."""
+        versions: dict[PostId, int] = {}
+        deleted: dict[PostId, Post] = {}
         ids = list(post_ids)
         replies = await self._posts.gather([self.get_post_command(post_id) for post_id in ids])
-        replies_by_id = zip(ids, replies, strict=True)
-        return {
-            id: parse_tombstone(id, reply) for id, reply in replies_by_id if decode_stored(reply) is PostState.DELETED
-        }
+        for post_id, reply in zip(ids, replies, strict=True):
+            stored = decode_stored(reply)
+            if stored is PostState.DELETED:
+                deleted[post_id] = parse_tombstone(post_id, reply)
+            elif isinstance(stored, Post) and stored.extra.version:
+                versions[post_id] = stored.extra.version
+        return versions, deleted
+
+    async def find_deleted(self, post_ids: Collection[PostId]) -> dict[PostId, Post]:
+        """Return the deleted posts with the fields of their tombstones. Ids without a tombstone are left out."""
+        return (await self.find_changed(post_ids))[1]
 
     async def load_existing(self, found: Mapping[PostId, Post | PostState]) -> dict[PostId, Post]:
-        """Return the posts among the stored values. Archived posts are read from the archive in one read."""
+        """Return the posts among the stored values.
+
+        Archived posts, and posts that were edited after they were cached, are read in one more round trip each.
+        """
         posts = {post_id: post for post_id, post in found.items() if type(post) is Post}
         if len(posts) == len(found):
             return posts
+        if edited := [post_id for post_id, state in found.items() if state is PostState.EDITED]:
+            posts |= await self.find_many(edited)
         old = [post_id for post_id, state in found.items() if state is PostState.ARCHIVED]
         return posts | await self.load_archived(old) if old else posts
 

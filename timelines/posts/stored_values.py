@@ -1,7 +1,7 @@
 """The states and values of the key of a post, and a cache of posts.
 
-For a cached post Redis returns only the first byte of the value. This byte shows whether the post still exists. See
-docs/reference/decisions/process-caches.md for the reasons.
+For a cached post Redis returns only the first byte of the value. This byte shows whether the post still exists, and
+whether it was edited. See docs/reference/decisions/process-caches.md for the reasons.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,15 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Command, EncodedPipeline, PreparedCommand, Read, Reply, prepare_command
 from socialsite.store.encoding import encoded_cache
 from timelines import keys
-from timelines.posts.post import FOLLOWERS, POST_CACHE_SIZE, PUBLIC, Post, decode_post
+from timelines.posts.post import (
+    EDITED_FIRST_BYTE,
+    FIRST_BYTES,
+    FOLLOWERS,
+    POST_CACHE_SIZE,
+    PUBLIC,
+    Post,
+    decode_post,
+)
 
 UNKNOWN_ID = PostId(0)
 PENDING, DELETED, SUPERSEDED = b"pending", b"deleted", b"superseded"
@@ -35,19 +43,22 @@ class PostState(Enum):
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
     """The post exists, and its body is in the archive. Only code that reads the key itself gets this state."""
+    EDITED = "edited"
+    """The post was edited after it was cached. Only code that reads the key itself gets this state."""
 
 
 STATE_BY_VALUE = {
     None: PostState.ABSENT, PENDING: PostState.PENDING, DELETED: PostState.DELETED,
     SUPERSEDED: PostState.SUPERSEDED,
 }  # fmt: skip
-POST_FIRST_BYTES = frozenset(bytes((first,)) for first in (*range(0x90, 0xA0), 0xDC))
-"""The possible first bytes of a post, which is a MessagePack array. No other state may begin with one of these."""
 STATE_BY_FIRST_BYTE = {
     b"": PostState.ABSENT, None: PostState.ABSENT, PENDING[:1]: PostState.PENDING, DELETED[:1]: PostState.DELETED,
-    SUPERSEDED[:1]: PostState.SUPERSEDED,
+    SUPERSEDED[:1]: PostState.SUPERSEDED, EDITED_FIRST_BYTE: PostState.EDITED,
 }  # fmt: skip
-"""The states by first byte. None is a key of a wrong type. All other bytes are digits, which mark archived posts."""
+"""The states by first byte. None is a key of a wrong type. Posts begin with one of FIRST_BYTES, as no state may.
+
+All other bytes are digits, which mark archived posts.
+"""
 
 StoredPost = Post | PostState
 
@@ -89,7 +100,10 @@ def parse_tombstone(post_id: PostId, tombstone: bytes) -> Post:
 
 
 class PostCache:
-    """A cache of posts by id. Entries never expire, since posts never change. A full cache is cleared."""
+    """A cache of posts by id. A full cache is cleared.
+
+    Entries never expire: the cache contains no edited posts, and removes a post whose first byte shows an edit.
+    """
 
     def __init__(self) -> None:
         self._posts: dict[PostId, Post] = {}
@@ -108,7 +122,7 @@ class PostCache:
             ]
 
         def parse(replies: Sequence[Reply]) -> dict[PostId, StoredPost]:
-            if POST_FIRST_BYTES.issuperset(replies):  # all posts are cached and exist
+            if FIRST_BYTES.issuperset(replies):  # all posts are cached, exist and are unedited
                 return cast("dict[PostId, StoredPost]", dict(zip(post_ids, cached_posts, strict=True)))
             return self._decode(zip(post_ids, cached_posts, replies, strict=True))
 
@@ -120,16 +134,18 @@ class PostCache:
             if post is None:
                 posts[post_id] = decode_stored(reply)
             else:
-                posts[post_id] = (
-                    post if reply in POST_FIRST_BYTES else STATE_BY_FIRST_BYTE.get(reply, PostState.ARCHIVED)
-                )
-        self._cache({post_id: post for post_id, post in posts.items() if type(post) is Post})
+                posts[post_id] = post if reply in FIRST_BYTES else STATE_BY_FIRST_BYTE.get(reply, PostState.ARCHIVED)
+        self._cache(posts)
         return posts
 
-    def _cache(self, posts: dict[PostId, Post]) -> None:
+    def _cache(self, posts: dict[PostId, StoredPost]) -> None:
         if len(self._posts) > POST_CACHE_SIZE:
             self._posts.clear()
-        self._posts |= posts
+        for post_id, post in posts.items():
+            if post is PostState.EDITED:
+                self._posts.pop(post_id, None)
+            elif type(post) is Post and not post.extra.version:
+                self._posts[post_id] = post
 
 
 @lru_cache(maxsize=20_000)

@@ -4,9 +4,10 @@ Publishing does this before the response, and the worker repeats it. Each step m
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
+from socialsite.ids import PostId
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
@@ -46,19 +47,46 @@ class AuthorTimelines:
         await asyncio.gather(*additions, self._add_to_parent(post))
 
     async def still_exists(self, post: Post) -> bool:
-        """Return whether the post still exists. If it was deleted meanwhile, remove it from all timelines."""
-        if await self.posts.find_state(post.id) is PostState.DELETED:
+        """Return whether the post still exists.
+
+        If the post was deleted meanwhile, remove it from all timelines. If it was edited meanwhile, call `update`.
+        """
+        state = await self.posts.find_state(post.id)
+        if state is PostState.DELETED:
             await self.remove(post)
             return False
+        if isinstance(state, Post) and state.extra.version != post.extra.version:
+            return bool(await self.update(post.id))
         return True
 
-    async def remove(self, post: Post) -> None:
-        """Remove a post whose tombstone is stored. Homes keep its id, and readers skip it."""
+    async def update(self, post_id: PostId) -> list[Post]:
+        """Make hashtag timelines and search agree with the newest version of an edited post.
+
+        Returns all versions, oldest first, or an empty list if the post was deleted. If another edit is stored
+        meanwhile, the update is repeated, so that no call leaves the hashtags of an earlier version.
+        """
+        while versions := await self.posts.find_versions(post_id):
+            *former, post = versions
+            if post.is_discoverable:
+                await asyncio.gather(
+                    self.hashtag_timelines.add([post]),
+                    self.hashtag_timelines.remove(*former, keep=post),
+                    self.search_indexer.add_or_defer(post, former),
+                )
+            state = await self.posts.find_state(post_id)
+            if not isinstance(state, Post):
+                await self.remove(post, former)
+            elif state.extra.version == post.extra.version:
+                return versions
+        return []
+
+    async def remove(self, post: Post, former: Sequence[Post] = ()) -> None:
+        """Remove a post whose tombstone is stored, and its former versions. Homes keep its id, and readers skip it."""
         await asyncio.gather(
             self.author_feeds.remove(post.author_id, post.id),
             self.public_timeline.remove(post.id),
-            self.hashtag_timelines.remove(post),
-            self.search_indexer.remove_post(post),
+            self.hashtag_timelines.remove(post, *former),
+            self.search_indexer.remove_post(post, *former),
             self._remove_from_parent(post),
         )
 

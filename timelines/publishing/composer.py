@@ -1,6 +1,7 @@
 """The template context of the form for a new post. The form is empty or contains a rejected post."""
 
 import secrets
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from accounts.domain import Preferences
-from socialsite.ids import parse_id
+from socialsite.ids import PostId, parse_id
 from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import FormFields
@@ -55,6 +56,24 @@ def offered_languages(preferences: Preferences, chosen: str) -> dict[str, str]:
     page_codes = [code for code, _name in settings.LANGUAGES]
     codes = filter(None, [chosen, preferences.language, *preferences.languages, *page_codes])
     return {code: LANGUAGE_NAMES[code] for code in codes}
+
+
+def edit_composer_context(
+    preferences: Preferences, post_id: PostId, fields: Mapping[str, str], error: str = ""
+) -> dict[str, Any]:
+    """Return the form to edit a post, with the fields of the stored or the rejected version."""
+    language = parse_language(fields.get("language", "")) or ""
+    return {
+        **composer_context(preferences, warning=fields.get("spoiler_text", "")),
+        "text": Placeholder(fields.get("text", "")),
+        "error": error,
+        "language": language,
+        "languages": offered_languages(preferences, language),
+        "poll": "",
+        "is_edit": True,
+        "version": Placeholder(fields.get("version", "")),
+        "action": Placeholder(reverse("timelines:edit", args=[post_id])),
+    }
 
 
 @lru_cache(maxsize=256)

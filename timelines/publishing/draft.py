@@ -1,10 +1,12 @@
-"""Keeps the text of a rejected post on the error page, such as after a rate limit."""
+"""Keeps the text of a rejected post or edit on the error page, such as after a rate limit."""
+
+from http import HTTPStatus
 
 from socialsite.errors import MalformedRequest
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data
-from timelines.publishing.composer import refused_composer_context
+from timelines.publishing.composer import edit_composer_context, refused_composer_context
 
-COMPOSE_TEMPLATE = "timelines/compose.html"
+COMPOSE_TEMPLATE, EDIT_TEMPLATE = "timelines/compose.html", "timelines/edit.html"
 KEY_USED_STATUSES = (404, 409)
 """The idempotency key belongs to another text or a deleted post. The form gets a new key."""
 RETRYABLE_STATUSES = (403, *KEY_USED_STATUSES, 422, 429, 503)
@@ -25,6 +27,20 @@ def preserve_draft(request: SiteRequest, status: int, reason: str) -> tuple[str 
         return None, {"text": fields.get("text", "")}
     composer = refused_composer_context(account.preferences, fields, reason, keep_key=status not in KEY_USED_STATUSES)
     return COMPOSE_TEMPLATE, {"composer": composer}
+
+
+def preserve_edit(request: SiteRequest, status: int, reason: str) -> tuple[str | None, dict[str, object]]:
+    """Return the template and context of the error page of `edit`, so that the text is not lost."""
+    if status not in RETRYABLE_STATUSES or status == 404 or request.method != "POST" or not request.resolver_match:
+        return None, {}
+    fields = dict(_fields(request))
+    account = getattr(request, "account", None)
+    if account is None or status == 403:
+        return None, {"text": fields.get("text", "")}
+    if status == HTTPStatus.CONFLICT:
+        fields.pop("version", None)  # the author has been told, and may save over the newest version
+    post_id = request.resolver_match.kwargs["post_id"]
+    return EDIT_TEMPLATE, {"composer": edit_composer_context(account.preferences, post_id, fields, reason)}
 
 
 def _fields(request: SiteRequest) -> FormFields:

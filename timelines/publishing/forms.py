@@ -1,15 +1,16 @@
-"""The form of a new post."""
+"""The forms of a new post and of an edited post."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
+from msgspec import structs
 
 from socialsite import languages
 from socialsite.ids import PostId, parse_id
 from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
-from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NO_DETAILS, PostDetails
+from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NO_DETAILS, Post, PostDetails
 from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
@@ -47,6 +48,42 @@ def parse_language(fields: Mapping[str, str]) -> str | None:
     if tag and code is None:
         raise PostInvalid({"language": _("This is not the code of a language, such as “en” or “de”.")})
     return code
+
+
+def edit_fields(post: Post) -> dict[str, str]:
+    """Return the fields of the form to edit a post, with the values of its newest version."""
+    extra = post.extra
+    return {
+        "text": post.text,
+        "spoiler_text": extra.spoiler_text,
+        "sensitive": "on" if extra.sensitive else "",
+        "language": extra.language or "",
+        "version": str(extra.version),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class EditForm:
+    """The next version of a post as the client sent it. Absent fields keep their values, also pictures and poll.
+
+    `version` is the version that the author has read, if the client sent it. EditService checks the rest.
+    """
+
+    text: str
+    details: PostDetails
+    version: int | None
+
+    @classmethod
+    def parse(cls, fields: Mapping[str, str], post: Post) -> "EditForm":
+        """Return the parsed form. Raises PostInvalid."""
+        values, version = {**edit_fields(post), **fields}, fields.get("version", "")
+        if version and not (version.isascii() and version.isdigit() and len(version) < 10):
+            raise PostInvalid({"version": _("This is not the number of a version.")})
+        sent = parse_details(values)
+        details = structs.replace(
+            post.extra, spoiler_text=sent.spoiler_text, sensitive=sent.sensitive, language=sent.language
+        )
+        return cls(values["text"], details, int(version) if version else None)
 
 
 @dataclass(frozen=True, slots=True)

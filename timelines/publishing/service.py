@@ -100,7 +100,7 @@ class PublishingService:
             audience = FOLLOWERS
         if poll is not None:
             details = structs.replace(details or NO_DETAILS, poll=poll.build(now_ms, self.poll_max_options))
-        text, details = self._validate_content(text, details or NO_DETAILS)
+        text, details = self.validate_content(text, details or NO_DETAILS)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
             # This takes one round trip. If the request is refused, its reservations are withdrawn.
@@ -138,11 +138,20 @@ class PublishingService:
         audience = request.draft.audience if request.reservation.audience is None else request.reservation.audience
         if not new_tags or audience != PUBLIC or request.reservation.existing is not None:
             return request
+        draft = await self._exclude_hashtags(request.draft, new_tags, caller)
+        return replace(request, draft=draft)
+
+    async def limit_new_hashtags_of_edit(self, post: Post, caller: Caller | None) -> Post:
+        """Count the new hashtags of an edited post, as for a new post."""
+        new_tags = await self._find_new_hashtags(post.text, post.audience, caller)
+        return await self._exclude_hashtags(post, new_tags, caller)
+
+    async def _exclude_hashtags(self, post: Post, new_tags: list[str], caller: Caller | None) -> Post:
         allowed = await self.limits.take_daily(caller, "newtags", self.new_hashtags_per_day, len(new_tags))
-        if allowed >= len(new_tags):
-            return request
-        details = structs.replace(request.draft.extra, unindexed_hashtags=tuple(new_tags[allowed:]))
-        return replace(request, draft=structs.replace(request.draft, details=details))
+        unindexed = tuple(new_tags[allowed:])
+        if unindexed == post.extra.unindexed_hashtags:
+            return post
+        return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
 
     async def _publish(self, request: Request, now_ms: int) -> Post:
         draft, reservation = request.draft, request.reservation
@@ -188,7 +197,8 @@ class PublishingService:
 
         Raises PostNotFound if the post never existed or belongs to another account.
         """
-        post = await self.posts.find(post_id)
+        versions = await self.posts.find_versions(post_id)
+        post = versions[-1] if versions else None
         if post is not None and post.author_id == account_id and post.boost_of is not None:
             await self.boosts.remove(post)
             return
@@ -196,7 +206,7 @@ class PublishingService:
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:
                 raise PostNotFound
-        await self.author_timelines.remove(post)
+        await self.author_timelines.remove(post, versions[:-1])
         await self.announcer.post_deleted(post_id)
         await self.boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
@@ -245,7 +255,7 @@ class PublishingService:
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
         return None if entry is None else entry.shown
 
-    def _validate_content(self, text: str, details: PostDetails) -> tuple[str, PostDetails | None]:
+    def validate_content(self, text: str, details: PostDetails) -> tuple[str, PostDetails | None]:
         """Return the normalized text and details. Raises PostInvalid.
 
         The content warning counts towards the length of the post. A post with pictures may have no text.

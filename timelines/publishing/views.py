@@ -1,25 +1,31 @@
-"""The views that publish and delete a post."""
+"""The views that publish, edit and delete a post, and the page of its versions."""
 
 from http import HTTPStatus
 
 from django.contrib import messages
+from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import (
     SiteRequest,
     error_page,
     get_form_data,
+    get_viewer_id,
     require_viewer,
     require_viewer_id,
     wants_json,
 )
-from socialsite.web.responses import SeeOther, done, json_response, redirect_to_next
-from timelines.pages.presenters import post_json
-from timelines.publishing.draft import preserve_draft
-from timelines.publishing.forms import PostForm
+from socialsite.web.responses import SeeOther, done, json_response, redirect_to_next, respond
+from timelines.pages.presenters import post_json, post_url, profile_url, version_json
+from timelines.publishing.composer import edit_composer_context
+from timelines.publishing.draft import preserve_draft, preserve_edit
+from timelines.publishing.edits import EditService
+from timelines.publishing.forms import EditForm, PostForm, edit_fields
 from timelines.publishing.service import PublishingService
+from timelines.publishing.version_diff import version_rows
 from timelines.reading.service import ReadingService
 
 
@@ -45,6 +51,60 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         return redirect_to_next(request, "/")
     entry = await services[ReadingService].post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
+
+
+async def show_edit_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    """Show the form to edit a post of the viewer. As JSON, return the text as the author wrote it."""
+    account = require_account(request)
+    post = await request.services[EditService].find_own(AccountId(account.id), post_id)
+    fields = edit_fields(post)
+    return respond(
+        request,
+        "timelines/edit.html",
+        page=lambda: {"composer": edit_composer_context(account.preferences, post_id, fields)},
+        data=lambda: {"id": str(post.id), **fields},
+    )
+
+
+@error_page(preserve_edit)
+async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    viewer, services = require_viewer(request), request.services
+    me, edits = AccountId(viewer.id), services[EditService]
+    form = EditForm.parse(get_form_data(request), await edits.find_own(me, post_id))
+    await edits.edit(
+        account_id=me,
+        post_id=post_id,
+        text=form.text,
+        details=form.details,
+        version=form.version,
+        now_ms=services.clock.now_ms(),
+        caller=request.caller,
+    )
+    if not wants_json(request):
+        messages.success(request, _("Your changes are saved."), fail_silently=True)
+        return redirect_to_next(request, f"{profile_url(viewer.handle)}{post_id}/")
+    return json_response(post_json(await services[ReadingService].post(post_id, viewer_id=me)))
+
+
+async def show_history(request: SiteRequest, handle: str, post_id: PostId) -> HttpResponseBase:
+    """Show all versions of a post, newest first. Whoever may see the post may see its versions."""
+    services = request.services
+    entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
+    url = post_url(entry.post.id, entry.author)
+    if (entry.author.handle, entry.post.id) != (handle, post_id):
+        return HttpResponsePermanentRedirect(f"{url}history/")
+    versions = await services[EditService].versions(post_id)
+    return respond(
+        request,
+        "timelines/history.html",
+        page=lambda: {
+            "author": entry.author,
+            "url": url,
+            "page_title": _("Versions of a post by %(name)s") % {"name": entry.author.display_name or handle},
+            "versions": version_rows(versions),
+        },
+        data=lambda: {"versions": [version_json(version) for version in versions]},
+    )
 
 
 async def delete(request: SiteRequest, post_id: PostId) -> HttpResponseBase:

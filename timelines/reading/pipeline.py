@@ -113,13 +113,19 @@ class ReadPipeline:
 
         The posts have only the fields of their tombstones.
         """
-        tombstones = await self.sources.posts.find_deleted(post_ids)
+        return (await self.find_changed(post_ids, viewers))[1]
+
+    async def find_changed(
+        self, post_ids: Collection[PostId], viewers: Sequence[ViewerContext]
+    ) -> tuple[dict[PostId, int], list[dict[PostId, Post]]]:
+        """Return the versions of the edited posts, whoever may see them, and the result of `find_deleted`."""
+        versions, tombstones = await self.sources.posts.find_changed(post_ids)
         visible: list[dict[PostId, Post]] = []
         for start in range(0, len(viewers), VIEWERS_PER_BATCH):
             state = HydrationState(self.sources, viewers[start : start + VIEWERS_PER_BATCH], self.clock.now_ms())
             await state.load_tombstones(tombstones)
             visible += [{id: post for id, post in tombstones.items() if each.could_see(post)} for each in state.rights]
-        return visible
+        return versions, visible
 
     async def load_later_boosts(self, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:
         """Return, for each removed boost, the later boosts that it may have hidden. The first visible one is shown."""

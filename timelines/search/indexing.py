@@ -77,10 +77,11 @@ class SearchIndexer:
             await self.names.add_hashtags(chain.from_iterable(post.indexed_hashtags for post in some))
         return added
 
-    async def add_or_defer(self, post: Post) -> None:
-        """Add a post, or store it as pending if the index is unavailable."""
+    async def add_or_defer(self, post: Post, former: Sequence[Post] = ()) -> None:
+        """Add a post without the terms of its former versions, or store it as pending if the index is unavailable."""
         try:
             await self.add_posts([post])
+            await self._remove_former(post, former)
         except StoreUnavailable as error:
             log.warning("post_not_indexed", post=post.id, reason=type(error).__name__)
             await self.pending.add(post.id)
@@ -92,10 +93,18 @@ class SearchIndexer:
             async with wait_for_aof_at_exit():
                 posts = await self.posts.find_many(ids)
                 await self.add_posts(posts.values())
+                for post in posts.values():
+                    if post.extra.version:
+                        *former, newest = await self.posts.find_versions(post.id) or [post]
+                        await self._remove_former(newest, former)
                 await self._remove_deleted(posts)
             await self.pending.remove(ids)
             paid += len(posts)
         return paid
+
+    async def _remove_former(self, post: Post, former: Sequence[Post]) -> None:
+        if former and post.is_discoverable:
+            await self.index.remove(*former, keep=post)
 
     async def _remove_deleted(self, found: Mapping[PostId, Post]) -> None:
         """Remove posts that were deleted while they were being added."""
@@ -108,12 +117,12 @@ class SearchIndexer:
         """The periodic task in which workers add the pending posts."""
         return (PeriodicTask("search", PENDING_INTERVAL_S, self.add_pending),)
 
-    async def remove_post(self, post: Post) -> None:
+    async def remove_post(self, post: Post, *former: Post) -> None:
         """Remove a post whose tombstone is stored. If the index is unavailable, the post stays there, but is hidden."""
         if not post.is_discoverable:
             return
         try:
-            await self.index.remove(post)
+            await self.index.remove(post, *former)
         except StoreUnavailable as error:
             log.warning("post_not_unindexed", post=post.id, reason=type(error).__name__)
 

@@ -81,10 +81,11 @@ class PostIndex:
         replies = await self._component.gather(list(self._build_add_commands(posts)))
         return sum(replies)
 
-    async def remove(self, post: Post) -> None:
-        """Remove a post from the postings of all its terms."""
+    async def remove(self, post: Post, *versions: Post, keep: Post | None = None) -> None:
+        """Remove a post from the postings of all terms of these versions, except the terms of `keep`."""
         number, id = partition_of_post(post.id), pack_ids([post.id])
-        parts = batches(post_digests(post), TERMS_PER_SCRIPT)
+        digests = {digest for version in (post, *versions) for digest in post_digests(version)}
+        parts = batches(list(digests.difference(post_digests(keep) if keep else ())), TERMS_PER_SCRIPT)
         await self._component.gather(
             [REMOVE_POSTINGS_SCRIPT.command(term_keys(number, some), [id, *some]) for some in parts]
         )

@@ -27,6 +27,7 @@ LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
     "post": gettext_lazy("First pass of a post"),
     "pass": gettext_lazy("Further pass of a post"),
     "purge": gettext_lazy("Clean-up after a deleted account"),
+    "edit": gettext_lazy("Edit of a post"),
     "fade": gettext_lazy("Boosts of a deleted post"),
     "unknown": gettext_lazy("Not a job of this release"),
 }

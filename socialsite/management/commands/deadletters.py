@@ -16,8 +16,8 @@ from socialsite.recipes.job_queue import STREAM_ID, DeadLetter
 DEAD_LETTERS_PER_PAGE = 100
 DEFAULT_LIST_LIMIT = 50
 JOB_DESCRIPTIONS = {
-    "purge": "sweep of account {account}", "post": "post {post}", "fade": "boosts of post {post}",
-    "pass": "pass of post {post}", "unknown": "unknown job",
+    "purge": "sweep of account {account}", "post": "post {post}", "edit": "edit of post {post}",
+    "fade": "boosts of post {post}", "pass": "pass of post {post}", "unknown": "unknown job",
 }  # fmt: skip
 
 

@@ -77,6 +77,24 @@ async def test_pages_are_equal_with_and_without_the_archive(town: SampleSite, se
     assert not (await town.audit()).discrepancies
 
 
+async def test_an_archived_post_comes_back_when_it_is_edited(town: SampleSite, services: Services) -> None:
+    async def shown() -> str:
+        return (await services.reading.post(town.first.id, viewer_id=None)).post.text
+
+    await archived(services)
+    await town.bob.edits(town.first, "new")
+    assert await shown() == "new"
+    assert (await archived(services)).posts == 1  # the newest version replaces the old copy in the archive
+    assert await shown() == "new"
+    versions = await services.edits.versions(town.first.id)
+    assert [each.text for each in versions] == [town.first.text, "new"]
+    await town.bob.edits(town.first, "newer")
+    assert await shown() == "newer"
+    assert not (await town.audit()).discrepancies
+    await town.bob.deletes(town.first)
+    assert await services.repositories.archive.get([town.first.id]) == {}
+
+
 async def test_only_old_posts_are_archived(town: SampleSite, services: Services) -> None:
     assert (await archived(services, ms_from_id(town.second.id))).posts == 1
     assert await services.repositories.posts.find(town.second.id) == town.second

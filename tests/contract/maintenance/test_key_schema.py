@@ -102,6 +102,7 @@ async def use_pages(site: Services, world: World) -> None:
         answer = await alice.publish("an answer", in_reply_to=first["id"])
         await alice.publish("and one to that", in_reply_to=answer["id"])
         assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200
+        assert (await alice.post_json(f"/posts/{first['id']}/edit/", text="other words")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
 
 

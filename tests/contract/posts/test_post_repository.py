@@ -96,7 +96,7 @@ async def test_a_deleted_or_abandoned_post_is_never_written(posts: PostRepositor
     await posts.write(BOOST)
     assert await posts.abandon_id(THIRD) is WriteResult.EXISTS
     stands = {each for each in WriteResult if each.exists}
-    assert stands == {WriteResult.NEW, WriteResult.EXISTS}
+    assert stands == {WriteResult.NEW, WriteResult.EXISTS, WriteResult.EDITED}
 
 
 async def test_a_reservation_is_deleted_only_with_include_reserved(store: Store, posts: PostRepository) -> None:

@@ -6,7 +6,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Script, Store
 from tests.support.scripting import run_command, run_script
 from timelines import keys
-from timelines.archive.service import TO_BODY, TO_MARKER
+from timelines.archive.service import TO_MARKER
 from timelines.audit.wrong_types import QUARANTINE
 from timelines.filters.repository import REPLACE
 from timelines.graph.edges import ADD_EDGES, REMOVE_EDGES
@@ -18,8 +18,10 @@ from timelines.notifications.repository import ADD, READ, UNREAD
 from timelines.posts.post import FOLLOWERS, Post, encode_post
 from timelines.posts.repository import (
     DELETE_POST_SCRIPT,
+    EDIT_POST_SCRIPT,
     REPLACE_VALUE_SCRIPT,
     SUPERSEDE_POST_SCRIPT,
+    UNARCHIVE_POST_SCRIPT,
     WRITE_POST_SCRIPT,
 )
 from timelines.reactions.repository import SWAP_SCORE
@@ -74,7 +76,17 @@ async def test_a_tombstone_replaces_a_post_or_a_reservation(
     store: Store, held: bytes | None, answer: int, left: bytes | None, over_a_claim: bytes
 ) -> None:
     id = PostId(4096)
-    beside = (keys.post_totals, keys.likes, keys.boosts, keys.post_counts, keys.replies, keys.boosts_to_delete)
+    beside = (
+        keys.post_totals,
+        keys.likes,
+        keys.boosts,
+        keys.post_counts,
+        keys.replies,
+        keys.boosts_to_delete,
+        keys.poll_votes,
+        keys.poll_tally,
+        keys.post_versions,
+    )
     place = [POST, *(build(id) for build in beside)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):
         await run_command(store, *(("SET", POST, held) if held else ("DEL", POST)))
@@ -82,13 +94,35 @@ async def test_a_tombstone_replaces_a_post_or_a_reservation(
         assert await run_command(store, "GET", POST) == expected
 
 
-@pytest.mark.parametrize("script", [TO_MARKER, TO_BODY])
+@pytest.mark.parametrize("script", [TO_MARKER, UNARCHIVE_POST_SCRIPT])
 async def test_a_body_is_replaced_only_if_it_has_the_expected_value(store: Store, script: Script) -> None:
     assert await run_script(store, script, [POST], "expected", "new") == 0
     await run_command(store, "SET", POST, "expected")
     assert await run_script(store, script, [POST], "expected", "new") == 1
     assert await run_script(store, script, [POST], "expected", "newer") == 0
     assert await run_command(store, "GET", POST) == b"new"
+
+
+async def test_an_edit_replaces_only_the_version_that_was_read(store: Store) -> None:
+    place = [POST, keys.post_versions(PostId(4096))]
+
+    async def edit(former: str, value: str, number: int) -> object:
+        return await run_script(store, EDIT_POST_SCRIPT, place, former, value, number)
+
+    for state, expected in {
+        **dict.fromkeys([None, "pending", "superseded", "deleted:7"], 0),
+        "77": -2,
+        "other": -1,
+    }.items():
+        await run_command(store, *(("SET", POST, state) if state else ("DEL", POST)))
+        assert await edit("first", "second", 0) == expected
+    await run_command(store, "SET", POST, "first")
+    assert [await edit("first", "second", 0), await edit("first", "second", 0)] == [1, 2]
+    assert await edit("second", "third", 1) == 1
+    assert await run_command(store, "LRANGE", place[1], 0, -1) == [b"first", b"second"]
+    await run_command(store, "SET", POST, "second")  # as after a restore: the versions are newer than the post
+    assert await edit("second", "other", 1) == 1
+    assert await run_command(store, "LRANGE", place[1], 0, -1) == [b"first", b"second"]
 
 
 async def test_a_replacement_returns_the_current_value(store: Store) -> None:

@@ -34,6 +34,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.AlreadyVoted: (409, "already_voted"),
     timelines.NotBoostable: (422, "not_boostable"),
     timelines.IdempotencyConflict: (409, "idempotency_conflict"),
+    timelines.EditConflict: (409, "edit_conflict"),
+    timelines.EditsCapReached: (409, "edits_cap"),
     timelines.PostUnconfirmed: (503, "unconfirmed"),
     timelines.CannotFollowSelf: (422, "following_yourself"),
     timelines.FollowingCapReached: (409, "following_cap"),

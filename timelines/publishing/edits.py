@@ -1,0 +1,153 @@
+"""Edits posts. An id names a post; the id and a version name what it says. The former versions are kept.
+
+An edit is stored like a post: first the job with the new version, then the version itself, then everything that is
+derived from it. So a crash loses no acknowledged edit, and a worker finishes the others.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import msgspec
+from django.utils.translation import gettext as _
+from msgspec import structs
+
+from socialsite.ids import AccountId, PostId
+from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.job_queue import JobQueue
+from socialsite.store import NotDurable
+from socialsite.store.aof import wait_for_aof_during
+from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNotFound, PostUnconfirmed
+from timelines.jobs import EditPost, encode_job
+from timelines.pages.page import HydratedPost
+from timelines.posts.post import Post, PostDetails, decode_post, encode_post
+from timelines.posts.repository import EditResult, PostRepository
+from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.post_writer import PostAnnouncer
+from timelines.publishing.service import PublishingService
+
+VERSIONS_CAP = 50
+"""The maximum number of edits of a post."""
+MAX_ATTEMPTS = 5
+
+
+@dataclass(kw_only=True, slots=True)
+class EditService:
+    """Edits posts, and reads their versions."""
+
+    posts: PostRepository
+    publishing: PublishingService
+    author_timelines: AuthorTimelines
+    outbox: JobQueue
+    announcer: PostAnnouncer
+    find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
+    check_memory: Callable[[], Awaitable[None]]
+    limits: ActionLimits
+
+    async def find_own(self, account_id: AccountId, post_id: PostId) -> Post:
+        """Return the newest version of a post of the account. Raises PostNotFound."""
+        return _require_own(await self.posts.find(post_id), account_id)
+
+    async def edit(
+        self,
+        *,
+        account_id: AccountId,
+        post_id: PostId,
+        text: str,
+        details: PostDetails,
+        now_ms: int,
+        version: int | None = None,
+        caller: Caller | None = None,
+    ) -> Post:
+        """Replace the text and the details of a post of the account, and return the newest version.
+
+        The service sets `version` and `edited_ms` of the details. A repeated call changes nothing. If `version` is
+        given, it is the version that the author has read.
+
+        Raises PostNotFound, PostInvalid, EditConflict, EditsCapReached, RateLimited and StoreFull. Raises
+        PostUnconfirmed if the required replicas did not confirm the edit in time; then repeat the call.
+        """
+        text, new_details = self.publishing.validate_content(text, details)
+        async with self.limits.refundable(caller, "edit"):
+            await self.check_memory()
+            try:
+                await self._store(account_id, post_id, text, new_details, now_ms, version, caller)
+                return await self._update_derived(post_id)
+            except NotDurable as error:
+                raise PostUnconfirmed from error
+
+    async def versions(self, post_id: PostId) -> list[Post]:
+        """Return all versions of a post, oldest first. The caller checks that the viewer may see the post."""
+        return await self.posts.find_versions(post_id)
+
+    async def _store(
+        self,
+        account_id: AccountId,
+        post_id: PostId,
+        text: str,
+        details: PostDetails | None,
+        now_ms: int,
+        version: int | None,
+        caller: Caller | None,
+    ) -> None:
+        """Store the job and the next version. Does nothing if the newest version says the same."""
+        for _attempt in range(MAX_ATTEMPTS):
+            former = await self.posts.find_value(post_id)
+            post = _require_own(None if former is None else decode_post(former), account_id)
+            await self._check_parent(post)
+            edited = next_version(post, text, details, now_ms)
+            if former is None or edited is None:
+                return
+            if version is not None and version != post.extra.version:
+                raise EditConflict
+            if post.extra.version >= VERSIONS_CAP:
+                raise EditsCapReached
+            value = encode_post(await self.publishing.limit_new_hashtags_of_edit(edited, caller))
+            job = EditPost(msgspec.Raw(former), msgspec.Raw(value))
+            await self.outbox.add(encode_job(job), sender=account_id)
+            result = await self.posts.edit(post_id, former, value)
+            if result is EditResult.DELETED:
+                raise PostNotFound
+            if result is not EditResult.CONFLICT:
+                return
+        raise EditConflict
+
+    async def _check_parent(self, post: Post) -> None:
+        """Raise PostInvalid if the author may not see the parent any more, as for a new reply. It may be deleted."""
+        if post.in_reply_to is None or await self.find_visible(post.author_id, post.in_reply_to) is not None:
+            return
+        if await self.posts.find(post.in_reply_to) is not None:
+            raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
+
+    async def _update_derived(self, post_id: PostId) -> Post:
+        """Make all that is derived from the post agree with its newest version, and announce it."""
+        versions = await self.author_timelines.update(post_id)
+        if not versions:
+            raise PostNotFound
+        await wait_for_aof_during(self.announcer.post_edited(post_id))
+        return versions[-1]
+
+
+def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int) -> Post | None:
+    """Return the next version, or None if it would say the same. A poll with other options begins its next round."""
+    old, new = post.extra, details or PostDetails()
+    if old.poll is not None and new.poll is not None:
+        is_same_poll = (old.poll.options, old.poll.multiple) == (new.poll.options, new.poll.multiple)
+        new = structs.replace(new, poll=structs.replace(new.poll, round=old.poll.round + (not is_same_poll)))
+    new = structs.replace(
+        new,
+        quote_of=old.quote_of,
+        quoted_author_id=old.quoted_author_id,
+        version=old.version,
+        edited_ms=old.edited_ms,
+        unindexed_hashtags=old.unindexed_hashtags,
+    )
+    if text == post.text and new == old:
+        return None
+    new = structs.replace(new, version=old.version + 1, edited_ms=max(now_ms, post.created_ms))
+    return structs.replace(post, text=text, details=new)
+
+
+def _require_own(post: Post | None, account_id: AccountId) -> Post:
+    if post is None or post.author_id != account_id or post.boost_of is not None:
+        raise PostNotFound
+    return post
