@@ -343,9 +343,14 @@ def _login_handle(text: str) -> str:
         return text
 
 
+_EMPTY_ACCOUNT = Account()
+
+
 async def _account_without_password(handle: str, now_ms: int) -> Account:
-    unusable = await passwords.hash_password(None)
-    return Account(handle=handle, display_name=handle, password=unusable, created_ms=now_ms)
+    account = _EMPTY_ACCOUNT.copy()
+    account.handle = account.display_name = handle
+    account.password, account.created_ms = await passwords.hash_password(None), now_ms
+    return account
 
 
 def _raise_wrong_password(field: str) -> NoReturn:

@@ -17,6 +17,7 @@ from socialsite.container import Services
 from socialsite.management.base import SiteCommand
 from socialsite.startup import open_services
 from socialsite.store.errors import StoreError
+from socialsite.web.gc_tuning import freeze_startup_objects
 from timelines.importing.lines import LineFile, Tally
 
 REFUSED_LINES_SHOWN = 20
@@ -58,6 +59,7 @@ class ImportCommand(SiteCommand):
     async def _import(self, tally: Tally) -> None:
         path: Path = self.options["file"]
         async with open_services() as services:
+            freeze_startup_objects()
             columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
             with self.open_progress(*columns, transient=False) as progress:
                 task = progress.add_task(path.name, total=self.size)

@@ -29,7 +29,7 @@ class Key(str):
     tag: str
 
     def __new__(cls, component: str, *, tag: str, name: str) -> Self:
-        key = super().__new__(cls, f"{component}:{{{tag}}}:{name}")
+        key = str.__new__(cls, f"{component}:{{{tag}}}:{name}")
         key.component = component
         key.tag = tag
         return key

@@ -7,7 +7,7 @@ edge first (PassCursor). Both cursors are exclusive: no edge is read twice, even
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar, cast
+from typing import Generic, NamedTuple, Self, TypeVar, cast
 
 from socialsite.ids import AccountId
 
@@ -23,8 +23,7 @@ _CURSOR = re.compile(r"(\d{1,16})-(\d{1,16})", re.ASCII)
 Id = TypeVar("Id", bound=int)
 
 
-@dataclass(frozen=True, slots=True)
-class Follow:
+class Follow(NamedTuple):
     """`follower_id` follows `followed_id` since `at_ms` (Unix ms)."""
 
     follower_id: AccountId

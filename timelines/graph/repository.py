@@ -53,7 +53,7 @@ class Follows:
 
     async def add_many(self, follows: Iterable[Follow]) -> int:
         """Add follows of an import. Return how many are new. It checks no cap and invalidates no home timeline."""
-        return await self._edges.add_many((f.follower_id, f.followed_id, f.at_ms) for f in follows)
+        return await self._edges.add_many(follows)
 
     async def remove_all(self, account_id: AccountId, limit: int) -> int:
         """Remove up to `limit` edges of a deleted account, on both sides. Repeat the call until it returns 0."""

@@ -8,6 +8,7 @@ them.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidHandle, normalize_handle
@@ -21,6 +22,8 @@ from timelines.importing.repository import GraphRanks
 
 EDGES_PER_BATCH = 20_000
 HOMES_PER_ROUND = 1_000
+CACHED_HANDLES = 100_000
+"""The maximum number of parsed nodes that are cached. A node occurs in many lines."""
 
 Edge = tuple[str, str]  # handles: follower, followed
 
@@ -111,6 +114,7 @@ def parse_follows(line: bytes, options: GraphOptions) -> list[Edge]:
     return [(target, source)] if options.reverse else [(source, target)]
 
 
+@lru_cache(maxsize=CACHED_HANDLES)
 def _parse_handle(node: bytes, prefix: str) -> str:
     try:
         return normalize_handle(prefix + node.decode())
