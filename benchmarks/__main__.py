@@ -43,6 +43,7 @@ MODULES = {
     "B19": "b19_evenness",
     "B20": "b20_units",
     "B25": "b25_phone",
+    "B27": "b27_import",
 }
 
 

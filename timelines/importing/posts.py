@@ -16,6 +16,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
+from timelines.fanout.time_slice import run_concurrently
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source
 from timelines.importing.rows import PostRow, RowRules, find_author, find_newest_ms
@@ -23,7 +24,7 @@ from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
 from timelines.search.indexing import SearchIndexer
 
-ROWS_PER_SEGMENT = 10_000
+ROWS_PER_SEGMENT = 25_000
 POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
 
@@ -114,13 +115,16 @@ class PostsImport:
         affected = await self.affected.of_authors({post.author_id for post in posts})
         await affected.invalidate()
         existing = await self.posts.write(posts)
-        await self.posts.place(existing)
-        for batch in batches((post.id for post in existing), POSTS_PER_ROUND):
-            await self.public.add_many(batch)
-        await self.indexing.add_posts(existing)
+        # The client encodes commands of one coroutine while the server runs commands of the other.
+        await run_concurrently(self.indexing.add_posts(existing), self._place(existing))
         await affected.invalidate()
         tally.counts["posts"] += len(existing)
         tally.counts["deleted"] += len(posts) - len(existing)
+
+    async def _place(self, posts: Sequence[Post]) -> None:
+        await self.posts.place(posts)
+        for batch in batches((post.id for post in posts), POSTS_PER_ROUND):
+            await self.public.add_many(batch)
 
     async def _with_threads(self, posts: Sequence[Post]) -> list[Post]:
         """Return the posts, each with the author of its parent and the first post of its thread."""

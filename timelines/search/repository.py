@@ -109,8 +109,9 @@ class PostIndex:
     def _build_add_commands(self, posts: Iterable[Post]) -> Iterator[Command]:
         ids: dict[int, dict[bytes, set[PostId]]] = defaultdict(lambda: defaultdict(set))
         for post in posts:
+            under = ids[partition_of_post(post.id)]
             for term in post_digests(post):
-                ids[partition_of_post(post.id)][term].add(post.id)
+                under[term].add(post.id)
         for number, under in ids.items():
             for some in batches(under, TERMS_PER_SCRIPT):
                 postings = (part for term in some for part in (term, pack_ids(sorted(under[term]))))
