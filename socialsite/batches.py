@@ -1,6 +1,6 @@
 """Split sequences into lists of a given size, or into groups with the same key."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Hashable, Iterable
 from itertools import islice
 from typing import TypeVar
 
@@ -8,7 +8,7 @@ Item = TypeVar("Item")
 GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
-def batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+def batches(items: Iterable[Item], size: int) -> Generator[list[Item], None, None]:
     """Yield the items in lists of `size`; the last list may be shorter."""
     iterator = iter(items)
     while batch := list(islice(iterator, size)):

@@ -7,12 +7,13 @@ both and they are always equal. Counts are the sizes of the sets. See Redis in A
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import groupby
+from operator import itemgetter
 from typing import Generic, TypeVar
 
 from socialsite.store import Command, Key, KeyDataShardedConnection, Read, Script, load_script
 from socialsite.store.errors import PartitionLayoutChanged
-from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
+from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
 from timelines.graph.edge_list import EdgeKey, EdgeList
 from timelines.graph.follow import FIRST_PASS
 
@@ -20,7 +21,7 @@ ADD_EDGES = load_script("add_edges.lua", __package__)
 REMOVE_EDGES = load_script("remove_edges.lua", __package__)
 EDGES_PER_SCRIPT = 250
 """A script of this size keeps the server busy for about 1 ms."""
-SCRIPTS_PER_ROUND_TRIP = 16
+CONCURRENT_SCRIPTS = 4
 """This is low enough that commands of other clients do not time out behind an import."""
 MAX_LAYOUT_CHANGES = 3
 """The maximum number of times that a change is repeated because the partition layout changed."""
@@ -93,21 +94,24 @@ class PairEdges(Generic[Source, Target]):
     ) -> int:
         """Change edges under one layout. Each script changes up to EDGES_PER_SCRIPT edges of one partition."""
         groups: dict[int, list[Edge]] = {}
-        for edge in edges:
-            groups.setdefault(partition_of_pair(edge[0], edge[1], layout.count), []).append(edge)
+        for source, own in groupby(edges, itemgetter(0)):
+            own_edges = list(own)
+            numbers = partitions_of_pairs(source, [edge[1] for edge in own_edges], layout.count)
+            for number, edge in zip(numbers, own_edges, strict=True):
+                groups.setdefault(number, []).append(edge)
         scripts = (
             self._command(script, layout.tag_of(number), chunk, build_arguments)
             for number, group in groups.items()
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
-        # Two tasks run the scripts: the client encodes scripts of one while the server runs scripts of the other.
-        return sum(await asyncio.gather(self._run(scripts), self._run(scripts)))
+        # Tasks share the scripts: the client encodes a script of one while the server runs scripts of the others.
+        return sum(await asyncio.gather(*(self._run(scripts) for _ in range(CONCURRENT_SCRIPTS))))
 
     async def _run(self, scripts: Iterator[Command]) -> int:
-        """Run all scripts, SCRIPTS_PER_ROUND_TRIP at a time. Return how many edges changed."""
+        """Run all scripts, one after another. Return how many edges changed."""
         changed = 0
-        while batch := list(islice(scripts, SCRIPTS_PER_ROUND_TRIP)):
-            changed += sum(await self._pairs.write_each(batch))
+        for script in scripts:
+            changed += sum(await self._pairs.write_each([script]))
         return changed
 
     def _command(self, script: Script, tag: str, edges: Sequence[Edge], build_arguments: BuildArguments) -> Command:

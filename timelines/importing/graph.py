@@ -5,22 +5,26 @@ affected home timelines are deleted before and after each batch, as for a single
 them.
 """
 
+import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.batches import batches
 from socialsite.ids import AccountId
 from timelines.cached_timelines.repository import CachedTimelines
+from timelines.fanout.time_slice import run_concurrently
 from timelines.graph.follow import Follow
 from timelines.graph.repository import Follows
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks
 
-EDGES_PER_BATCH = 20_000
+EDGES_PER_BATCH = 50_000
 HOMES_PER_ROUND = 1_000
 CACHED_HANDLES = 100_000
 """The maximum number of parsed nodes that are cached. A node occurs in many lines."""
@@ -56,13 +60,23 @@ class GraphImport:
         """Import the file. Raises OSError, EOFError or zlib.error if it cannot be read, and StoreError."""
         owners: dict[str, AccountId] = {}
         followers: Counter[str] = Counter()
-        for batch in batches(self._edges(file, options, tally), self.edges_per_batch):
-            followers.update(followed for _, followed in batch)
-            if options.dry_run:
-                tally.counts["follows"] += len(batch)
-                owners.update((handle, AccountId(0)) for edge in batch for handle in edge)
-            else:
-                await self._add(batch, owners, tally, now_ms)
+        creating = asyncio.Lock()
+        all_batches = batches(self._edges(file, options, tally), self.edges_per_batch)
+
+        async def add_batches() -> None:
+            with contextlib.closing(all_batches):  # if one batch fails, no other begins
+                for batch in all_batches:
+                    followers.update(followed for _, followed in batch)
+                    if options.dry_run:
+                        tally.counts["follows"] += len(batch)
+                        owners.update((handle, AccountId(0)) for edge in batch for handle in edge)
+                        continue
+                    async with creating:
+                        await self._create_accounts(batch, owners, now_ms)
+                    await self._add(batch, owners, tally, now_ms)
+
+        # Two coroutines share the batches, so that the client reads the next batch while the server stores the last.
+        await run_concurrently(add_batches(), add_batches())
         tally.counts["accounts"] = len(owners)
         if not options.dry_run:
             await self.ranks.record((owners[handle], count) for handle, count in followers.items())
@@ -85,9 +99,11 @@ class GraphImport:
                 following[follower] += 1
                 yield follower, followed
 
-    async def _add(self, batch: list[Edge], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
-        unknown = {handle for edge in batch for handle in edge if handle not in owners}
+    async def _create_accounts(self, batch: list[Edge], owners: dict[str, AccountId], now_ms: int) -> None:
+        unknown = set(chain.from_iterable(batch)) - owners.keys()
         owners |= await self.accounts.import_accounts(handles=sorted(unknown), now_ms=now_ms)
+
+    async def _add(self, batch: list[Edge], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
         follows = [Follow(owners[follower], owners[followed], now_ms) for follower, followed in batch]
         follower_ids = sorted({follow.follower_id for follow in follows})
         await self._invalidate_homes(follower_ids)
@@ -106,7 +122,7 @@ def parse_follows(line: bytes, options: GraphOptions) -> list[Edge]:
     fields = line.split()
     if len(fields) != 2:
         raise LineRefused("columns")
-    source, target = (_parse_handle(node, options.handle_prefix) for node in fields)
+    source, target = _parse_handle(fields[0], options.handle_prefix), _parse_handle(fields[1], options.handle_prefix)
     if source == target:
         return []
     if options.undirected:
