@@ -54,6 +54,7 @@ from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotificationService
 from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
+from timelines.pins.service import PinService
 from timelines.polls.service import PollService
 from timelines.profiles.service import ProfileService
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -204,6 +205,7 @@ class Services:
     channel_resolver = _Built(ChannelResolver)
     threads = _Built(ThreadService)
     markers = _Built(MarkerService)
+    pins = _Built(PinService)
     followed_hashtags = _Built(FollowedHashtagService)
     trends = _Built(TrendService)
 

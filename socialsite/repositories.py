@@ -24,6 +24,7 @@ from timelines.media.repository import MediaRows
 from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
+from timelines.pins.repository import Pins
 from timelines.posts.polls import PollRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
@@ -65,6 +66,7 @@ class Repositories:
         self.followed_hashtags = FollowedHashtags(store)
         self.trends = Trends(store)
         self.reactions = Reactions(store)
+        self.pins = Pins(store)
         self.bookmarks = Bookmarks(store)
         self.blocks_and_mutes = BlocksAndMutes(store)
         self.follow_requests = FollowRequests(store)

@@ -56,6 +56,20 @@ class NotBoostable(Invalid):
     message = _("Only public and unlisted posts can be boosted.")
 
 
+class NotPinnable(Invalid):
+    """Only the author can pin a post, and boosts cannot be pinned."""
+
+    code = "not_pinnable"
+    message = _("Only your own posts can be pinned.")
+
+
+class PinsCapReached(Conflict):
+    """The profile already has PINS_CAP pins."""
+
+    code = "pins_cap"
+    message = _("Five posts are pinned already. Unpin one of them first.")
+
+
 class IdempotencyConflict(Conflict):
     """The idempotency key was already used with another text."""
 

@@ -129,6 +129,11 @@ def bookmarks(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="bookmarks")
 
 
+def pins(account_id: int) -> Key:
+    """ZSET: id of an own post that the profile shows first -> ms. At most PINS_CAP members."""
+    return Key("timelines", tag=str(account_id), name="pins")
+
+
 def blocks(account_id: int) -> Key:
     """ZSET: id of a blocked account -> ms."""
     return Key("timelines", tag=str(account_id), name="blocks")

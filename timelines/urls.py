@@ -16,6 +16,7 @@ from timelines.media import views as media
 from timelines.media.media import CONTENT_TYPES, SIZES
 from timelines.notifications import views as notifications
 from timelines.pages.dates import redirect_date_queries
+from timelines.pins import views as pins
 from timelines.polls import views as polls
 from timelines.profiles import views as profiles
 from timelines.publishing import views as posts
@@ -81,6 +82,8 @@ urlpatterns = [
     path("posts/<id:post_id>/unboost/", limited("like", reactions.unboost), name="unboost"),
     path("posts/<id:post_id>/bookmark/", limited("like", reactions.bookmark), name="bookmark"),
     path("posts/<id:post_id>/unbookmark/", limited("like", reactions.unbookmark), name="unbookmark"),
+    path("posts/<id:post_id>/pin/", limited("like", pins.pin), name="pin"),
+    path("posts/<id:post_id>/unpin/", limited("like", pins.unpin), name="unpin"),
     path("posts/<id:post_id>/vote/", limited("like", polls.vote), name="vote"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
     path("media/", dispatch_by_method(POST=media.upload), name="media"),

@@ -41,7 +41,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "posts": "boosts checks counts fading folder gone idempotency likes media post replies source tally totals"
         " usage versions votes",
         "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists media mutes"
-        " notifications notified partitions position posts preferences profile quieted ranks requested"
+        " notifications notified partitions pins position posts preferences profile quieted ranks requested"
         " requests tag tags voted",
         "public": "posts",
         "follows": "followers following listed members partitions",

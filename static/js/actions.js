@@ -1,6 +1,6 @@
 /** Actions without a new page: deleting, following, loading more entries, closing a menu. */
 
-import { page, postsIn, send } from "./send.js";
+import { page, postsIn, send, showingsOf } from "./send.js";
 import { Timeline, focusPost, takeOut } from "./timeline.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
@@ -10,7 +10,7 @@ async function deletePost(button) {
   const article = button.closest("article");
   const { ok, status, data } = await send(button.formAction);
   if (ok || status === 404) {
-    takeOut(article);
+    for (const each of showingsOf(document, article.dataset.postId)) takeOut(each);
     toast(word("deleted"));
   } else toast(data.message || word("notDone"));
 }

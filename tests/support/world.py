@@ -7,7 +7,7 @@ from accounts.models import Account
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
 from timelines.lists.account_list import AccountList
-from timelines.pages.page import PagePart, TimelinePage
+from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage
 from timelines.posts.post import Post, PostDetails
 
 
@@ -54,6 +54,15 @@ class Person:
 
     async def deletes(self, post: Post) -> None:
         await self._services.publishing.delete(account_id=self.id, post_id=post.id)
+
+    async def pins(self, post: Post) -> HydratedPost:
+        return await self._services.pins.pin(account_id=self.id, post_id=post.id, now_ms=self._now_ms)
+
+    async def pinned_ids(self, viewer: "Person | None" = None) -> list[PostId]:
+        """Return the pinned posts that the profile shows to the viewer."""
+        viewer_id = None if viewer is None else viewer.id
+        page = await self._services.profiles.load_page(self.handle, PageRequest(), viewer_id=viewer_id)
+        return [entry.post.id for entry in page.pinned]
 
     async def follows(self, other: "Person") -> bool:
         return await self._services.following.follow(follower_id=self.id, followed_id=other.id, now_ms=self._now_ms)

@@ -20,6 +20,7 @@ from timelines.audit.reader import Check
 from timelines.audit.wrong_types import TypeChecks
 from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
+from timelines.pins.repository import PINS_CAP
 from timelines.reactions.bookmarks import BOOKMARKS_CAP
 
 
@@ -100,6 +101,7 @@ class KeyFamilies:
             family(r"timelines:\{\d+\}:lists", "zset", lists.indexes, leftovers=True),
             # families of which only the type is checked
             type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
+            type_only(r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
             type_only(r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
             type_only(r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:polls", "zset"),
             type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),

@@ -31,7 +31,7 @@ ITEMS_PER_ROUND = 200
 POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
 PRIVATE_KEYS = (
     keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
-    keys.notifications, keys.preferences,
+    keys.notifications, keys.pins, keys.preferences,
 )  # fmt: skip
 """Builders of the keys of an account that nothing else refers to. All have the same tag."""
 

@@ -67,6 +67,8 @@ class ViewerState(msgspec.Struct, frozen=True, gc=False):
     liked: bool = False
     boosted: bool = False
     bookmarked: bool = False
+    pinned: bool = False
+    """True if the post is pinned to the viewer's profile. Only a profile and a post's own page read this."""
 
 
 class PollState(msgspec.Struct, frozen=True, gc=False):

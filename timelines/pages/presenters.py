@@ -165,6 +165,7 @@ def _viewer_json(viewer: ViewerState) -> Json:
         "liked": viewer.liked,
         "boosted": viewer.boosted,
         "bookmarked": viewer.bookmarked,
+        **({"pinned": True} if viewer.pinned else {}),
     }
 
 
@@ -202,8 +203,9 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
             displayed.post, displayed.author, displayed.replied_author, entry.post, entry.author, language
         )
     actions = actions_html(displayed, url, language)
-    is_own = displayed.viewer.own if displayed.viewer is not None else None
-    menu = _menu_html(displayed.post.id, displayed.author.handle, is_own, language)
+    viewer = displayed.viewer
+    is_own, is_pinned = (None, False) if viewer is None else (viewer.own, viewer.pinned)
+    menu = _menu_html(displayed.post.id, displayed.author.handle, is_own, is_pinned, language)
     if displayed.poll is not None:
         before = before.replace(POLL_PLACEHOLDER, poll_html(displayed, language))
     html = f"{before}{actions}{menu}{after}"
@@ -218,6 +220,11 @@ def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
     """Return the `<li>` items of a timeline, joined from rendered templates."""
     language = get_language() or ""  # one call, since it takes as long as joining an entry
     return RenderedBytes(b"".join([_list_item_bytes(entry, language) for entry in entries]))
+
+
+def pinned_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
+    """Return the `<li>` items of pinned posts. Their ids differ, since the page may show the same posts again."""
+    return RenderedBytes(entries_html(entries).replace(b'"by-', b'"pinned-by-'))
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
@@ -273,7 +280,7 @@ def _filtered_html(phrase: str, language: str) -> str:
 
 
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
-def _menu_html(post_id: int, handle: str, is_own: bool | None, language: str) -> str:
+def _menu_html(post_id: int, handle: str, is_own: bool | None, is_pinned: bool, language: str) -> str:
     """Return the menu of a post. `is_own` is None for a visitor."""
-    context = {"post_id": post_id, "handle": handle, "is_own": is_own}
+    context = {"post_id": post_id, "handle": handle, "is_own": is_own, "is_pinned": is_pinned}
     return render_to_string("timelines/_post_menu.html", context)

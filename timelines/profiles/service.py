@@ -1,13 +1,16 @@
-"""Reads the page of an account: the account, its posts, and the followers that the viewer knows.
+"""Reads the page of an account: the account, its posts and pins, and the followers that the viewer knows.
 
 If the process has cached the account id of the handle, this takes three round trips. The first reads all data whose
 keys contain the account id. The second reads the posts and the ids of the known followers. The third reads the accounts
 of these followers.
 """
 
+import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
@@ -21,12 +24,13 @@ from timelines.graph.follow import FollowCounts, KnownFollowers, Relationship, V
 from timelines.graph.repository import Follows
 from timelines.markers.marker import Marker
 from timelines.markers.repository import Markers
-from timelines.pages.page import PageRequest, TimelinePage
+from timelines.pages.page import HydratedPost, PageRequest, TimelinePage
+from timelines.pins.repository import Pins
+from timelines.pins.service import PinService, mark_pinned
 from timelines.reading.service import ReadingService
 
 MAX_KNOWN_FOLLOWERS = 3
 """The maximum number of known followers that the page names."""
-EMPTY_PAGE = TimelinePage((), None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class ProfilePage:
     relationship: Relationship | None = None
     shared_following_count: int = 0
     known_followers: tuple[Author, ...] = ()
+    pinned: tuple[HydratedPost, ...] = ()
+    """The pinned posts that the viewer may see, on the first page only."""
 
 
 class ProfileFacts(NamedTuple):
@@ -55,7 +61,18 @@ class ProfileFacts(NamedTuple):
     post_count: int
     post_ids: list[PostId]
     follow_counts: FollowCounts
+    pin_ids: list[PostId]
     shared: tuple[Relationship, ViewerGraph] | None
+
+
+class ProfilePosts(NamedTuple):
+    """The posts of a profile page: a page of the author timeline, and the pinned posts on the first page."""
+
+    page: TimelinePage
+    pinned: tuple[HydratedPost, ...] = ()
+
+
+NO_POSTS = ProfilePosts(TimelinePage((), None, None))
 
 
 class ProfileRequest(NamedTuple):
@@ -78,6 +95,8 @@ class ProfileService:
     blocks_and_mutes_repository: BlocksAndMutes
     follows: Follows
     markers: Markers
+    pins: Pins
+    pin_service: PinService
     clock: TimeSource
 
     async def load_page(
@@ -92,26 +111,29 @@ class ProfileService:
         account, facts = await self._load_by_handle(handle, request)
         if viewer_id is None or facts.shared is None:
             is_hidden = viewer_id is None and account.is_private
-            page = EMPTY_PAGE if is_hidden else await self._load_posts(account, facts, request)
-            return ProfilePage(account, page, facts.post_count, facts.follow_counts, facts.marker)
+            posts = NO_POSTS if is_hidden else await self._load_posts(account, facts, request)
+            return ProfilePage(
+                account, posts.page, facts.post_count, facts.follow_counts, facts.marker, pinned=posts.pinned
+            )
         relationship, viewer_graph = facts.shared
         account_id, known_followers = AccountId(account.id), KnownFollowers(0, ())
         pending: Awaitable[KnownFollowers] | None = None
         if not relationship.is_blocked_either_way:
             pending = self.follows.send_known_followers(viewer_id, account_id, viewer_graph, MAX_KNOWN_FOLLOWERS)
         is_hidden = relationship.is_blocked_either_way or (account.is_private and not relationship.follows)
-        page = EMPTY_PAGE if is_hidden else await self._load_posts(account, facts, request)  # sent with `pending`
+        posts = NO_POSTS if is_hidden else await self._load_posts(account, facts, request)  # sent with `pending`
         if pending is not None:
             known_followers = await pending
         return ProfilePage(
             account,
-            page,
+            posts.page,
             facts.post_count,
             facts.follow_counts,
             facts.marker,
             relationship,
             known_followers.followed_by_both,
             await self._load_known_followers(viewer_id, known_followers.account_ids),
+            posts.pinned,
         )
 
     async def _load_by_handle(self, handle: str, request: ProfileRequest) -> tuple[Account, ProfileFacts]:
@@ -134,22 +156,30 @@ class ProfileService:
             self.markers.read(request.marker_owner_id, request.timeline_name),
             self.reading.post_count(account_id).allow_lag(may_lag),
             self.reading.read_profile_ids(account_id, request.page_request).allow_lag(may_lag),
+            self.pins.read(account_id).allow_lag(may_lag),
         ]
         if viewer_id is None or viewer_id == account_id:
             reads.append(self.follows.counts(account_id).allow_lag(may_lag))
-            account, marker, post_count, post_ids, counts = await self.store.read(*reads)
-            return ProfileFacts(account, marker, post_count, post_ids, counts, None)
+            account, marker, post_count, post_ids, pin_ids, counts = await self.store.read(*reads)
+            return ProfileFacts(account, marker, post_count, post_ids, counts, pin_ids, None)
         reads += (
             self.blocks_and_mutes.relationship(viewer_id, account_id, self.clock.now_ms()),
             self.follows.viewer_graph(viewer_id, account_id),
         )
-        account, marker, post_count, post_ids, relationship, graph = await self.store.read(*reads)
-        return ProfileFacts(account, marker, post_count, post_ids, graph.counts, (relationship, graph))
+        account, marker, post_count, post_ids, pin_ids, relationship, graph = await self.store.read(*reads)
+        return ProfileFacts(account, marker, post_count, post_ids, graph.counts, pin_ids, (relationship, graph))
 
-    async def _load_posts(self, account: Account, facts: ProfileFacts, request: ProfileRequest) -> TimelinePage:
-        return await self.reading.profile_page(
-            AccountId(account.id), request.page_request, viewer_id=request.viewer_id, first_ids=facts.post_ids
+    async def _load_posts(self, account: Account, facts: ProfileFacts, request: ProfileRequest) -> ProfilePosts:
+        part, viewer_id = request.page_request, request.viewer_id
+        load_page = self.reading.profile_page(
+            AccountId(account.id), part, viewer_id=viewer_id, first_ids=facts.post_ids
         )
+        if not facts.pin_ids:
+            return ProfilePosts(await load_page)
+        pin_ids = facts.pin_ids if part.is_first else ()
+        page, pinned = await asyncio.gather(load_page, self.pin_service.load(pin_ids, viewer_id))
+        entries = tuple(mark_pinned(page.entries, facts.pin_ids))
+        return ProfilePosts(structs.replace(page, entries=entries), tuple(pinned))
 
     async def _load_known_followers(
         self, viewer_id: AccountId, account_ids: tuple[AccountId, ...]

@@ -7,13 +7,14 @@ from accounts.accounts.service import AccountService
 from accounts.domain import picture_url
 from socialsite.ids import AccountId
 from socialsite.recipes.buffer import Entity
+from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, wants_json
 from socialsite.web.responses import respond
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.presenters import AccountPageReader, accounts_response
 from timelines.following.service import FollowingService
 from timelines.pages.page import PageRequest
-from timelines.pages.presenters import profile_json, relation_json
+from timelines.pages.presenters import pinned_html, posts_json, profile_json, relation_json
 from timelines.pages.queries import parse_page_request, with_canonical_handle
 from timelines.pages.responses import (
     absolute_url,
@@ -39,6 +40,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
         "timelines/profile.html",
         page=lambda: {
             "account": profile_context(account),
+            "pinned_html": Placeholder(pinned_html(visit.pinned)) if visit.pinned else "",
             "timeline": timeline_context(request, query, visit.timeline_page, f"profile:{handle}", visit.marker),
             "followers": visit.follow_counts.followers,
             "following": visit.follow_counts.following,
@@ -59,6 +61,7 @@ async def profile(request: SiteRequest, handle: str) -> HttpResponseBase:
             **timeline_json(request, visit.timeline_page),
             "account": profile_json(account, visit.follow_counts, visit.post_count),
             "viewer": relation or None,
+            **({"pinned": posts_json(visit.pinned)} if visit.pinned else {}),
         },
     )
 

@@ -11,6 +11,7 @@ from socialsite.ids import PostId
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
+from timelines.pins.repository import Pins
 from timelines.posts.post import Post
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
@@ -29,6 +30,7 @@ class AuthorTimelines:
     homes: CachedTimelines
     search_indexer: SearchIndexer
     replies: ReplyRepository
+    pins: Pins
 
     async def add(self, post: Post, *, is_repeat: bool = False) -> None:
         """Add the post to the timelines.
@@ -88,6 +90,7 @@ class AuthorTimelines:
             self.hashtag_timelines.remove(post, *former),
             self.search_indexer.remove_post(post, *former),
             self._remove_from_parent(post),
+            self.pins.remove(post.author_id, [post.id]),
         )
 
     async def _add_to_parent(self, post: Post) -> None:

@@ -21,6 +21,7 @@ from timelines.pages.pictures import describe_post, preview_picture_url
 from timelines.pages.presenters import Json, entry_html, post_json, post_url
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import TemplateContext, absolute_url, optional_placeholder, url_with_query
+from timelines.pins.service import PinService, mark_pinned
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
@@ -90,6 +91,8 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
         count_view(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
         services[ThreadService].load_page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
     )
+    if entry.viewer is not None and entry.viewer.own and me is not None:
+        (entry,) = mark_pinned([entry], await services[PinService].pinned_ids(me))
     next_url = url_with_query(request, after=thread.next_after)
     return respond(
         request,

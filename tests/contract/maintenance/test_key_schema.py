@@ -132,6 +132,7 @@ async def use_notices(site: Services, world: World) -> None:
     post, now_ms = await frank.publishes("#words"), site.clock.now_ms()
     for act in (site.reactions.like, site.reactions.boost, site.reactions.bookmark):
         await act(account_id=erin.id, post_id=post.id, now_ms=now_ms)
+    await site.pins.pin(account_id=frank.id, post_id=post.id, now_ms=now_ms)
     boosted = await frank.publishes("on its way out")
     await site.reactions.boost(account_id=erin.id, post_id=boosted.id, now_ms=now_ms)
     await site.repositories.posts.delete(boosted.id, frank.id)  # and stop before its boosts are deleted

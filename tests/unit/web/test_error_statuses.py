@@ -33,6 +33,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.PollEnded: (409, "poll_ended"),
     timelines.AlreadyVoted: (409, "already_voted"),
     timelines.NotBoostable: (422, "not_boostable"),
+    timelines.NotPinnable: (422, "not_pinnable"),
+    timelines.PinsCapReached: (409, "pins_cap"),
     timelines.IdempotencyConflict: (409, "idempotency_conflict"),
     timelines.EditConflict: (409, "edit_conflict"),
     timelines.EditsCapReached: (409, "edits_cap"),
