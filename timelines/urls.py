@@ -75,6 +75,7 @@ urlpatterns = [
     path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
     path("pictures/dialogs/", dispatch_by_method(GET=picture_dialogs), name="picture_dialogs"),
     path("posts/<id:post_id>/edit/", dispatch_by_method(GET=posts.show_edit_form, POST=posts.edit), name="edit"),
+    path("posts/<id:post_id>/redraft/", dispatch_by_method(GET=posts.show_redraft_form), name="redraft"),
     path("posts/<id:post_id>/delete/", limited("delete", posts.delete), name="delete"),
     path("posts/<id:post_id>/like/", limited("like", reactions.like), name="like"),
     path("posts/<id:post_id>/unlike/", limited("like", reactions.unlike), name="unlike"),

@@ -10,7 +10,7 @@ from socialsite import languages
 from socialsite.ids import PostId, parse_id
 from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
-from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NO_DETAILS, Post, PostDetails
+from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NAME_BY_AUDIENCE, NO_DETAILS, Post, PostDetails
 from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
@@ -86,6 +86,29 @@ class EditForm:
         return cls(values["text"], details, int(version) if version else None)
 
 
+def _parse_post_id(fields: Mapping[str, str], name: str) -> PostId | None:
+    text = fields.get(name, "")
+    post_id = parse_id(text)
+    if text and post_id is None:
+        raise PostInvalid({name: _("This is not the id of a post.")})
+    return PostId(post_id) if post_id is not None else None
+
+
+def redraft_fields(post: Post) -> FormFields:
+    """Return the fields of a new post that says the same as this one and replaces it."""
+    extra, poll = post.extra, post.extra.poll
+    fields = [
+        *edit_fields(post).items(), ("audience", NAME_BY_AUDIENCE[post.audience]), ("redraft_of", str(post.id)),
+    ]  # fmt: skip
+    if post.in_reply_to is not None:
+        fields.append(("in_reply_to", str(post.in_reply_to)))
+    if poll is not None:
+        duration_s = round((poll.ends_ms - (extra.edited_ms or post.created_ms)) / 1000)
+        fields += [("poll[options][]", option) for option in poll.options]
+        fields += [("poll[expires_in]", str(duration_s)), ("poll[multiple]", "on" if poll.multiple else "")]
+    return FormFields(fields)
+
+
 @dataclass(frozen=True, slots=True)
 class PostForm:
     """The fields of a new post as the client sent them. PublishingService checks `text` and `details`."""
@@ -96,16 +119,15 @@ class PostForm:
     audience: int | None = None
     details: PostDetails = NO_DETAILS
     poll: PollForm | None = None
+    redraft_of: PostId | None = None
+    """The post of the author that the new post replaces."""
 
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
         """Return the parsed form. Raises PostInvalid."""
-        parent, key = fields.get("in_reply_to", ""), fields.get("idempotency_key", "")
-        post_id = parse_id(parent)
-        if parent and post_id is None:
-            raise PostInvalid({"in_reply_to": _("This is not the id of a post.")})
+        key = fields.get("idempotency_key", "")
+        parent_id, redraft_of = (_parse_post_id(fields, name) for name in ("in_reply_to", "redraft_of"))
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
-        parent_id = PostId(post_id) if post_id is not None else None
         details, poll = parse_details(fields), PollForm.parse(fields)
-        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields), details, poll)
+        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields), details, poll, redraft_of)

@@ -83,6 +83,7 @@ class PublishingService:
         audience: int | None = None,
         details: PostDetails | None = None,
         poll: PollForm | None = None,
+        redraft_of: PostId | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
         is_private: bool = False,
@@ -91,6 +92,7 @@ class PublishingService:
         """Publish a post. Repeated calls with the same idempotency key publish only one post.
 
         If `audience` is None, the post has its `default_audience`. A repeated call uses the audience of the first call.
+        The post `redraft_of` of the author is deleted once the new post is stored, so that a crash loses neither text.
 
         Raises PostInvalid, IdempotencyConflict, RateLimited and StoreFull. Raises PostNotFound if the post of the
         idempotency key was deleted. Raises PostUnconfirmed if the required replicas did not confirm the post in time;
@@ -101,6 +103,8 @@ class PublishingService:
         if poll is not None:
             details = structs.replace(details or NO_DETAILS, poll=poll.build(now_ms, self.poll_max_options))
         text, details = self.validate_content(text, details or NO_DETAILS)
+        if redraft_of is not None:
+            await self._check_redraft(author_id, redraft_of, in_reply_to)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
             # This takes one round trip. If the request is refused, its reservations are withdrawn.
@@ -120,9 +124,18 @@ class PublishingService:
                     raise result
             try:
                 request = await self._limit_new_hashtags(cast(Request, reserved), cast(list[str], new_tags), caller)
-                return await self._publish(request, now_ms)
+                post = await self._publish(request, now_ms)
+                if redraft_of is not None:
+                    await self.delete(account_id=author_id, post_id=redraft_of)
+                return post
             except NotConfirmed as error:
                 raise PostUnconfirmed from error
+
+    async def _check_redraft(self, author_id: AccountId, redraft_of: PostId, in_reply_to: PostId | None) -> None:
+        """Raise PostInvalid unless the author wrote the post. An earlier request may have deleted it."""
+        post = await self.posts.find(redraft_of) or await self.posts.find_tombstone(author_id, redraft_of)
+        if post is None or post.author_id != author_id or post.boost_of is not None or in_reply_to == redraft_of:
+            raise PostInvalid({"redraft_of": _("The post to replace does not exist, or is not yours.")})
 
     async def _find_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> list[str]:
         """Return the hashtags of the text that have no timeline yet, if the caller has limits."""

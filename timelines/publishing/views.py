@@ -20,10 +20,10 @@ from socialsite.web.requests import (
 )
 from socialsite.web.responses import SeeOther, done, json_response, redirect_to_next, respond
 from timelines.pages.presenters import post_json, post_url, profile_url, version_json
-from timelines.publishing.composer import edit_composer_context
+from timelines.publishing.composer import edit_composer_context, refused_composer_context
 from timelines.publishing.draft import preserve_draft, preserve_edit
 from timelines.publishing.edits import EditService
-from timelines.publishing.forms import EditForm, PostForm, edit_fields
+from timelines.publishing.forms import EditForm, PostForm, edit_fields, redraft_fields
 from timelines.publishing.service import PublishingService
 from timelines.publishing.version_diff import version_rows
 from timelines.reading.service import ReadingService
@@ -41,6 +41,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         audience=form.audience,
         details=form.details,
         poll=form.poll,
+        redraft_of=form.redraft_of,
         idempotency_key=form.idempotency_key,
         now_ms=services.clock.now_ms(),
         is_private=viewer.is_private,
@@ -51,6 +52,19 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         return redirect_to_next(request, "/")
     entry = await services[ReadingService].post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
+
+
+async def show_redraft_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
+    """Show the form of a new post that says the same as a post of the viewer and replaces it."""
+    account = require_account(request)
+    post = await request.services[EditService].find_own(AccountId(account.id), post_id)
+    fields = redraft_fields(post)
+    return respond(
+        request,
+        "timelines/redraft.html",
+        page=lambda: {"composer": refused_composer_context(account.preferences, fields, "")},
+        data=lambda: {**fields},
+    )
 
 
 async def show_edit_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
