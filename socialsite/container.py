@@ -257,6 +257,8 @@ class Services:
     def publishing(self) -> PublishingService:
         return self._build(
             PublishingService,
+            attach_pictures=self.media.attach,
+            release_pictures=self.media.release,
             boosts=self.boosts,
             find_visible=self.pipeline.find_visible,
             check_memory=self.memory.check,

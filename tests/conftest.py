@@ -4,10 +4,13 @@
 """
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from django.conf import settings as django_settings
 from django.core.cache import cache
 from hypothesis import settings
 
@@ -50,6 +53,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def empty_django_cache() -> None:
     """Clear Django's cache: it outlives the store of a test."""
     cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def empty_media_folder() -> None:
+    """Delete the pictures of earlier tests, whose rows were deleted with their store."""
+    for child in Path(django_settings.MEDIA_ROOT).iterdir():
+        shutil.rmtree(child, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -44,8 +44,12 @@ class FormFields(dict[str, str]):
         super().__init__()
         self._values: dict[str, list[str]] = {}
         for name, value in fields:
-            self[name] = value
-            self._values.setdefault(name.removesuffix("[]"), []).append(value)
+            self.add(name, value)
+
+    def add(self, name: str, value: str) -> None:
+        """Add a value to the field, which may have some already."""
+        self[name] = value
+        self._values.setdefault(name.removesuffix("[]"), []).append(value)
 
     def values_of(self, name: str) -> list[str]:
         """Return the values of the field `name` and of `name[]`, in their order."""

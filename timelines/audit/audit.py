@@ -90,6 +90,9 @@ class Audit:
                 await self._confirm(suspects, report, repair=repair)
                 suspects, reader = [], AuditReader(self._context)
         suspects += await self._check(AuditReader(self._context), [keys.public_timeline()])
+        if is_whole:
+            async for batch in self._families.pictures.keys_of_files():
+                suspects += await self._check(AuditReader(self._context), batch)
         await self._confirm(suspects, report, repair=repair)
         return report
 

@@ -17,6 +17,8 @@ from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.graph.repository import Follows
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
+from timelines.media.repository import MediaRows
+from timelines.media.storage import MediaFiles
 from timelines.posts.repository import PostRepository
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
@@ -40,6 +42,8 @@ class AuditContext:
     members: ListMembers
     reactions: Reactions
     pulled: FanOutOnReadAuthors
+    media_rows: MediaRows
+    media_files: MediaFiles
     affected: AffectedTimelines
     outbox: JobQueue
     clock: TimeSource

@@ -13,6 +13,7 @@ from timelines.audit.cached_timelines import CachedTimelineChecks
 from timelines.audit.context import AuditContext
 from timelines.audit.lists import ListChecks
 from timelines.audit.mirrors import MirrorChecks
+from timelines.audit.pictures import MediaChecks
 from timelines.audit.post_indexes import PostIndexChecks
 from timelines.audit.posts import PostChecks
 from timelines.audit.reactions import ReactionChecks
@@ -46,6 +47,7 @@ class KeyFamilies:
         posts, mirrors = PostChecks(context, indexes), MirrorChecks(context)
         accounts, lists, cached = AccountChecks(context), ListChecks(context), CachedTimelineChecks(context)
         self.types = TypeChecks(context, accounts)
+        self.pictures = MediaChecks(context)
         self.add_met_posts = indexes.add_met
 
         def family(
@@ -99,6 +101,9 @@ class KeyFamilies:
             # lists: owners, and the index of each owner
             family(r"timelines:\{l\d+\}:list", "hash", lists.lists, leftovers=True),
             family(r"timelines:\{\d+\}:lists", "zset", lists.indexes, leftovers=True),
+            # pictures: files, posts, accounts, counted bytes
+            family(r"posts:\{m\d+\}:media", "hash", self.pictures.rows, leftovers=True),
+            family(r"timelines:\{\d+\}:media", "hash", self.pictures.accounts),
             # families of which only the type is checked
             type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
             type_only(r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
@@ -112,7 +117,7 @@ class KeyFamilies:
             type_only(r"jobs:\{audit\}:drift|jobs:\{(outbox|media)\}:unfinished", "hash"),
             type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
             type_only(r"timelines:\{\d+\}:(filters|position|preferences)", "hash"),
-            type_only(r"timelines:\{\d+\}:media|posts:\{media\}:(usage|folder)|posts:\{m\d+\}:media", "hash"),
+            type_only(r"posts:\{media\}:(usage|folder)", "hash"),
             type_only(r"timelines:\{\d+\}:exclusive", "set"),
             type_only(r"jobs:\{(outbox|media)\}:(stream|dead|waiting:\d+)|jobs:\{audit\}:trail", "stream"),
         )  # fmt: skip

@@ -19,6 +19,7 @@ from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
 from timelines.lists.repository import ListMembers, Lists
+from timelines.media.service import MediaService
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.polls import PollRepository
 from timelines.posts.post import Post
@@ -28,6 +29,7 @@ from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
 
 ITEMS_PER_ROUND = 200
+PICTURES_PER_ROUND = 50  # with five files each
 POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
 PRIVATE_KEYS = (
     keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
@@ -55,6 +57,7 @@ class AccountPurge:
     reactions: ReactionsService
     boosts: BoostService
     polls: PollRepository
+    media: MediaService
 
     async def purge(self, account_id: AccountId, *, is_deletion: bool = False) -> bool:
         """Run one round for each kind of data. Return True if some data may be left.
@@ -73,6 +76,7 @@ class AccountPurge:
             await self.follow_requests.purge(account_id, ITEMS_PER_ROUND),
             await self.reactions.purge(account_id, ITEMS_PER_ROUND),
             await self.polls.withdraw_votes(account_id, ITEMS_PER_ROUND),
+            await self.media.purge(account_id, PICTURES_PER_ROUND),
         ]
         private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]
         await self.store.write(private_keys[0], ("UNLINK", *private_keys))

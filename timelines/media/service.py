@@ -48,6 +48,7 @@ MEASURE_INTERVAL_S = 600.0
 RETRY_CHECK_MS = 3_600_000
 """A picture whose post is being published is checked again after this time."""
 READY_POLL_S = 0.1
+ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF"}
 HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 SIGNATURE_BYTES = 16
@@ -172,7 +173,7 @@ class MediaService:
     ) -> tuple[MediaAttachment, ...]:
         """Return what a post stores of its pictures, in this order. Raises PostInvalid.
 
-        `post_id` is the post that is edited, and that may contain the pictures already.
+        `post_id` is the post that is edited or replaced, and that may contain the pictures already.
         """
         ids = list(dict.fromkeys(media_ids))
         if len(ids) > MEDIA_PER_POST:
@@ -190,13 +191,16 @@ class MediaService:
             attachments.append(row.attachment)
         return tuple(attachments)
 
-    async def attach(self, post: Post) -> None:
-        """Record that a post contains its pictures, before the post is written. Raises PostInvalid."""
+    async def attach(self, post: Post, replaced_id: PostId | None = None) -> None:
+        """Record that a post contains its pictures, before the post is written. Raises PostInvalid.
+
+        `replaced_id` is the post that the new one replaces, and that may contain the pictures.
+        """
         media_ids = [each.id for each in post.extra.media]
         for media_id, row in zip(media_ids, await self.rows.find_many(media_ids), strict=True):
             if row is not None and row.post == post.id:
                 continue
-            is_free = row is not None and (not row.post or await self._is_abandoned(row.post))
+            is_free = row is not None and (row.post in (0, replaced_id) or await self._is_abandoned(row.post))
             expected = {"owner": post.author_id, "state": "ready", "post": row.post if row else 0}
             if not is_free or not await self.rows.update(media_id, expected, {"post": post.id}):
                 raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
@@ -216,8 +220,8 @@ class MediaService:
         await self.rows.schedule_check(names, until_ms)
 
     async def _is_abandoned(self, post_id: PostId) -> bool:
-        """Return whether a request that attached a picture never wrote its post, and never will."""
-        return await self.posts.find_state(post_id) in (PostState.ABSENT, PostState.SUPERSEDED)
+        """Return whether no post has this id: its request never wrote it, and never will, or it was deleted."""
+        return await self.posts.find_state(post_id) in ABANDONED_STATES
 
     # Files
 

@@ -50,6 +50,14 @@ def parse_language(fields: Mapping[str, str]) -> str | None:
     return code
 
 
+def parse_media_ids(fields: FormFields) -> tuple[int, ...]:
+    """Return the ids of the pictures, in their order. Raises PostInvalid."""
+    ids = [parse_id(text) for text in fields.values_of("media_ids") if text]
+    if None in ids:
+        raise PostInvalid({"media_ids": _("This is not the id of a picture.")})
+    return tuple(media_id for media_id in ids if media_id is not None)
+
+
 def edit_fields(post: Post) -> dict[str, str]:
     """Return the fields of the form to edit a post, with the values of its newest version."""
     extra = post.extra
@@ -100,6 +108,7 @@ def redraft_fields(post: Post) -> FormFields:
     fields = [
         *edit_fields(post).items(), ("audience", NAME_BY_AUDIENCE[post.audience]), ("redraft_of", str(post.id)),
     ]  # fmt: skip
+    fields += [("media_ids", str(each.id)) for each in extra.media]
     if post.in_reply_to is not None:
         fields.append(("in_reply_to", str(post.in_reply_to)))
     if poll is not None:
@@ -121,6 +130,7 @@ class PostForm:
     poll: PollForm | None = None
     redraft_of: PostId | None = None
     """The post of the author that the new post replaces."""
+    media_ids: tuple[int, ...] = ()
 
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
@@ -129,5 +139,6 @@ class PostForm:
         parent_id, redraft_of = (_parse_post_id(fields, name) for name in ("in_reply_to", "redraft_of"))
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
-        details, poll = parse_details(fields), PollForm.parse(fields)
-        return cls(fields.get("text", ""), parent_id, key or None, parse_audience(fields), details, poll, redraft_of)
+        details, poll, media_ids = parse_details(fields), PollForm.parse(fields), parse_media_ids(fields)
+        audience = parse_audience(fields)
+        return cls(fields.get("text", ""), parent_id, key or None, audience, details, poll, redraft_of, media_ids)

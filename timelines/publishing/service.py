@@ -47,6 +47,12 @@ class BoostRemover(Protocol):
     async def delete_boosts(self, original_id: PostId) -> int: ...
 
 
+AttachPictures = Callable[[Post, PostId | None], Awaitable[None]]
+"""Attaches the pictures of a post, perhaps taken from the post that it replaces (MediaService)."""
+ReleasePictures = Callable[[Post], Awaitable[None]]
+"""Releases the pictures of a post before it is deleted (MediaService)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A post that is not written yet, and its reserved id. The post id in `record` is UNASSIGNED_ID."""
@@ -73,6 +79,8 @@ class PublishingService:
     new_hashtags_per_day: int
     poll_max_options: int
     limits: ActionLimits
+    attach_pictures: AttachPictures
+    release_pictures: ReleasePictures
 
     async def publish(
         self,
@@ -124,7 +132,7 @@ class PublishingService:
                     raise result
             try:
                 request = await self._limit_new_hashtags(cast(Request, reserved), cast(list[str], new_tags), caller)
-                post = await self._publish(request, now_ms)
+                post = await self._publish(request, now_ms, redraft_of)
                 if redraft_of is not None:
                     await self.delete(account_id=author_id, post_id=redraft_of)
                 return post
@@ -166,16 +174,26 @@ class PublishingService:
             return post
         return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
 
-    async def _publish(self, request: Request, now_ms: int) -> Post:
+    async def _publish(self, request: Request, now_ms: int, redraft_of: PostId | None) -> Post:
         draft, reservation = request.draft, request.reservation
         for _attempt in range(MAX_ATTEMPTS):
             audience = draft.audience if reservation.audience is None else reservation.audience
             post = reservation.existing or structs.replace(draft, id=reservation.post_id, audience=audience)
+            if post.extra.media and reservation.existing is None:
+                await self._attach_pictures(post, replace(request, reservation=reservation), redraft_of)
             result = await self.post_writer.write_with_timelines(post, exists=reservation.existing is not None)
             if result.exists:
                 return post
             reservation = await self._reserve_id(draft.author_id, request.key_digest, request.record, now_ms)
         raise IdempotencyConflict
+
+    async def _attach_pictures(self, post: Post, request: Request, redraft_of: PostId | None) -> None:
+        """Attach the pictures. Raises PostInvalid if one of them is in another post meanwhile, or deleted."""
+        try:
+            await self.attach_pictures(post, redraft_of)
+        except PostInvalid:
+            await self._withdraw(request)
+            raise
 
     async def _withdraw(self, request: Request) -> None:
         """Withdraw the reservation of a refused request, unless an earlier request made the reservation."""
@@ -215,6 +233,8 @@ class PublishingService:
         if post is not None and post.author_id == account_id and post.boost_of is not None:
             await self.boosts.remove(post)
             return
+        if post is not None and post.author_id == account_id and post.extra.media:
+            await self.release_pictures(post)
         if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
@@ -19,7 +20,13 @@ from socialsite.web.requests import (
     wants_json,
 )
 from socialsite.web.responses import SeeOther, done, json_response, redirect_to_next, respond
+from socialsite.web.uploads import accepts_files, get_files
+from timelines.errors import MediaInvalid, PostInvalid
+from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
+from timelines.media.service import MediaService
+from timelines.media.views import check_upload
 from timelines.pages.presenters import post_json, post_url, profile_url, version_json
+from timelines.posts.post import MediaAttachment
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
 from timelines.publishing.draft import preserve_draft, preserve_edit
 from timelines.publishing.edits import EditService
@@ -28,18 +35,27 @@ from timelines.publishing.service import PublishingService
 from timelines.publishing.version_diff import version_rows
 from timelines.reading.service import ReadingService
 
+READY_TIMEOUT_S = 4.0
+"""Time that a form waits for its pictures. Then it is shown again, with the pictures."""
+
 
 @error_page(preserve_draft)
+@accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def publish(request: SiteRequest) -> HttpResponseBase:
+    """Publish a post. Its pictures are uploaded before (`media_ids`), or come with the form (`file`)."""
     viewer, services = require_viewer(request), request.services
     me = AccountId(viewer.id)
+    await upload_pictures_of_form(request, me)
     form = PostForm.parse(get_form_data(request))
+    media: tuple[MediaAttachment, ...] = ()
+    if form.media_ids:
+        media = await services[MediaService].find_attachments(me, form.media_ids, post_id=form.redraft_of)
     post = await services[PublishingService].publish(
         author_id=me,
         text=form.text,
         in_reply_to=form.in_reply_to,
         audience=form.audience,
-        details=form.details,
+        details=replace(form.details, media=media) if media else form.details,
         poll=form.poll,
         redraft_of=form.redraft_of,
         idempotency_key=form.idempotency_key,
@@ -52,6 +68,28 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         return redirect_to_next(request, "/")
     entry = await services[ReadingService].post(post.id, viewer_id=me)
     return json_response(post_json(entry), HTTPStatus.CREATED)
+
+
+async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> None:
+    """Upload the files of a form without a script, wait until they are ready, and add their ids to the form.
+
+    If the post is refused, the form that is shown again has these ids. Raises PostInvalid.
+    """
+    files, media, fields = get_files(request, "file"), request.services[MediaService], get_form_data(request)
+    if not files:
+        return
+    if request.pending_body is None:
+        await check_upload(request)  # a small body, which the handler read
+    descriptions = fields.values_of("description")
+    rows = []
+    for index, file in enumerate(files[:MEDIA_PER_POST]):
+        description = descriptions[index] if index < len(descriptions) else ""
+        try:
+            rows.append(await media.upload(owner_id=owner_id, content=file, alt=description))
+        except MediaInvalid as error:
+            raise PostInvalid({"media_ids": next(iter(error.fields.values()), error.message)}) from error
+        fields.add("media_ids", str(rows[-1].id))
+    await media.wait_until_done(rows, READY_TIMEOUT_S)
 
 
 async def show_redraft_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:

@@ -8,6 +8,8 @@ from socialsite.container import Services
 from tests.support.browser import HttpBrowser
 from tests.support.pictures import encode_all, picture
 from tests.support.sockets import DaphneProcess
+from timelines.media.media import name_of_file
+from timelines.media.storage import list_files
 
 JSON = {"Accept": "application/json"}
 
@@ -77,3 +79,104 @@ async def test_daphne_gives_a_large_upload_as_a_file(daphne: DaphneProcess):
         assert daphne.resident_kb() - before_kb < 8_000
         state = await browser.get_json(f"/media/{answer.json()['id']}/")
         assert state.status_code == 206
+
+
+async def test_a_picture_has_the_rights_of_its_post(alice, bob, visitor, upload, site):
+    media = (await upload(alice, picture(), description="Tea")).json()
+    post = await alice.publish("with a picture", media_ids=media["id"])
+    assert post["media_attachments"][0]["description"] == "Tea"
+    for browser in (bob, visitor):
+        file = await browser.get(media["url"])
+        assert file.status_code == 200
+        assert file.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert "vary" not in file.headers
+    hidden = (await upload(alice, picture())).json()
+    await alice.publish("for followers", media_ids=hidden["id"], audience="followers")
+    for browser in (bob, visitor):
+        assert (await browser.get(hidden["url"])).status_code == 404
+    assert (await bob.post_json("/@alice/follow/")).status_code == 200
+    assert (await bob.get(hidden["url"])).headers["cache-control"] == "private, max-age=31536000, immutable"
+    await alice.post_json("/@bob/block/")
+    assert (await bob.get(hidden["url"])).status_code == 404
+    assert (await bob.get(media["url"])).status_code == 404
+
+
+async def test_a_picture_is_in_one_post_only(alice, bob, upload):
+    media = (await upload(alice, picture())).json()
+    await alice.publish("first", media_ids=media["id"])
+    for browser, text in ((alice, "again"), (bob, "not mine")):
+        answer = await browser.post_json("/posts/", text=text, media_ids=media["id"])
+        assert answer.status_code == 422
+        assert list(answer.json()["fields"]) == ["media_ids"]
+    assert (await alice.post_json(f"/media/{media['id']}/", description="too late")).status_code == 404
+    assert (await alice.post_json(f"/media/{media['id']}/delete/")).status_code == 404
+
+
+async def test_a_deleted_post_deletes_its_pictures(alice, upload, site):
+    media = (await upload(alice, picture())).json()
+    post = await alice.publish("soon gone", media_ids=media["id"])
+    await alice.post_json(f"/posts/{post['id']}/delete/")
+    assert (await alice.get(media["url"])).status_code in (200, 404)
+    assert await site.media.check_due() == 1
+    assert (await alice.get(media["url"])).status_code == 404
+    assert stored_files() == []
+    assert await site.repositories.media_rows.read_totals(1) == (0, 0)
+
+
+async def test_a_form_without_a_script_uploads_its_pictures(alice, site):
+    fields = {"text": "by form", "csrfmiddlewaretoken": alice.csrf_token, "description": ["One", ""]}
+    files = [("file", ("a.png", picture(format="PNG"), "image/png")), ("file", ("b.jpg", picture(), "image/jpeg"))]
+    files.append(("file", ("", b"", "application/octet-stream")))  # a field without a file
+    request = asyncio.create_task(alice.http.post("/posts/", data=fields, files=files))
+    while not request.done():
+        await encode_all(site)
+        await asyncio.sleep(0.02)
+    assert request.result().status_code == 303
+    (post,) = (await alice.get_json("/@alice/")).json()["posts"]
+    assert [each["description"] for each in post["media_attachments"]] == ["One", None]
+
+
+async def test_a_refused_form_keeps_its_pictures(alice, site):
+    fields = {"text": "x" * 501, "csrfmiddlewaretoken": alice.csrf_token}
+    files = [("file", ("a.png", picture(format="PNG"), "image/png"))]
+    request = asyncio.create_task(alice.http.post("/posts/", data=fields, files=files))
+    while not request.done():
+        await encode_all(site)
+        await asyncio.sleep(0.02)
+    assert request.result().status_code == 422
+    assert 'name="media_ids" value="' in request.result().text
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [(b"\0\0\0\x18ftypheic\0\0\0\0", "HEIC"), (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "JPEG"), (b"no", "JPEG")],
+)
+async def test_a_refused_format_is_told_at_once(alice, upload, site, content, word):
+    answer = await upload(alice, content)
+    assert answer.status_code == 422
+    assert answer.json()["error"] == "media_refused"
+    assert word in answer.json()["fields"]["file"]
+    assert stored_files() == []
+
+
+async def test_nginx_sends_the_file_if_it_is_configured(alice, upload, settings):
+    media = (await upload(alice, picture())).json()
+    settings.MEDIA_ACCEL_PATH = "/_media/"
+    file = await alice.get(media["url"])
+    secret = media["name"].partition("-")[2]
+    assert file.headers["x-accel-redirect"] == f"/_media/{secret[:2]}/{secret[2:4]}/{media['name']}.full.jpg"
+    assert file.content == b""
+
+
+def stored_files() -> list[str]:
+    return [name for name in list_files() if name_of_file(name) is not None]
+
+
+async def test_a_redrafted_post_keeps_its_pictures(alice, upload, site):
+    media = (await upload(alice, picture())).json()
+    post = await alice.publish("a typpo", media_ids=media["id"])
+    fields = {"media_ids": media["id"], "redraft_of": post["id"]}
+    again = await alice.publish("a typo", **fields)
+    assert again["media_attachments"][0]["id"] == media["id"]
+    assert await site.media.check_due() == 0
+    assert (await alice.get(media["url"])).status_code == 200

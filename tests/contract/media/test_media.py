@@ -1,0 +1,214 @@
+"""The life of a picture: quotas, checks, deletion and audit."""
+
+from dataclasses import replace
+
+import pytest
+from django.core.files.storage import default_storage
+
+from socialsite.container import Services
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
+from tests.support.pictures import animation, encode_all, picture, uploaded
+from tests.support.world import Person, World
+from timelines.audit import Audit
+from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
+from timelines.media.media import UNATTACHED_MS, Media, media_file, upload_file
+from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
+from timelines.media.storage import list_files
+from timelines.posts.post import PostDetails
+
+DAY_LATER = UNATTACHED_MS + 1
+
+
+async def upload(services: Services, owner: Person, **options) -> Media:
+    row = await services.media.upload(owner_id=owner.id, content=uploaded(picture()), **options)
+    await encode_all(services)
+    return await services.media.find_own(owner.id, row.id)
+
+
+async def publish(services: Services, author: Person, *rows: Media, **options):
+    media = await services.media.find_attachments(author.id, [row.id for row in rows])
+    return await services.publishing.publish(
+        author_id=author.id, text="a picture", details=PostDetails(media=media),
+        now_ms=services.clock.now_ms(), **options,
+    )  # fmt: skip
+
+
+async def check_later(services: Services, ms: int = DAY_LATER) -> int:
+    """Run the checks that are due after this time."""
+    later = Services(services.store, services.clock, services.config).media
+    now_ms = services.clock.now_ms() + ms
+    later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
+    return await later.check_due()
+
+
+async def test_an_upload_that_nothing_uses_is_deleted_after_a_day(services, world: World):
+    alice = await world.person("alice")
+    await upload(services, alice)
+    assert await check_later(services, UNATTACHED_MS // 2) == 0
+    assert len(list(list_files())) == 2
+    assert await check_later(services) == 1
+    assert list(list_files()) == []
+    assert await services.repositories.media_rows.read_totals(alice.id) == (0, 0)
+
+
+async def test_a_picture_of_a_post_stays_and_is_deleted_with_it(services, world: World):
+    alice = await world.person("alice")
+    post = await publish(services, alice, await upload(services, alice))
+    assert await check_later(services) == 0
+    assert len(list(list_files())) == 2
+    await alice.deletes(post)
+    assert await services.media.check_due() == 1
+    assert list(list_files()) == []
+
+
+async def test_the_bytes_are_those_of_the_files(services, world: World):
+    alice, bob = await world.people("alice", "bob")
+    for owner in (alice, alice, bob):
+        await upload(services, owner)
+    size = sum(default_storage.size(name) for name in list_files())
+    rows = services.repositories.media_rows
+    assert (await rows.read_totals(alice.id))[1] == size
+    assert (await rows.read_totals(alice.id))[0] + (await rows.read_totals(bob.id))[0] == size
+    await services.media.measure()
+    total, use = await rows.read_site_use()
+    assert total == size
+    assert use.files == len(list(list_files()))
+    assert use.size_bytes >= size
+
+
+async def test_a_full_account_and_a_full_site_take_no_picture(redis_url):
+    config = replace(ServiceConfig(), media_account_quota=3_000, media_site_quota=5_000)
+    async with open_services(redis_url, config) as services:
+        alice, bob, carol = await World(services).people("alice", "bob", "carol")
+        while True:
+            try:
+                await upload(services, alice)
+            except MediaQuotaReached:
+                break
+        assert (await services.repositories.media_rows.read_totals(alice.id))[0] <= 3_000
+        await services.media.check_upload(bob.id, None)
+        for _ in range(2):
+            await upload(services, bob)
+        with pytest.raises(MediaQuotaReached):
+            await services.media.check_upload(carol.id, None)
+
+
+async def test_a_deleted_account_leaves_no_picture(services, world: World):
+    alice = await world.person("alice")
+    await publish(services, alice, await upload(services, alice))
+    avatar = await upload(services, alice, kind="avatar")
+    await services.accounts.set_picture(account_id=alice.id, kind="avatar", name=avatar.name)
+    await upload(services, alice)
+    await services.accounts.delete(account_id=alice.id)
+    await world.deliver_all()
+    assert list(list_files()) == []
+    assert await services.repositories.media_rows.read_site_use() == (0, None)
+
+
+async def test_an_avatar_in_use_stays(services, world: World):
+    alice = await world.person("alice")
+    avatar = await upload(services, alice, kind="avatar")
+    assert (avatar.width, avatar.height, avatar.extension) == (400, 400, "webp")
+    await services.accounts.set_picture(account_id=alice.id, kind="avatar", name=avatar.name)
+    assert await check_later(services) == 0
+    await services.accounts.set_picture(account_id=alice.id, kind="avatar", name="")
+    await services.media.release_name(avatar.name)
+    assert await services.media.check_due() == 1
+    assert list(list_files()) == []
+
+
+async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeypatch):
+    alice = await world.person("alice")
+    post = await publish(services, alice, await upload(services, alice))
+    await alice.deletes(post)
+    with monkeypatch.context() as patch:
+        patch.setattr(default_storage, "delete", raise_disk_error)
+        assert await services.media.check_due() == 0
+    assert len(list(list_files())) == 2
+    assert await services.media.check_due() == 1
+    assert list(list_files()) == []
+
+
+def raise_disk_error(name: str) -> None:
+    raise OSError("the disk is read-only")
+
+
+async def test_a_repeated_request_publishes_its_pictures_once(services, world: World):
+    alice = await world.person("alice")
+    row = await upload(services, alice)
+    media = await services.media.find_attachments(alice.id, [row.id])
+    details, now_ms = PostDetails(media=media), services.clock.now_ms()
+    first, again = [
+        await services.publishing.publish(
+            author_id=alice.id, text="once", details=details, idempotency_key="key", now_ms=now_ms
+        )
+        for _ in range(2)
+    ]
+    assert first == again
+    assert (await services.media.find_own(alice.id, row.id)).post == first.id
+
+
+async def test_two_posts_cannot_have_one_picture(services, world: World):
+    alice, bob = await world.people("alice", "bob")
+    row = await upload(services, alice)
+    media = await services.media.find_attachments(alice.id, [row.id])
+    await publish(services, alice, row)
+    for author in (alice, bob):
+        with pytest.raises(PostInvalid):
+            await services.publishing.publish(
+                author_id=author.id, text="twice", details=PostDetails(media=media), now_ms=services.clock.now_ms()
+            )
+    with pytest.raises(PostInvalid):
+        await services.media.find_attachments(bob.id, [row.id])
+
+
+async def test_a_killed_encoder_is_started_again_and_a_crashed_one_refuses(services, world: World):
+    with pytest.raises(EncoderKilled):
+        parse_result(-9, b"", "name")
+    assert parse_result(-11, b"", "name").refusal == "unreadable"
+    assert parse_result(0, b"not JSON", "name").refusal == "unreadable"
+    assert parse_result(0, b'{"extension": "../../x"}', "name").refusal == "unreadable"
+    alice = await world.person("alice")
+    row = await services.media.upload(owner_id=alice.id, content=uploaded(b"\xff\xd8\xff not a picture"))
+    assert await encode_all(services) == 1
+    with pytest.raises(MediaInvalid):
+        await services.media.find_own(alice.id, row.id)
+    assert list(list_files()) == []
+    assert (await services.repositories.media_rows.read_totals(alice.id))[0] == 0
+    assert await check_later(services) == 1
+
+
+async def test_a_job_of_a_deleted_picture_leaves_no_file(services, world: World):
+    alice = await world.person("alice")
+    row = await services.media.upload(owner_id=alice.id, content=uploaded(animation(3), "a.gif"))
+    await services.media.delete(owner_id=alice.id, media_id=row.id)
+    assert await encode_all(services) == 1
+    await services.media_processing.handle(encode_job(EncodePicture(row.name)))
+    assert list(list_files()) == []
+
+
+async def test_the_audit_finds_and_repairs_what_does_not_agree(services, world: World):
+    alice = await world.person("alice")
+    row, lost = await upload(services, alice), await upload(services, alice)
+    await publish(services, alice, row, lost)
+    default_storage.delete(media_file(lost.name, "full", lost.extension))
+    orphan = f"7-{'ab' * 16}"
+    default_storage.save(media_file(orphan, "full", "jpg"), uploaded(b"x"))
+    default_storage.save(upload_file(orphan), uploaded(b"x"))
+    rows = services.repositories.media_rows
+    await rows.count(alice.id, row.id, 1)
+    unused = await upload(services, alice)
+    await rows.complete_check(unused.name)
+
+    async def audit(*, repair: bool = False):
+        report = await Audit(services.audit_context, second_check_after_s=0).run(repair=repair)
+        kinds = report.damage + report.leftovers
+        return {kind: count for kind, count in kinds.items() if "picture" in kind}
+
+    kinds = {"picture_without_file": 1, "file_without_picture": 1, "picture_miscounted": 1, "picture_unused": 1}
+    assert await audit() == kinds
+    assert await audit(repair=True) == kinds
+    assert await services.media.check_due() == 1
+    assert await audit() == {"picture_without_file": 1}
+    assert not default_storage.exists(upload_file(orphan))
