@@ -42,8 +42,10 @@ MODULES = {
     "B18": "b18_topologies",
     "B19": "b19_evenness",
     "B20": "b20_units",
+    "B21": "b21_as_met",
     "B25": "b25_phone",
     "B27": "b27_import",
+    "B29": "b29_make_run",
 }
 
 

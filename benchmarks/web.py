@@ -24,7 +24,7 @@ READERS = 100
 CSRF = "mO3kPz8cVn1Qs6Yb4Ht9Wd2Lx7Rf5JgA"
 MAX_CLIENT_CPU_SHARE = 0.8
 AS_MANY, AS_CHEAP = at_least(1.0), at_most(1.0)
-HELLO = "Django's stock hello"
+HELLO, OWN_HELLO = "Django's stock hello", "hello on the site's handler"
 HEADERS = {
     "Host": "127.0.0.1",
     "User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
@@ -122,18 +122,28 @@ def measure_load(
 
 
 async def compare(plan: Plan, site: HttpSite, kinds: Mapping[str, PageRequests]) -> dict[str, list[LoadMeasurement]]:
-    """Measure each kind of page and "hello" in turn, after a check of the first answers."""
+    """Measure each kind of page and "hello" in turn, after a check of the first answers.
+
+    "hello" is on Django's stock handler, "own hello" on the site's.
+    """
     for name, pages in kinds.items():
         check_page(name, site.server.port, pages)
-    with running_daphne("benchmarks.hello.asgi:application") as hello:
-        stock = PageRequests([request("GET", "/", {**HEADERS, "Host": f"127.0.0.1:{hello.port}"})])
+    with (
+        running_daphne("benchmarks.hello.asgi:application") as hello,
+        running_daphne("benchmarks.hello.own_handler:application") as own,
+    ):
+        stock, owned = (
+            PageRequests([request("GET", "/", {**HEADERS, "Host": f"127.0.0.1:{server.port}"})])
+            for server in (hello, own)
+        )
 
         async def load(server: BenchmarkDaphne, pages: PageRequests) -> LoadMeasurement:
             site.number += 1_000_000
             return await asyncio.to_thread(measure_load, server, pages, plan.seconds, site.number)
 
         sides = {name: lambda pages=pages: load(site.server, pages) for name, pages in kinds.items()}
-        return await measure_in_rounds(plan.rounds, {**sides, "hello": lambda: load(hello, stock)})
+        references = {"hello": lambda: load(hello, stock), "own hello": lambda: load(own, owned)}
+        return await measure_in_rounds(plan.rounds, {**sides, **references})
 
 
 def check_page(name: str, port: int, pages: PageRequests) -> None:

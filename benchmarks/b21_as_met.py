@@ -2,8 +2,8 @@
 
 CPU is that of web, worker and Redis together, divided by the pages; 20 posts a second are published over HTTP and
 delivered meanwhile. References: "hello" through the same nginx, on Django's stock handler and on the site's handler.
-Then the same page in the first minute of a new process, after a post by the most followed author, and from two web
-processes. One machine cannot show two processes on two free cores beside the load, so the gain of a second process is
+Then the same page in the first minute of a new process and after a post by the most followed author (B22), and from
+two web processes (B24). One machine cannot show two processes on two free cores beside the load, so the gain of a second process is
 computed from the CPU of the web processes for each page.
 """
 
@@ -23,7 +23,8 @@ from benchmarks.web import CONNECTIONS, HEADERS, request
 
 WARM_UP_S = 60.0
 FIRST_MINUTE_S = 60.0
-HELLO, OWN_HELLO = "stock hello behind nginx", "hello on the site's handler"
+HELLO, OWN_HELLO = "stock hello behind nginx", "hello on the site's handler, behind nginx"
+WARM = "the same, warm"
 PROCESS_MEMORY_KB = 80_000
 
 Cost = tuple[float, LoadResult]
@@ -69,17 +70,17 @@ def figures_of(
         Figure("home of 30 as met: web, worker and Redis", unit, cpu["home"], at_most(1.3), cpu["hello"], HELLO),
         Figure("home of 30 as met: web, worker and Redis", unit, cpu["home"], None, cpu["own"], OWN_HELLO),
         Figure("home of 30 as met", "requests/s", rate["home"], None, rate["hello"], HELLO, f"p99 {p99} ms"),
-        Figure("in the first minute of a process", unit, Samples.of(fresh[0]), at_most(2), median, "the same, warm"),
-        Figure("after a post by the most followed", unit, cpu["news"], at_most(1.1), cpu["home"], "the same before"),
+        Figure("B22: in the first minute of a process", unit, Samples.of(fresh[0]), at_most(2), median, WARM),
+        Figure("B22: after a post by the most followed", unit, cpu["news"], at_most(1.1), cpu["home"], "before"),
         Figure(
-            "pages a CPU second of two web processes",
+            "B24: pages a CPU second of two web processes",
             "pages/s",
             Samples.of(2000 / two_cpu),
             at_least(1.8),
             Samples.of(1000 / one_cpu),
             "one process",
         ),
-        Figure("memory of a further web process", "kB", Samples.of(memory_kb), at_most(PROCESS_MEMORY_KB)),
+        Figure("B24: memory of a further web process", "kB", Samples.of(memory_kb), at_most(PROCESS_MEMORY_KB)),
     ]
 
 
