@@ -15,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ from benchmarks.web import CSRF, HEADERS, request
 
 if TYPE_CHECKING:
     from socialsite.container import Services
-    from socialsite.ids import AccountId
+    from socialsite.ids import AccountId, PostId
     from socialsite.store import Command
     from tests.support.redis_server import RedisServer
     from timelines.posts.post import Post
@@ -244,9 +245,12 @@ async def store_posts(
 ) -> None:
     """Store posts, author feeds, boosts, likes and counts, and the public timeline."""
     from timelines import keys
+    from timelines.author_feeds.hashtag_timelines import add_commands as add_hashtags
     from timelines.posts.post import encode_post
 
     likers = ids[: max(1, len(ids) // 10)]
+
+    boosts_and_likes: dict[PostId, list[int]] = defaultdict(lambda: [0, 0])
 
     def commands_of(post: "Post") -> "Iterator[Command]":
         yield "SET", keys.post(post.id), encode_post(post)
@@ -254,15 +258,19 @@ async def store_posts(
         if post.boost_of is not None:
             yield "ZADD", keys.boosts(post.boost_of), post.id, post.author_id
             yield "ZADD", keys.boosted_posts(post.author_id), post.created_ms, post.boost_of
-            yield "SET", keys.post_counts(post.boost_of), "0 1 0"
+            boosts_and_likes[post.boost_of][0] += 1
         elif chance.random() < LIKED_SHARE:
             accounts = set(chance.choices(likers, k=1 + chance.randrange(2 * LIKES_MEAN - 1)))
             yield "ZADD", keys.likes(post.id), *(part for one in accounts for part in (post.created_ms, one))
-            yield "SET", keys.post_counts(post.id), f"0 0 {len(accounts)}"
+            boosts_and_likes[post.id][1] = len(accounts)
             for one in accounts:
                 yield "ZADD", keys.liked_posts(one), post.created_ms, post.id
 
-    commands = (command for post in posts for command in commands_of(post))
+    changes = (command for post in posts for command in commands_of(post))
+    counts: Iterator[Command] = (
+        ("SET", keys.post_counts(id), f"0 {boosts} {likes}") for id, (boosts, likes) in boosts_and_likes.items()
+    )
+    commands = itertools.chain(changes, counts, add_hashtags(posts))
     while batch := list(itertools.islice(commands, BATCH)):
         await services.store.gather(batch)
     newest = [post.id for post in posts[-services.config.public_cap :] if post.is_discoverable]

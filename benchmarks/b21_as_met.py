@@ -3,8 +3,8 @@
 CPU is that of web, worker and Redis together, divided by the pages; 20 posts a second are published over HTTP and
 delivered meanwhile. References: "hello" through the same nginx, on Django's stock handler and on the site's handler.
 Then the same page in the first minute of a new process and after a post by the most followed author (B22), and from
-two web processes (B24). One machine cannot show two processes on two free cores beside the load, so the gain of a second process is
-computed from the CPU of the web processes for each page.
+two web processes (B24). One machine cannot show two processes on two free cores beside the load, so the gain of a
+second process is computed from the CPU of the web processes for each page.
 """
 
 import asyncio

@@ -17,12 +17,15 @@ HEAD = ("figure", "this site", "beside it")
 
 @dataclass(frozen=True, slots=True)
 class ReadmeRow:
-    """A row of the table; `ours` and `reference` have a {} for each figure, which is (benchmark, what, unit)."""
+    """A row of the table; `ours` and `reference` have a {} for each figure.
+
+    A figure is (benchmark, what, unit), or also the name of its reference if it has several.
+    """
 
     what: str
     ours: str
     reference: str
-    figures: tuple[tuple[str, str, str], ...]
+    figures: tuple[tuple[str, ...], ...]
 
 
 HELLO, HOME, PUBLISH = (
@@ -30,7 +33,35 @@ HELLO, HOME, PUBLISH = (
     "home page of 30, signed in",
     "publish, until the answer",
 )
+MAKE_RUN, AS_MET = "home of 30 posts, `make run`", "home of 30 as met: web, worker and Redis"
 ROWS = (
+    ReadmeRow(
+        "home page of 30 posts of one reader, `make run` alone",
+        "{} ms, {} ms of CPU of web, worker and Redis",
+        "compressed, append-only file on",
+        (("B29", f"{MAKE_RUN}, one connection", "ms"), ("B29", f"{MAKE_RUN}: web, worker and Redis", "CPU ms/request")),
+    ),
+    ReadmeRow(
+        "the same with 1,000,000 posts, 10,000 readers, 20 posts/s, nginx",
+        "{} ms of CPU of web, worker and Redis",
+        "\"hello\" behind the same nginx: {} ms on Django's stock handler, {} ms on this site's",
+        (
+            ("B21", AS_MET, "CPU ms/request"),
+            ("B21", AS_MET, "CPU ms/request", "hello on the site's handler, behind nginx"),
+        ),
+    ),
+    ReadmeRow(
+        "the only web process is killed, until it serves again",
+        "{} s",
+        "",
+        (("B29", "the only web process killed, until it serves a page", "s"),),
+    ),
+    ReadmeRow(
+        "import of 870,161 follows; of 72,567 posts with search",
+        "{} s; {} s",
+        "",
+        (("B27", "import of the follows", "s"), ("B27", "import of 72,567 posts with search", "s")),
+    ),
     ReadmeRow(
         "signed-in home page of 30 posts, whole, over daphne",
         "{} pages/s, {} ms of CPU",

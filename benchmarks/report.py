@@ -84,10 +84,10 @@ def figure_of(kept: StoredRun) -> Figure:
     return Figure(**{**kept, **samples, "budget": budget})
 
 
-def stored_figure(name: str, what: str, unit: str) -> Figure | None:
-    """Return the last recorded figure, or None. If several references exist, the first is returned."""
+def stored_figure(name: str, what: str, unit: str, against: str = "") -> Figure | None:
+    """Return the last recorded figure, or None. If several references exist, `against` names one; default the first."""
     for kept in _read().get(name, {}).get("figures", ()):
-        if (kept["what"], kept["unit"]) == (what, unit):
+        if (kept["what"], kept["unit"]) == (what, unit) and against in ("", kept["against"]):
             return figure_of(kept)
     return None
 
