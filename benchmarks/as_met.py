@@ -266,11 +266,12 @@ async def store_posts(
             for one in accounts:
                 yield "ZADD", keys.liked_posts(one), post.created_ms, post.id
 
+    def count_commands() -> "Iterator[Command]":
+        for id, (boosts, likes) in boosts_and_likes.items():
+            yield "SET", keys.post_counts(id), f"0 {boosts} {likes}"
+
     changes = (command for post in posts for command in commands_of(post))
-    counts: Iterator[Command] = (
-        ("SET", keys.post_counts(id), f"0 {boosts} {likes}") for id, (boosts, likes) in boosts_and_likes.items()
-    )
-    commands = itertools.chain(changes, counts, add_hashtags(posts))
+    commands = itertools.chain(changes, count_commands(), add_hashtags(posts))
     while batch := list(itertools.islice(commands, BATCH)):
         await services.store.gather(batch)
     newest = [post.id for post in posts[-services.config.public_cap :] if post.is_discoverable]
