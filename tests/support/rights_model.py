@@ -31,6 +31,10 @@ class RightsModel:
     mutes: dict[tuple[AccountId, AccountId], int] = field(default_factory=dict)
     private: set[AccountId] = field(default_factory=set)
     suspended: set[AccountId] = field(default_factory=set)
+    pins: list[Post] = field(default_factory=list)
+    """The pinned posts of all accounts, the first pinned first."""
+    languages: dict[AccountId, tuple[str, ...]] = field(default_factory=dict)
+    """The languages that a viewer reads on public timelines. None or an empty tuple are all."""
     filters: dict[AccountId, list[KeywordFilter]] = field(default_factory=lambda: defaultdict(list))
 
     def is_block_between(self, one: AccountId, other: AccountId) -> bool:
@@ -49,6 +53,9 @@ class RightsModel:
         if viewer == author:
             return True
         if self.is_block_between(viewer, author):
+            return False
+        chosen, language = self.languages.get(viewer), post.extra.language
+        if timeline in ("public", "tag") and chosen and language and language not in chosen:
             return False
         if for_followers and (viewer, author) not in self.follows:
             return False

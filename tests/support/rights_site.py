@@ -5,6 +5,7 @@ from typing import Self
 
 from hypothesis import strategies as st
 
+from accounts.domain import Preferences
 from accounts.errors import AccountNotFound
 from socialsite.clock import FixedClock
 from socialsite.container import Services
@@ -14,8 +15,11 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
+from timelines.errors import PinsCapReached
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
+from timelines.pins.repository import PINS_CAP
+from timelines.posts.post import PostDetails
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 PEOPLE = 4
@@ -26,7 +30,8 @@ VERBS = st.sampled_from(
     [
         "publish", "publish", "publish", "follow", "follow", "unfollow", "block", "unblock", "mute",
         "mute a while", "unmute", "quiet", "unquiet", "lock", "unlock", "accept", "suspend", "reinstate",
-        "filter", "unfilter", "boost", "boost", "delete", "wait", "work",
+        "filter", "unfilter", "boost", "boost", "delete", "wait", "work", "pin", "pin", "unpin", "choose languages",
+        "choose languages",
     ]
 )  # fmt: skip
 STEPS = st.lists(st.tuples(VERBS, PERSON, PERSON, NUMBER), min_size=5, max_size=40)
@@ -56,13 +61,42 @@ class RightsSite(RightsModel):
     async def do_publish(self, one: Person, other: Person, number: int) -> None:
         if one.id not in self.suspended:
             text = TEXTS[number % len(TEXTS)]
-            self.posts.append(await one.publishes(text, audience=(0, 0, 1, 2)[number]))
+            details = PostDetails(language=(None, "de", "fr")[other.id % 3])
+            self.posts.append(await one.publishes(text, audience=(0, 0, 1, 2)[number], details=details))
 
     async def do_delete(self, one: Person, other: Person, number: int) -> None:
         own = [post for post in self.posts if post.author_id == one.id]
         if number < len(own):
             await one.deletes(own[number])
             self.posts.remove(own[number])
+            self.pins = [post for post in self.pins if post != own[number]]
+
+    async def do_pin(self, one: Person, other: Person, number: int) -> None:
+        own = [post for post in self.posts if post.author_id == one.id and post not in self.pins]
+        if number >= len(own) or one.id in self.suspended:
+            return
+        is_full = sum(post.author_id == one.id for post in self.pins) == PINS_CAP
+        try:
+            await one.pins(own[number])
+        except PinsCapReached:
+            assert is_full
+            return
+        assert not is_full
+        self.pins.append(own[number])
+
+    async def do_unpin(self, one: Person, other: Person, number: int) -> None:
+        own = [post for post in self.pins if post.author_id == one.id]
+        if number < len(own) and one.id not in self.suspended:
+            await self.services.pins.unpin(account_id=one.id, post_id=own[number].id)
+            self.pins.remove(own[number])
+
+    async def do_choose_languages(self, one: Person, other: Person, number: int) -> None:
+        if one.id not in self.suspended:
+            languages = ((), ("de",), ("fr", "en"), ("en",))[number]
+            await self.services.accounts.set_preferences(
+                account_id=one.id, preferences=Preferences(languages=languages)
+            )
+            self.languages[one.id] = languages
 
     async def do_boost(self, one: Person, other: Person, number: int) -> None:
         if number >= len(self.posts):

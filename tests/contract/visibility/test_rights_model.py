@@ -31,6 +31,7 @@ async def compare(site: RightsSite, limit: int) -> None:
         await compare_pages(site, viewer_id, "tag", limit)
         for person in site.people:
             await compare_pages(site, viewer_id, "profile", limit, person.id)
+            await compare_pins(site, viewer_id, person.id)
     await compare_sockets(site)
 
 
@@ -52,6 +53,13 @@ async def compare_pages(
         if before is None:
             break
     assert post_ids == sorted(expected, reverse=True), f"{kind} of {of} for {viewer}"
+
+
+async def compare_pins(site: RightsSite, viewer: AccountId | None, of: AccountId) -> None:
+    entries = await site.services.pins.load(await site.services.pins.pinned_ids(of), viewer)
+    own = [post for post in site.pins if post.author_id == of]
+    expected = [post.id for post in own[::-1] if site.is_visible(post, viewer, "profile")]
+    assert [entry.post.id for entry in entries] == expected, f"pins of {of} for {viewer}"
 
 
 def belongs(site: RightsSite, post: Post, viewer: AccountId | None, kind: str, of: AccountId | None) -> bool:
