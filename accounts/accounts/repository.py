@@ -167,7 +167,10 @@ class AccountRepository:
         return Read([command], lambda replies: decode_preferences(replies[0] or ""))
 
     async def edit(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
-        """Return whether any field changed. Raises AccountNotFound if the account is absent or deleted."""
+        """Change fields of the account. Return whether any field changed.
+
+        Raises AccountNotFound if it is absent or deleted.
+        """
         return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
 
     async def change_state(self, account_id: AccountId, state: AccountState, fields: Mapping[str, str]) -> bool:
@@ -279,7 +282,10 @@ def decode_account(
     header: bytes | None,
     preferences: bytes | None,
 ) -> Account:
-    """Return the account of a reply. The caller copies the account before use, since Django models are mutable."""
+    """Return the account with these stored fields.
+
+    The caller copies the account before use, since Django models are mutable.
+    """
     return Account(
         id=account_id,
         handle=handle.decode(),

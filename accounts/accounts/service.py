@@ -80,7 +80,7 @@ class AccountService:
         return account
 
     def read_many(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Account]]:
-        """Return the read of the accounts that exist, in any state, by id, for a page."""
+        """Return a `Read` of the accounts that exist, in any state, by id."""
         return self.accounts.read_many(ids)
 
     async def find_authors(self, ids: Iterable[AccountId]) -> dict[AccountId, Author]:
@@ -92,7 +92,7 @@ class AccountService:
         return await self.accounts.find_shown_authors(ids)
 
     def read_account(self, account_id: AccountId) -> Read[Account | None]:
-        """Return the read that `find` executes."""
+        """Return the `Read` that `find` executes."""
         return self.accounts.read_account(account_id)
 
     def read_authors(self, ids: Iterable[AccountId]) -> Read[dict[AccountId, Author]]:

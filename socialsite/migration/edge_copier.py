@@ -113,7 +113,10 @@ class EdgeCopier:
         }
 
     def parse_owner(self, key: Key) -> EdgeOwner | None:
-        """Return the owner of an outgoing key, or None for other keys. Incoming keys change with their outgoing key."""
+        """Return the owner of an outgoing key, or None for other keys.
+
+        An incoming key is copied with its outgoing keys.
+        """
         name, _, id = key.partition("}:")[2].partition(":")
         return (name, int(id)) if name in self._reverse_names and id.isdigit() else None
 

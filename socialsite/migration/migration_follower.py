@@ -46,7 +46,10 @@ class MigrationFollower:
         self._watch_task: asyncio.Task[None] | None = None
 
     async def acquire_lease(self, topologies: list[Topology]) -> None:
-        """Set the gate of these topologies and acquire the lease. Call this before their first connection."""
+        """Set the gate of these topologies and acquire the lease of this process.
+
+        Call this before their first connection.
+        """
         for topology in topologies:
             self._switcher.set_first_gate(topology)
         self.lease.gate = self._switcher.active.gate

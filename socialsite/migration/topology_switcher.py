@@ -56,7 +56,7 @@ class TopologySwitcher:
         self.active: ActiveTopology = ActiveTopology(self._create_gate(), {})
 
     def set_store(self, store: Store, home_url: str, component_urls: dict[str, str]) -> None:
-        """Set the store that was opened with the configured URLs; its topologies already have the first gate."""
+        """Set the store, which uses the configured URLs. `set_first_gate` was called for each of its topologies."""
         self._store = store
         self.active.home_url = home_url
         self.active.component_urls = urls_away_from_home(component_urls, home_url)
@@ -169,7 +169,10 @@ def all_nodes(topology: Topology) -> Iterable[Node]:
 
 
 def set_gate(topology: Topology, gate: ConnectionGate) -> None:
-    """Set the gate before the first connection. Twemproxy does not forward CLIENT names, so it has no gate."""
+    """Set the gate of a topology before its first connection.
+
+    The gate needs CLIENT names, which Twemproxy does not forward.
+    """
     if isinstance(topology, Twemproxy):
         return
     if isinstance(topology, Cluster):

@@ -98,7 +98,10 @@ class AccountChecks:
             await self._context.store.gather([("SET", account_keys.handle(handle), key.tag, "NX")])
 
     async def _rename(self, key: Key, handle_key: Key, owner: int, handle: str) -> None:
-        """Repair two accounts with one handle: the account of the handle key keeps the handle, if its fields agree."""
+        """Repair two accounts with one handle.
+
+        The account whose id is stored at the key of the handle keeps the handle, if its fields name it.
+        """
         (other,) = await self._context.store.gather([("HGET", account_keys.account(AccountId(owner)), "handle")])
         if other == handle.encode():
             free = f"lost_{key.tag}"

@@ -38,7 +38,7 @@ EdgeKey = Callable[[str, int], Key]
 
 
 class PartitionedIds(NamedTuple):
-    """Ids, grouped by the partition of their edges with one owner.
+    """Ids, grouped by the partitions that contain their edges with one owner.
 
     Both sides of an owner have the same partitions, so that one value serves both. `arguments` has for each partition
     its number, the encoded start of a ZMSCORE, and the encoded ids.

@@ -50,7 +50,7 @@ class FollowRequests:
         return self._has(keys.follow_requests(target_id), requester_id)
 
     def is_asking(self, requester_id: AccountId, target_id: AccountId) -> Read[bool]:
-        """Read whether the request is on the requester's side, from which a withdrawn request is removed first."""
+        """Read whether the requester's side has the request. A withdrawal removes this side first."""
         return self._has(keys.sent_follow_requests(requester_id), target_id)
 
     def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:

@@ -116,7 +116,10 @@ class Follows:
     # Reads for the profile page of an account
 
     def viewer_graph(self, viewer_id: AccountId, account_id: AccountId) -> Read[ViewerGraph]:
-        """Read the counts of the account, and accounts that the viewer follows (for most viewers all of them)."""
+        """Read the counts of the account, and the accounts that the viewer follows.
+
+        Of very many followed accounts only some are read.
+        """
         followed = self._following.first_ids(viewer_id, FOLLOWED_PER_PARTITION)
 
         def parse(replies: Sequence[Reply]) -> tuple[list[AccountId], bool]:

@@ -79,7 +79,7 @@ class ImportedPosts:
         await self._gather(commands)
 
     async def finish(self, done: Iterable[tuple[str, PostId]]) -> None:
-        """Mark sources as done."""
+        """Record that the posts of these sources are in all their sets."""
         await self._gather([("SET", source_key(source_id), post_id) for source_id, post_id in done])
 
     async def _gather(self, commands: Sequence[Command]) -> list[Reply]:

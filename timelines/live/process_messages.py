@@ -26,7 +26,7 @@ class EntryPublished(msgspec.Struct, frozen=True, array_like=True, tag="entry1")
 class EntryDelivered(msgspec.Struct, frozen=True, array_like=True, tag="delivered1"):
     """A post is on the homes of `followers` and the timelines of `lists`.
 
-    The process with their sockets receives it.
+    Only the process with the sockets of these accounts receives the message.
     """
 
     post_id: PostId

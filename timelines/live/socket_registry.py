@@ -74,7 +74,10 @@ class Subscription:
             self.needs_replay = True
 
     def resume(self, is_obsolete: Callable[[PostId], bool]) -> None:
-        """Send the queued entries that are not obsolete, and go live. It is called after a replay."""
+        """Send the queued entries that are not obsolete; later entries are sent immediately.
+
+        It is called after a replay.
+        """
         queued_entries, self.queue = self.queue or (), None
         for post_id, frame in queued_entries:
             if not is_obsolete(post_id):

@@ -58,7 +58,7 @@ class MissedEntries:
 
 @dataclass(eq=False, slots=True)
 class SubscriptionManager:
-    """Manages the subscriptions of all sockets. A live subscription has no task."""
+    """Manages the subscriptions of all sockets. A subscription has a task of its own only while it begins."""
 
     registry: SocketRegistry
     listener: PubSubListener

@@ -48,7 +48,7 @@ class MediaRows:
         return [parse_row(reply) for reply in replies]
 
     async def update(self, media_id: int, expected: Fields, changed: Fields) -> bool:
-        """Change fields if others have the expected values. Return False if they differ or there is no row."""
+        """Change fields if the `expected` fields have their values. Return False if they differ or there is no row."""
         key = keys.media(media_id)
         args = [len(expected), *_flatten(expected), *_flatten(changed)]
         (updated,) = await self._posts.write(key, UPDATE.command([key], args))
@@ -74,7 +74,7 @@ class MediaRows:
         return True
 
     async def read_totals(self, owner_id: AccountId) -> tuple[int, int]:
-        """Return the bytes of the account, and of the site."""
+        """Return the bytes of the pictures of the account, and of the whole site."""
         key, site = keys.media_of_account(owner_id), keys.media_total()
         account_bytes, site_bytes = (
             await self._timelines[key].execute("HGET", key, "total"),
@@ -116,7 +116,7 @@ class MediaRows:
     # The folder
 
     async def agree_on_folder(self, folder_id: str) -> str:
-        """Return the id of the folder that the site uses. If there is none, it is this one from now on."""
+        """Return the id of the folder that the site uses. If none is stored, store `folder_id`."""
         key = keys.media_folder()
         (is_new,) = await self._posts.write(key, ("HSETNX", key, "id", folder_id))
         return folder_id if is_new else str((await self._posts[key].execute("HGET", key, "id")).decode())

@@ -126,8 +126,8 @@ def _build_page(
 
 
 def _beside(cursor: BookmarkCursor) -> Bookmark:
-    """Return the edge of a page in the opposite direction.
+    """Return the exclusive edge of the page in the opposite direction.
 
-    That page contains the bookmark of the cursor, which stays exclusive.
+    That page contains the bookmark of the cursor.
     """
     return Bookmark(max(cursor.edge.at_ms + (1 if cursor.upward else -1), 0), PostId(0))

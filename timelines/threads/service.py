@@ -174,7 +174,7 @@ class ThreadService:
         return walk.take_nodes(wanted)
 
     def _guessed_below(self, ranges: Sequence[ReplyRange], wanted: int) -> list[ReplyRange]:
-        """Return the ranges of the next `wanted` replies below these ranges in the cache, in conversation order."""
+        """Return the ranges below the next `wanted` cached replies to `ranges`, in conversation order."""
         guessed: list[ReplyRange] = []
         for row in ranges:
             stack = [id for id in reversed(self._children.get(row.parent, ())) if id > row.after_id]
