@@ -63,6 +63,15 @@ def test_each_process_can_write_the_archive(units, name):
     assert url in (DEPLOY / "socialsite").read_text(), "the operator's commands use the same archive"
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_process_can_write_the_pictures(units, name):
+    text = (units / name).read_text()
+    assert " MEDIA_ROOT=/var/lib/socialsite/media" in text
+    directories = next(line for line in text.splitlines() if line.startswith("StateDirectory="))
+    assert "socialsite/media" in directories.split()
+    assert "MEDIA_ROOT=/var/lib/socialsite/media" in (DEPLOY / "socialsite").read_text()
+
+
 def test_the_web_unit_runs_the_daphne_that_quickstart_runs():
     text = (DEPLOY / "systemd/socialsite-web@.service").read_text()
     quickstart = make_web_process(0, 3)._arguments[1:]
@@ -202,6 +211,7 @@ def test_the_containers_share_the_archive_and_trust_the_proxy():
         environment = services[name]["environment"]
         directory = environment["ARCHIVE_URL"].removeprefix("sqlite://").rpartition("/")[0]
         assert f"archive:{directory}" in services[name]["volumes"]
+        assert f"media:{environment['MEDIA_ROOT']}" in services[name]["volumes"]
         assert directory in (DEPLOY / "Dockerfile").read_text(), "the volume gets its owner from the image"
         assert environment["TRUSTED_PROXIES"] == services["proxy"]["networks"]["inside"]["ipv4_address"] + "/32"
 

@@ -9,6 +9,7 @@ SAFE = re.compile(r"\bmark_safe\b|\bSafeString\(|\bHtml\(b|\bformat_html_join\("
 DECLARING_SAFE = {
     "socialsite/web/page_cache.py",
     "timelines/notifications/presenters.py",
+    "timelines/pages/pictures.py",
     "timelines/pages/presenters.py",
     "timelines/pages/responses.py",
     "timelines/threads/views.py",
