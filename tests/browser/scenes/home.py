@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.browser.conftest import visitor_numbers
-from tests.browser.scenes.base import PageScenario
+from tests.browser.scenes.base import LONG_WORD, PageScenario
 from tests.browser.scenes.posts import much_reacted_to
 from tests.support.visitor import HttpVisitor
 
@@ -74,3 +74,11 @@ def with_a_folded_post(scene: PageScenario) -> None:
     scene.reader.wait_for(lambda: "filtered" in scene.own.get("/")["posts"][0])
     scene.reader.go_to("/")
     scene.reader.page.locator("[data-filtered] > summary").first.click()
+
+
+def with_warned_posts(scene: PageScenario) -> None:
+    """One warned post is open and one is folded."""
+    for warning in ("Spiders", LONG_WORD):
+        scene.own.publishes("the butler did it", spoiler_text=warning)
+    scene.reader.go_to("/")
+    scene.reader.page.locator(".warned > summary").first.click()

@@ -42,6 +42,18 @@ def own_profile_with_boosts(scene: PageScenario) -> None:
     expect(scene.reader.page.locator("[data-boost-of]").first).to_be_visible()
 
 
+def own_profile_with_a_pin(scene: PageScenario) -> None:
+    post = scene.own.publishes(f"worth reading {LONG_WORD}")
+    scene.own.post(f"/posts/{post['id']}/pin/")
+    scene.reader.go_to(f"/@{scene.own.handle}/")
+    expect(scene.reader.page.locator(".pinned article")).to_have_count(1)
+
+
+def a_redraft(scene: PageScenario) -> None:
+    post = scene.own.publishes("frist", spoiler_text=LONG_WORD, language="de")
+    scene.reader.go_to(f"/posts/{post['id']}/redraft/")
+
+
 def a_post_with_reactions(scene: PageScenario) -> None:
     much_reacted_to(scene)
     scene.reader.go_to(scene.post["url"])
