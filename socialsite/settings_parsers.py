@@ -23,6 +23,7 @@ DEFAULT_RATE_LIMITS = {
     "block": "60/m",
     "delete": "60/m",
     "media": "60/m",
+    "list": "120/m",
     "staff": "20/m",
     "login": "10/m",
     "signup": "20/m",

@@ -5,6 +5,7 @@ to another site, the handshake ends with 403. If the session cannot be read, it 
 """
 
 from collections.abc import Awaitable
+from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError
 from urllib.parse import urlsplit
@@ -17,9 +18,13 @@ from django.http.request import split_domain_port, validate_host
 from django.utils.http import is_same_domain
 from django.utils.translation import get_language_from_request
 
+from socialsite.errors import RateLimited
+from socialsite.limits import ActionLimits, Caller
+from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Application, Receive, Scope, Send
 from socialsite.web.daphne.flow_control import find_daphne_protocol
 from socialsite.web.middleware.address import find_client_address
+from socialsite.web.services import loop_services
 
 HEADER_LOG_MAX_LENGTH = 200  # characters
 log = structlog.stdlib.get_logger("accounts.security")
@@ -35,9 +40,6 @@ class OriginMiddleware:
         """Return the application's coroutine. Another coroutine around it would take memory for every open socket."""
         if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
             return self._application(scope, receive, send)
-        origin = get_header(scope, b"origin")[:HEADER_LOG_MAX_LENGTH]
-        host = get_header(scope, b"host")[:HEADER_LOG_MAX_LENGTH]
-        log.info("origin_refused", origin=origin, host=host, client=find_scope_address(scope))
         return reject_handshake(scope, receive, send)
 
 
@@ -68,8 +70,19 @@ def get_header(scope: Scope, name: bytes) -> str:
 
 
 async def reject_handshake(scope: Scope, receive: Receive, send: Send) -> None:
-    """End the handshake with 403."""
+    """Count the handshake for its address, and end it with 403, or with 429 and no log entry above the limit."""
     await receive()  # websocket.connect
+    origin, host = (get_header(scope, name)[:HEADER_LOG_MAX_LENGTH] for name in (b"origin", b"host"))
+    address = find_scope_address(scope)
+    try:
+        with suppress(StoreError):
+            services = await loop_services.get()
+            await services[ActionLimits].enforce(Caller(None, address), "address")
+    except RateLimited:
+        await reject_with_status(send, HTTPStatus.TOO_MANY_REQUESTS)
+        return
+    if not is_own_origin(origin, host):
+        log.info("origin_refused", origin=origin, host=host, client=address)
     await send({"type": "websocket.close", "code": 1000})
 
 

@@ -67,6 +67,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert numbers("log-ins") == rates("login", "signup")
     assert numbers("posts, follows") == rates("post", "follow")
     assert numbers("likes and bookmarks") == rates("like", "block", "delete")
+    assert numbers("changes of lists and filters") == rates("list")
     assert numbers("searches, completions") == rates("search", "complete")
     assert numbers("messages of a socket") == rates("socket")
     assert numbers("a message") == [

@@ -115,6 +115,38 @@ async def test_likes_blocks_and_deletions_have_limits(limited_site, alice, open_
     assert answer.json()["fields"] == {"rule": rule}
 
 
+@pytest.mark.parametrize(
+    ("rule", "path", "missing_path"),
+    [
+        ("post", "/posts/<post>/boost/", "/posts/1/boost/"),
+        ("follow", "/tags/tea/follow/", "/tags/other/unfollow/"),
+        ("list", "/accounts/filters/", "/accounts/filters/99/edit/"),
+        ("list", "/accounts/filters/", "/accounts/filters/99/delete/"),
+        ("list", "/lists/", "/lists/"),
+        ("list", "/lists/<list>/edit/", "/lists/99/edit/"),
+        ("list", "/lists/<list>/members/", "/lists/99/members/"),
+        ("list", "/lists/<list>/members/", "/lists/99/members/remove/"),
+        ("list", "/lists/<list>/edit/", "/lists/99/delete/"),
+    ],
+)
+async def test_boosts_hashtags_lists_and_filters_are_counted_before_they_are_looked_up(
+    limited_site, alice, open_browser, rule, path, missing_path
+):
+    """Above the limit, a request for a missing target is 429 instead of 404, because nothing was read for it."""
+    bob = await open_browser("bob")
+    post = (await bob.publish("a post"))["id"]
+    account_list = (await alice.post_json("/lists/", title="mine")).json()["id"]
+    limited_site.rules[rule] = Rule(rule, 2)
+    fields = {"phrase": "word", "title": "mine", "handle": "bob"}
+    statuses = []
+    for _ in range(2):
+        filled_path = path.replace("<post>", post).replace("<list>", account_list)
+        statuses.append((await alice.post_json(filled_path, **fields)).status_code)
+    assert set(statuses) <= {200, 201}
+    answer = await alice.post_json(missing_path, **fields)
+    assert (answer.status_code, answer.json()["fields"]) == (429, {"rule": rule})
+
+
 async def test_an_address_gets_its_number_of_requests_whatever_its_headers(limited_site, open_browser):
     browser = await open_browser(address="198.51.100.9")
     statuses = [

@@ -6,7 +6,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.typing import Origin
 
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, open_socket, running_daphne, sign_in_cookie
@@ -73,6 +75,24 @@ async def test_handshakes_count_for_the_limit_of_their_address(limited_daphne, w
             statuses.append(refusal.response.status_code)
     assert statuses[:20] == [101] * 20
     assert set(statuses[40:]) == {429}
+
+
+@pytest.mark.parametrize("refused", ["origin", "path"])
+async def test_refused_handshakes_count_for_the_limit_of_their_address(redis_server, world, refused) -> None:
+    with running_daphne(redis_server.url, RATE_LIMIT_ADDRESS="20/m") as daphne:
+        origin = "https://evil.example" if refused == "origin" else daphne.origin
+        url = f"{daphne.url}elsewhere/" if refused == "path" else daphne.url
+        statuses = []
+        for _ in range(45):  # twice the limit, in case a minute begins meanwhile
+            with pytest.raises(InvalidStatus) as refusal:
+                async with connect(url, origin=Origin(origin)):
+                    pass
+            statuses.append(refusal.value.response.status_code)
+        assert statuses[:20] == [403] * 20
+        assert set(statuses[40:]) == {429}
+        with pytest.raises(InvalidStatus):  # the address is over its limit for every handshake
+            async with open_socket(daphne):
+                pass
 
 
 async def test_more_than_two_hundred_frames_a_second_end_the_socket(daphne, world) -> None:
