@@ -4,19 +4,27 @@ The tables name all addresses with their fields, all socket messages and all com
 An entry point that is missing in them fails a test.
 """
 
+import contextlib
+import json
 import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from channels.testing import WebsocketCommunicator
 from django import forms
+from django.core.management import CommandError
 
 from accounts import forms as account_forms
+from socialsite.asgi import application
 from socialsite.container import Services
+from socialsite.recipes.rate_limit import Rule
 from tests.support.browser import JSON_HEADERS, HttpBrowser
+from tests.support.commands import run_command, run_with_services
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
+from tests.support.world import World
 from tests.web.conftest import OpenBrowser
 from timelines.live import socket_messages
 
@@ -69,32 +77,43 @@ ACTIONS: dict[str, str] = {
 """Addresses that accept POST, with the fields that they read."""
 QUERIES = "before cursor date range"
 """Parameters that pages parse in different ways. Each is sent to every page."""
-MESSAGES = {"subscribe", "unsubscribe", "watch"}
-TEXTS_OF_COMMANDS = {
-    "archive_posts": "",
-    "audit": "",
-    "backup": "file",
-    "check": "",
-    "create_account": "handle password",
-    "deadletters": "id",
-    "delete_account": "handle",
-    "flush_buffers": "",
-    "import_graph": "file",
-    "import_posts": "file",
-    "limits": "handle",
-    "memory": "",
-    "quickstart": "",
-    "rebuild_timelines": "handle",
-    "repartition": "",
-    "restore": "file",
-    "set_password": "handle password",
-    "stats": "handle",
-    "suspend_account": "handle",
-    "syndicate": "",
-    "trim": "",
+MESSAGES = {
+    "subscribe": (
+        '{"type":"subscribe","timeline":"tag:TEXT"}',
+        '{"type":"subscribe","timeline":"public","after":"TEXT"}',
+    ),
+    "unsubscribe": ('{"type":"unsubscribe","timeline":"profile:TEXT"}',),
+    "watch": ('{"type":"watch","ids":["TEXT"]}', '{"type":"watch","ids":[NUMBERS]}'),
+    "": ("TEXT", '{"type":"TEXT"}', "[" * 500 + "TEXT"),
 }
-"""Their handles and passwords pass the same checks as a form's (tests/unit/text/test_cost_growth.py); files are read in
-lines or blocks of bounded size (tests/unit, tests/contract/maintenance, tests/contract/importing)."""
+"""Messages of a socket by their type; the last ones are refused."""
+MESSAGE_BYTES = (850, 3_400)
+MESSAGES_PER_MEASUREMENT = 20
+COMMAND_LINES: dict[str, tuple[str, ...]] = {
+    "archive_posts": ("--older-than TEXT",),
+    "audit": (),
+    "backup": (),
+    "check": (),
+    "create_account": ("TEXT --password ceiling-lamp-7", "carol --password TEXT"),
+    "deadletters": ("retry TEXT", "drop TEXT"),
+    "delete_account": ("TEXT --no-input",),
+    "flush_buffers": (),
+    "import_graph": ("FILE", "FILE --handle-prefix TEXT"),
+    "import_posts": ("FILE",),
+    "limits": ("show TEXT", "reset TEXT", "reset @alice --rule TEXT"),
+    "memory": (),
+    "quickstart": (),
+    "rebuild_timelines": ("TEXT",),
+    "repartition": ("--to TEXT",),
+    "restore": ("FILE --dry-run",),
+    "set_password": ("TEXT --password ceiling-lamp-7", "alice --password TEXT"),
+    "stats": (),
+    "suspend_account": ("TEXT",),
+    "syndicate": (),
+    "trim": (),
+}
+"""Commands with the arguments that contain text. FILE has a line with the text, or posts with it in each field."""
+COMMAND_LENGTHS = (8_000, 31_000)
 
 
 def marks(length: int) -> str:
@@ -192,13 +211,69 @@ async def test_no_parameter_makes_a_page_slow(staff: HttpBrowser, text) -> None:
 
 def test_the_table_names_every_socket_message_and_each_has_a_bounded_size() -> None:
     configs = [getattr(each, "__struct_config__", None) for each in vars(socket_messages).values()]
-    assert {config.tag for config in configs if config is not None and config.tag} == MESSAGES
+    assert {config.tag for config in configs if config is not None and config.tag} == MESSAGES.keys() - {""}
     assert socket_messages.MAX_MESSAGE_BYTES <= 4_096
+    assert max(MESSAGE_BYTES) <= socket_messages.MAX_MESSAGE_BYTES
+
+
+@pytest.mark.parametrize("text", [marks, words, digits])
+async def test_the_time_of_every_socket_message_is_linear_in_its_size(site: Services, text) -> None:
+    site.rules["socket"] = Rule("socket", None)
+    socket = WebsocketCommunicator(
+        application, "/ws/stream/", headers=[(b"origin", b"http://testserver"), (b"host", b"testserver")]
+    )
+    assert (await socket.connect())[0]
+
+    async def milliseconds_of(template: str, size: int) -> float:
+        message = template.replace("TEXT", text(size).encode()[:size].decode(errors="ignore"))
+        message = message.replace("NUMBERS", ",".join(["9" * (size // 100)] * 99))
+        started = time.process_time()
+        for _ in range(MESSAGES_PER_MEASUREMENT):
+            await socket.send_to(message)
+        await socket.send_to('{"type":"subscribe","timeline":"public"}')
+        while json.loads(await socket.receive_from(timeout=20)).get("timeline") != "public":
+            pass
+        await socket.send_to('{"type":"unsubscribe","timeline":"public"}')
+        return 1000 * (time.process_time() - started)
+
+    too_slow = []
+    for template in (template for templates in MESSAGES.values() for template in templates):
+        times = [min([await milliseconds_of(template, size) for _ in range(3)]) for size in MESSAGE_BYTES]
+        if times[1] > 5 * max(times[0], BASE_MS):
+            too_slow.append((template, times))
+    await socket.disconnect()
+    assert too_slow == []
 
 
 def test_the_table_names_every_command() -> None:
     names = {path.stem for path in COMMANDS.glob("*.py")} - {"__init__"}
-    assert names == TEXTS_OF_COMMANDS.keys()
+    assert names == COMMAND_LINES.keys()
+
+
+@pytest.mark.parametrize("text", [marks, words])
+def test_the_time_of_every_command_is_linear_in_each_text(here: None, tmp_path: Path, text) -> None:
+    run_with_services(lambda services: World(services).person("alice"))
+
+    def milliseconds_of(command: str, line: str, length: int) -> float:
+        file = tmp_path / f"{command}{length}"
+        post = {"id": "1", "author": "Ann", "created_at": "2014-01-01T00:00:00Z", "text": "hello"}
+        posts = "\n".join(json.dumps({**post, field: text(length)}) for field in post)
+        file.write_text(posts if command == "import_posts" else f"{text(length)}\t{text(length)}\n")
+        words_of_line = [text(length) if word == "TEXT" else word.replace("FILE", str(file)) for word in line.split()]
+        started = time.process_time()
+        with contextlib.suppress(CommandError):
+            run_command(command, *words_of_line)
+        return 1000 * (time.process_time() - started)
+
+    def is_too_slow(command: str, line: str, repetitions: int) -> bool:
+        small, large = (
+            min(milliseconds_of(command, line, length) for _ in range(repetitions)) for length in COMMAND_LENGTHS
+        )
+        return large > 5 * max(small, BASE_MS)
+
+    lines = [(command, line) for command, lines in COMMAND_LINES.items() for line in lines]
+    suspects = [(command, line) for command, line in lines if is_too_slow(command, line, 1)]
+    assert [(command, line) for command, line in suspects if is_too_slow(command, line, 3)] == []
 
 
 def test_every_text_field_of_a_form_has_a_maximum_length() -> None:
