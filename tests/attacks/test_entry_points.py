@@ -40,9 +40,13 @@ ACTIONS: dict[str, str] = {
     "/preferences/": "scroll",
     "/display/": "language theme",
     "/posts/": "text in_reply_to idempotency_key audience spoiler_text language poll[options] poll[expires_in]",
+    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language",
+    "/media/": "description kind",
+    "/media/<id:media_id>/": "description",
     **dict.fromkeys(
         (
             *(f"/posts/<id:post_id>/{name}/" for name in ("delete", "like", "unlike", "boost", "unboost")),
+            *("/posts/<id:post_id>/pin/", "/posts/<id:post_id>/unpin/", "/media/<id:media_id>/delete/"),
             *(f"/posts/<id:post_id>/{name}/" for name in ("bookmark", "unbookmark")),
             *(f"/@<handle:handle>/{name}/" for name in ("follow", "unfollow", "block", "unblock", "unmute")),
             *(f"/@<handle:handle>/{name}/" for name in ("hide-boosts", "show-boosts", "remove-follower")),
@@ -68,6 +72,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/signup/": "handle display_name password1",
     "/accounts/login/": "username password next",
     "/accounts/settings/": "display_name bio link private",
+    "/accounts/preferences/": "open_warnings language languages",
     "/accounts/password/": "old_password new_password1 new_password2",
     "/accounts/sessions/": "session",
     "/accounts/delete/": "password",
