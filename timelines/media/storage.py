@@ -84,11 +84,14 @@ class MediaFiles:
             await asyncio.to_thread(file.close)
 
     async def delete(self, names: Iterable[str]) -> None:
-        """Delete the files that exist. Raises an error of the storage."""
+        """Delete the files that exist. Raises OSError."""
 
         def delete() -> None:
             for name in names:
-                default_storage.delete(name)
+                try:
+                    default_storage.delete(name)
+                except Exception as error:  # a library of S3 has errors of its own
+                    raise OSError(f"{name}: {error}") from error
 
         await asyncio.to_thread(delete)
 
