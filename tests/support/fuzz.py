@@ -20,7 +20,8 @@ FIELDS = (
     "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "private", "session",
     "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "language", "initial-title", "initial-replies",
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
-    "spoiler_text", "redraft_of", "sensitive", "visibility", "open_warnings", "languages", "media_ids", "descriptions", "version",
+    "spoiler_text", "redraft_of", "sensitive", "visibility", "open_warnings", "languages",
+    "media_ids", "descriptions", "version",
 )  # fmt: skip
 QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
 HOSTILE_TEXTS = (
