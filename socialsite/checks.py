@@ -7,6 +7,7 @@
     socialsite.E005  FOLLOW_PARTITIONS is not the number with which this store was created
     socialsite.E006  shards or a proxy do not agree with the URL
     socialsite.E007  ARCHIVE_URL names no archive, or psycopg is missing  (offline)
+    socialsite.E008  MEDIA_ROOT is another folder than that of the site's pictures
     socialsite.W001  a server keeps its data in memory only
     socialsite.W002  a variable looks like REDIS_<COMPONENT>_URL, but the component is unknown  (offline, tag redis)
     socialsite.W003  a failover may lose posts, and REQUIRE_REPLICAS is not set  (offline, tag redis, --deploy)
@@ -32,6 +33,8 @@ from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
 from timelines import keys
 from timelines.archive.factory import create_archive
+from timelines.media.repository import MediaRows
+from timelines.media.storage import FOLDER_ID_FILE, MediaFiles
 from timelines.posts.archive import InvalidArchiveUrl
 
 may_connect = contextvars.ContextVar("may_connect", default=False)
@@ -143,7 +146,7 @@ async def _check_store(urls: StoreUrls) -> list[CheckMessage]:
     try:
         messages = [message for node in store.nodes for message in await _check_node(node)]
         messages += [Error(fault.reason, id="socialsite.E006") for fault in await find_mark_faults(store)]
-        return messages or await _check_partitions(store)
+        return messages or [*await _check_partitions(store), *await _check_media_folder(store)]
     finally:
         await store.close()
 
@@ -166,6 +169,21 @@ async def _check_partitions(store: Store) -> list[CheckMessage]:
             f"FOLLOW_PARTITIONS is {settings.FOLLOW_PARTITIONS}, but this store was created with {int(partitions)}.",
             hint="Restore the old number, or change it by `manage.py repartition --follow-partitions N`.",
             id="socialsite.E005",
+        )
+    ]
+
+
+async def _check_media_folder(store: Store) -> list[CheckMessage]:
+    """Check that this machine uses the folder of pictures of the site, not a private one."""
+    site_folder_id, files = await MediaRows(store).find_folder_id(), MediaFiles()
+    if site_folder_id is None or files.folder is None or files.find_id() == site_folder_id:
+        return []
+    return [
+        Error(
+            f"MEDIA_ROOT {files.folder} is not the folder in which the site stores its pictures.",
+            hint="Share that folder with all machines, or set MEDIA_S3_BUCKET. If its files are lost, write "
+            f"{site_folder_id} into {files.folder / FOLDER_ID_FILE}.",
+            id="socialsite.E008",
         )
     ]
 

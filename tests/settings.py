@@ -10,9 +10,14 @@ os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
 os.environ.setdefault("DEBUG", "0")
 os.environ.setdefault("HTTPS", "0")
 os.environ.setdefault("ALLOWED_HOSTS", "*")
-os.environ["MEDIA_ROOT"] = tempfile.mkdtemp(prefix="socialsite-media-")  # also of the processes that tests start
+TEST_PROCESS = os.environ.get("PYTEST_XDIST_WORKER", "main")
+"""The test process, also in the processes that it starts. They share its folder of pictures."""
+IS_FIRST = os.environ.get("MEDIA_ROOT_OF") != TEST_PROCESS
+if IS_FIRST:
+    os.environ["MEDIA_ROOT_OF"], os.environ["MEDIA_ROOT"] = TEST_PROCESS, tempfile.mkdtemp(prefix="socialsite-media-")
 
-from socialsite.settings import *  # noqa: F403
+from socialsite.settings import *  # noqa: E402, F403
 
-atexit.register(shutil.rmtree, os.environ["MEDIA_ROOT"], ignore_errors=True)
+if IS_FIRST:
+    atexit.register(shutil.rmtree, os.environ["MEDIA_ROOT"], ignore_errors=True)
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

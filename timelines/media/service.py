@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
+from socialsite.errors import Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
@@ -112,6 +113,7 @@ class MediaService:
         if size > UPLOAD_MAX_BYTES:
             raise MediaInvalid({"file": _("This file is too large. A picture has at most 16 MB.")})
         await asyncio.to_thread(require_picture, content)
+        await self._require_shared_folder()
         now_ms = self.clock.now_ms()
         row = Media(
             id=self.ids.next_id(), secret=secrets.token_hex(16), owner=owner_id, kind=kind, created_ms=now_ms,
@@ -126,6 +128,13 @@ class MediaService:
         await self.files.save(upload_file(row.name), content)
         await self.jobs.add(encode_job(EncodePicture(row.name, crop)), sender=owner_id)
         return row
+
+    async def _require_shared_folder(self) -> None:
+        """Raise Unavailable if this machine has another folder than the site, where others would miss the file."""
+        folder_id = await asyncio.to_thread(self.files.find_id, create=True)
+        if folder_id is not None and await self.rows.agree_on_folder(folder_id) != folder_id:
+            log.error("media_folder_differs", folder=str(self.files.folder))
+            raise Unavailable
 
     async def wait_until_done(self, rows: Sequence[Media], timeout_s: float) -> list[Media]:
         """Return the rows when all are encoded or refused, or as they are after the timeout."""

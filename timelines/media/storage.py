@@ -6,6 +6,7 @@ All calls of a storage block, so they run in threads.
 import asyncio
 import contextlib
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -17,6 +18,7 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from timelines.media.media import all_files
 
 CHUNK_BYTES = 256 * 1024
+FOLDER_ID_FILE = ".folder-id"
 INCOMING = "incoming"
 """The folder of uploads, and of files that are not complete yet."""
 
@@ -61,6 +63,25 @@ class MediaFiles:
             return TemporaryMedia(None)
         (folder / INCOMING).mkdir(parents=True, exist_ok=True)
         return TemporaryMedia(str(folder / INCOMING))
+
+    def find_id(self, *, create: bool = False) -> str | None:
+        """Return the id that the folder stores, so that all machines can check that they use the same folder.
+
+        Return None if there is no folder, or no id and `create` is false.
+        """
+        folder = self.folder
+        if folder is None:
+            return None
+        file = folder / FOLDER_ID_FILE
+        if create and not file.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder_id = secrets.token_hex(16)
+            new_file = file.with_suffix(f".{folder_id}")
+            new_file.write_text(folder_id)
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                os.link(new_file, file)
+            new_file.unlink()
+        return file.read_text() if file.exists() else None
 
     async def save(self, name: str, content: "File[bytes]") -> None:
         """Store the content under the name, and replace a file of this name."""
@@ -138,6 +159,6 @@ def list_files(folder: str = "") -> Iterator[str]:
         folders, files = default_storage.listdir(folder)
     except FileNotFoundError:  # nothing was stored yet
         return
-    yield from (f"{folder}{file}" for file in files)
+    yield from (f"{folder}{file}" for file in files if file != FOLDER_ID_FILE)
     for each in folders:
         yield from list_files(f"{folder}{each}/")

@@ -5,8 +5,11 @@ from dataclasses import replace
 import pytest
 from django.core.files.storage import default_storage
 
+from socialsite.checks import _check_media_folder
 from socialsite.container import Services
+from socialsite.errors import Unavailable
 from socialsite.service_config import ServiceConfig
+from socialsite.settings_parsers import build_media_storage
 from socialsite.startup import open_services
 from tests.support.pictures import animation, encode_all, picture, uploaded
 from tests.support.world import Person, World
@@ -14,7 +17,7 @@ from timelines.audit import Audit
 from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
 from timelines.media.media import UNATTACHED_MS, Media, media_file, upload_file
 from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
-from timelines.media.storage import list_files
+from timelines.media.storage import FOLDER_ID_FILE, list_files
 from timelines.posts.post import PostDetails
 
 DAY_LATER = UNATTACHED_MS + 1
@@ -73,7 +76,7 @@ async def test_the_bytes_are_those_of_the_files(services, world: World):
     await services.media.measure()
     total, use = await rows.read_site_use()
     assert total == size
-    assert use.files == len(list(list_files()))
+    assert use.files == len(list(list_files())) + 1  # with the id of the folder
     assert use.size_bytes >= size
 
 
@@ -212,3 +215,18 @@ async def test_the_audit_finds_and_repairs_what_does_not_agree(services, world: 
     assert await services.media.check_due() == 1
     assert await audit() == {"picture_without_file": 1}
     assert not default_storage.exists(upload_file(orphan))
+
+
+async def test_a_private_folder_takes_no_picture_and_fails_the_check(services, world: World, settings, tmp_path):
+    alice = await world.person("alice")
+    await upload(services, alice)
+    assert await _check_media_folder(services.store) == []
+    settings.STORAGES = {**settings.STORAGES, "default": build_media_storage(tmp_path, "", "")}
+    (error,) = await _check_media_folder(services.store)
+    assert error.id == "socialsite.E008"
+    with pytest.raises(Unavailable):
+        await upload(services, alice)
+    site_folder_id = await services.repositories.media_rows.find_folder_id()
+    (tmp_path / FOLDER_ID_FILE).write_text(site_folder_id)
+    assert await _check_media_folder(services.store) == []
+    await upload(services, alice)
