@@ -15,9 +15,12 @@ from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
 from timelines.audit.sampler import DamageCounts
+from timelines.media.repository import FolderUse
 
 PART_TIMEOUT_S = 2.5  # twice this is less than the deadline of a request (handler.py)
 T = TypeVar("T")
+DiskUse = tuple[int, FolderUse | None]
+"""The counted bytes of all pictures, and what a worker measured in their folder, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,12 @@ class Dashboard:
     nodes: list[NodeHealth] | None
     memory: MemorySnapshot | None
     repair_counts: dict[str, int] | None
+    disk: DiskUse | None = None
 
 
 async def read_dashboard(services: Services) -> Dashboard:
     """Read the statistics of the last hour and the present state of the site."""
-    (activity, processes), depth, fan_outs, nodes, memory, repair_counts = await asyncio.gather(
+    (activity, processes), depth, fan_outs, nodes, memory, (repair_counts, disk) = await asyncio.gather(
         asyncio.gather(
             _or_unavailable(read_activity(services, HOUR_MS)),
             _or_unavailable(count_processes(services)),
@@ -49,12 +53,15 @@ async def read_dashboard(services: Services) -> Dashboard:
         _or_unavailable(read_fan_outs(services)),
         _or_unavailable(read_node_health(services)),
         _or_unavailable(read_memory_snapshot(services)),
-        _or_unavailable(DamageCounts(services.store).read()),
+        asyncio.gather(
+            _or_unavailable(DamageCounts(services.store).read()),
+            _or_unavailable(services.repositories.media_rows.read_site_use()),
+        ),
     )
     ids = {each.next_pass.author_id for each in fan_outs or ()}
     authors = await _or_unavailable(services.accounts.find_authors(ids)) if ids else {}
     now_ms = services.clock.now_ms()
-    return Dashboard(now_ms, activity, processes, depth, fan_outs, authors or {}, nodes, memory, repair_counts)
+    return Dashboard(now_ms, activity, processes, depth, fan_outs, authors or {}, nodes, memory, repair_counts, disk)
 
 
 async def _or_unavailable(part: Awaitable[T]) -> T | None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.domain import Author
-from socialsite.admin.dashboard import Dashboard
+from socialsite.admin.dashboard import Dashboard, DiskUse
 from socialsite.admin.fanouts import FanOut
 from socialsite.admin.memory import MemorySnapshot
 from socialsite.admin.presenters.activity import activity_json, activity_page
@@ -26,6 +26,7 @@ from socialsite.web.responses import format_iso_time
 from timelines.templatetags.timelines_tags import number
 
 FAMILIES_SHOWN = 12
+USE_FIELDS = ("size_bytes", "files", "at_ms")
 UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
 """Unexplained memory is shown above this share and size, because a server's buffers and libraries take less."""
 
@@ -44,6 +45,22 @@ def dashboard_page(found: Dashboard) -> TemplateContext:
         "slow": _map_rows(newest_slow_calls(found.nodes) if found.nodes is not None else None, slow_call_page),
         "memory": memory_page(found.memory) if found.memory else None,
         "drift": found.repair_counts,
+        "disk": disk_page(found.disk) if found.disk else None,
+    }
+
+
+def disk_page(disk: DiskUse) -> TemplateContext:
+    """Return the counted bytes of pictures, and the bytes of their folder as `du` counts them, if it is measured."""
+    counted_bytes, use = disk
+    measured = {"folder": filesizeformat(use.size_bytes), "files": use.files, "at_ms": use.at_ms} if use else {}
+    return {"counted": filesizeformat(counted_bytes), **measured}
+
+
+def disk_json(disk: DiskUse) -> JsonObject:
+    counted_bytes, use = disk
+    return {
+        "counted_bytes": counted_bytes,
+        "folder": {name: getattr(use, name) for name in USE_FIELDS} if use else None,
     }
 
 
@@ -59,6 +76,7 @@ def dashboard_json(found: Dashboard) -> JsonObject:
         "slow": _map_rows(newest_slow_calls(nodes) if nodes is not None else None, asdict),
         "memory": memory_json(found.memory) if found.memory else None,
         "drift": found.repair_counts,
+        "disk": disk_json(found.disk) if found.disk else None,
     }
 
 

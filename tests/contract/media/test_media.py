@@ -1,10 +1,14 @@
 """The life of a picture: quotas, checks, deletion and audit."""
 
+import subprocess
 from dataclasses import replace
 
 import pytest
+from django.conf import settings
 from django.core.files.storage import default_storage
 
+from socialsite.admin.dashboard import read_dashboard
+from socialsite.admin.presenters.dashboard import dashboard_json, disk_page
 from socialsite.checks import _check_media_folder
 from socialsite.container import Services
 from socialsite.errors import Unavailable
@@ -230,3 +234,14 @@ async def test_a_private_folder_takes_no_picture_and_fails_the_check(services, w
     (tmp_path / FOLDER_ID_FILE).write_text(site_folder_id)
     assert await _check_media_folder(services.store) == []
     await upload(services, alice)
+
+
+async def test_the_dashboard_shows_what_du_shows(services, world: World):
+    alice = await world.person("alice")
+    row = await upload(services, alice)
+    await services.media.measure()
+    shown = dashboard_json(await read_dashboard(services))["disk"]
+    du = subprocess.run(["du", "-s", "-B1", settings.MEDIA_ROOT], capture_output=True, text=True, check=True)
+    assert shown["counted_bytes"] == row.size_bytes
+    assert shown["folder"]["size_bytes"] == int(du.stdout.split()[0])
+    assert disk_page((1, None)) == {"counted": "1\xa0byte"}
