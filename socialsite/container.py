@@ -29,6 +29,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
 from timelines.demo.load import DemoLoader
+from timelines.drafts.service import DraftService
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.fanout.rebuilding import RebuildService
@@ -276,6 +277,7 @@ class Services:
 
     boosts = _Built(BoostService)
     polls = _Built(PollService)
+    drafts = _Built(DraftService)
 
     @cached_property
     def reactions(self) -> ReactionsService:

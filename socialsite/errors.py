@@ -116,6 +116,7 @@ class RateLimited(ApiError):
         "delete": _("You deleted too many posts in the last minute."),
         "media": _("You uploaded too many pictures in the last minute."),
         "list": _("You changed lists or filters too often in the last minute."),
+        "draft": _("You saved too many drafts in the last minute."),
         "staff": _("You moderated too often in the last minute."),
         "login": _("There were too many attempts to log in in the last minute."),
         "signup": _("Too many accounts were created from your network in the last minute."),

@@ -10,6 +10,7 @@ from timelines.archive.factory import create_archive
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
+from timelines.drafts.repository import Drafts
 from timelines.filters.repository import Filters
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
@@ -51,6 +52,7 @@ class Repositories:
         self.sessions = SessionRepository(store)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
+        self.drafts = Drafts(store)
         self.poll_votes = PollRepository(store)
         self.threads = ReplyRepository(store, self.posts)
         self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)

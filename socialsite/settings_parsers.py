@@ -24,6 +24,7 @@ DEFAULT_RATE_LIMITS = {
     "delete": "60/m",
     "media": "60/m",
     "list": "120/m",
+    "draft": "60/m",
     "staff": "20/m",
     "login": "10/m",
     "signup": "20/m",

@@ -49,6 +49,19 @@ class AlreadyVoted(Conflict):
     message = _("You have voted in this poll before.")
 
 
+class DraftNotFound(NotFound):
+    """The account has no draft with this id."""
+
+    message = _("This draft does not exist, or no longer does.")
+
+
+class DraftsCapReached(Conflict):
+    """The account has DRAFTS_CAP drafts and scheduled posts."""
+
+    code = "drafts_cap"
+    message = _("You have as many drafts and scheduled posts as this site allows.")
+
+
 class NotBoostable(Invalid):
     """Posts with a restricted audience cannot be boosted."""
 

@@ -204,6 +204,11 @@ def markers(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="position")
 
 
+def drafts(account_id: int) -> Key:
+    """HASH: id of a draft or scheduled post -> MessagePack Draft. At most DRAFTS_CAP fields."""
+    return Key("timelines", tag=str(account_id), name="drafts")
+
+
 def followed_hashtags(account_id: int) -> Key:
     """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_HASHTAGS_CAP members."""
     return Key("timelines", tag=str(account_id), name="tags")
@@ -415,6 +420,11 @@ def search_pending() -> Key:
 def poll_ends() -> Key:
     """ZSET: id of a post with a poll -> ms at which the poll ends. Removed after the voters are notified."""
     return Key("jobs", tag="due", name="polls")
+
+
+def due_posts() -> Key:
+    """ZSET: "<account>:<draft>" of a scheduled post -> ms at which it is published."""
+    return Key("jobs", tag="due", name="posts")
 
 
 def notifications_pending() -> Key:

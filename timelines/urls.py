@@ -5,6 +5,7 @@ from django.urls.converters import IntConverter, StringConverter
 
 from socialsite.ids import MAX_ID
 from socialsite.web.requests import dispatch_by_method, limited
+from timelines.drafts import views as drafts
 from timelines.feeds import views as feeds
 from timelines.filters import views as filters
 from timelines.following import views as following
@@ -72,7 +73,10 @@ urlpatterns = [
     path("positions/", dispatch_by_method(POST=markers.save_marker), name="positions"),
     path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
-    path("posts/", dispatch_by_method(POST=posts.publish), name="publish"),
+    path("posts/", dispatch_by_method(POST=drafts.publish), name="publish"),
+    path("drafts/", limited("draft", drafts.save, GET=drafts.index), name="drafts"),
+    path("drafts/<id:draft_id>/", dispatch_by_method(GET=drafts.show), name="draft"),
+    path("drafts/<id:draft_id>/delete/", limited("draft", drafts.delete), name="draft-delete"),
     path("pictures/dialogs/", dispatch_by_method(GET=picture_dialogs), name="picture_dialogs"),
     path("posts/<id:post_id>/edit/", dispatch_by_method(GET=posts.show_edit_form, POST=posts.edit), name="edit"),
     path("posts/<id:post_id>/redraft/", dispatch_by_method(GET=posts.show_redraft_form), name="redraft"),

@@ -40,12 +40,12 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "sessions": "index session",
         "posts": "boosts checks counts fading folder gone idempotency likes media post replies source tally totals"
         " usage versions votes",
-        "timelines": "authors blockers blocks bookmarks boosted exclusive filters home liked list lists media mutes"
-        " notifications notified partitions pins position posts preferences profile quieted ranks requested"
+        "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home liked list lists media"
+        " mutes notifications notified partitions pins position posts preferences profile quieted ranks requested"
         " requests tag tags voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead drift fence lock owed polls stream trail turn unfinished waiting worker",
+        "jobs": "dead drift fence lock owed polls posts stream trail turn unfinished waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

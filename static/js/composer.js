@@ -3,6 +3,7 @@
  * Without this script the browser submits the form.
  */
 
+import { ServerDraft } from "./drafts.js";
 import { page, postOf, send } from "./send.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
@@ -49,6 +50,7 @@ class Composer {
     this.warning = form.elements.namedItem("spoiler_text");
     this.isEdit = form.dataset.composer === "edit";
     this.drafts = this.isEdit ? noDrafts : drafts;
+    this.onServer = new ServerDraft(form);
     this.button = form.querySelector("[type=submit]");
     this.count = form.querySelector(".composer-count");
     this.error = form.querySelector(".error");
@@ -74,7 +76,7 @@ class Composer {
     this.form.addEventListener("submit", (event) => {
       if (this.isEdit && this.left >= 0) return this.#sendFoldedWarning();
       event.preventDefault();
-      this.#submit();
+      this.#submit(event.submitter?.matches("[data-save-draft]") ? "/drafts/" : this.form.action);
     });
     this.#showCount();
     if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();
@@ -111,6 +113,7 @@ class Composer {
     this.drafts.write(this.draft, this.text.value);
     this.drafts.write(this.warningDraft, this.warning.value);
     this.drafts.write(this.sentAs, "");
+    this.onServer.changed();
     this.#showCount();
     this.#say("");
   }
@@ -130,7 +133,7 @@ class Composer {
     if (message) this.text.setAttribute("aria-describedby", `${this.error.id} ${this.count.id}`);
   }
 
-  async #submit() {
+  async #submit(path) {
     if (this.button.ariaDisabled === "true") return;
     if (this.left < 0) {
       this.#say(word("over", -this.left));
@@ -141,7 +144,8 @@ class Composer {
     this.button.ariaDisabled = "true";
     const sent = this.text.value;
     drafts.write(this.sentAs, this.key.value);
-    const { ok, status, data } = await send(this.form.action, new FormData(this.form));
+    await this.onServer.settle();
+    const { ok, status, data } = await send(path, this.onServer.fields);
     this.button.ariaDisabled = "false";
     if (ok) await this.#published(data, sent);
     else this.#refused(status, data);
@@ -164,7 +168,9 @@ class Composer {
     for (const input of poll?.querySelectorAll('input[name="poll[options][]"]') ?? []) input.value = "";
     if (poll) poll.open = false;
     this.#say("");
+    this.onServer.published();
     this.#changed();
+    if (!post.url) return toast(word(post.scheduled_at ? "scheduled" : "saved"), { href: "/drafts/" }); // a draft
     toast(word("published"));
     await showPost(post).catch(() => {}); // published: the next page shows it
   }

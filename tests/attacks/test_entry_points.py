@@ -59,6 +59,8 @@ ACTIONS: dict[str, str] = {
         "next",
     ),
     "/posts/<id:post_id>/vote/": "choices",
+    "/drafts/": "text spoiler_text draft scheduled_at poll[options]",
+    "/drafts/<id:draft_id>/delete/": "next",
     "/clicks/": "post",
     "/@<handle:handle>/mute/": "duration next",
     "/accounts/filters/": "phrase action whole_word expires_in",

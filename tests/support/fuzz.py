@@ -21,7 +21,7 @@ FIELDS = (
     "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "language", "initial-title", "initial-replies",
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
     "spoiler_text", "redraft_of", "sensitive", "visibility", "open_warnings", "languages",
-    "media_ids", "descriptions", "version",
+    "media_ids", "descriptions", "version", "draft", "scheduled_at",
 )  # fmt: skip
 QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
 HOSTILE_TEXTS = (

@@ -14,6 +14,7 @@ SAMPLES = {
     "number": "7",
     "tag": "redis",
     "media_id": "7",
+    "draft_id": "7",
     "name": "7-0123456789abcdef0123456789abcdef",
     "size": "small",
     "extension": "webp",

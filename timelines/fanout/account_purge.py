@@ -33,7 +33,7 @@ PICTURES_PER_ROUND = 50  # with five files each
 POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
 PRIVATE_KEYS = (
     keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
-    keys.notifications, keys.pins, keys.preferences,
+    keys.notifications, keys.pins, keys.preferences, keys.drafts,
 )  # fmt: skip
 """Builders of the keys of an account that nothing else refers to. All have the same tag."""
 

@@ -10,13 +10,13 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
-NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request", "poll"]
+NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request", "poll", "draft"]
 NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
-    "mention", "reply", "boost", "like", "follow", "request", "poll",
+    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft",
 )  # fmt: skip
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply"})
 """The kinds listed under the Mentions tab."""
-RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request"})
+RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
 
 NotificationPreference = Literal["all", "followed", "none"]

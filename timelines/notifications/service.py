@@ -113,6 +113,10 @@ class NotificationService:
         """Notify the readers, who may include the author, that the poll of the post has ended."""
         await self._add_for(dict.fromkeys(reader_ids, "poll"), post.author_id, post.id)
 
+    async def scheduled_post_refused(self, account_id: AccountId) -> None:
+        """Notify an account that a scheduled post could not be published."""
+        await self._add_for({account_id: "draft"}, account_id, None)
+
     async def _add(
         self,
         kinds: Mapping[AccountId, NotificationKind],

@@ -36,6 +36,7 @@ KIND_LABELS: Final = {
     "follow": gettext_lazy("New followers"),
     "request": gettext_lazy("Requests to follow you"),
     "poll": gettext_lazy("Ends of polls that you wrote or voted in"),
+    "draft": gettext_lazy("Scheduled posts that could not be published"),
 }
 
 

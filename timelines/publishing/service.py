@@ -145,6 +145,12 @@ class PublishingService:
         if post is None or post.author_id != author_id or post.boost_of is not None or in_reply_to == redraft_of:
             raise PostInvalid({"redraft_of": _("The post to replace does not exist, or is not yours.")})
 
+    def validate(self, text: str, details: PostDetails, poll: PollForm | None, now_ms: int) -> None:
+        """Raise PostInvalid if a post with this content cannot be published."""
+        if poll is not None:
+            details = structs.replace(details, poll=poll.build(now_ms, self.poll_max_options))
+        self.validate_content(text, details)
+
     async def _find_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> list[str]:
         """Return the hashtags of the text that have no timeline yet, if the caller has limits."""
         tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []

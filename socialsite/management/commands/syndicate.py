@@ -90,6 +90,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.search_indexer.periodic_tasks,
         *services.pending_notifications.periodic_tasks,
         *services.polls.periodic_tasks,
+        *services.drafts.periodic_tasks,
         *services.media.periodic_tasks,
     )
 

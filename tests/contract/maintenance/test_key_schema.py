@@ -32,6 +32,7 @@ from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
 from timelines.audit.sampler import DamageCounts
+from timelines.drafts.draft import Draft
 from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
@@ -150,6 +151,7 @@ async def use_relations(site: Services, world: World) -> None:
     poll = await site.publishing.publish(author_id=heidi.id, text="Tea?", poll=PollForm(("yes", "no")), now_ms=now_ms)
     await site.polls.vote(account_id=ivan.id, post_id=poll.id, choices=[0])
     await site.polls.schedule_end(poll)
+    await site.drafts.save(grace.id, Draft(0, (("text", "later"),), scheduled_ms=now_ms + 3_600_000))
 
 
 async def use_queue(site: Services, world: World) -> None:

@@ -13,7 +13,7 @@ PLAIN = frozenset(
     authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control
     changes compression copier counts create csrf current dashboard dates deadletters deadline delete diff directory
-    dispatcher django domain draft dump encoding errors estimate factory families fanouts flow flush followed forms
+    dispatcher django domain dump encoding errors estimate factory families fanouts flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init inventory
     known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pair parsers partial password passwords

@@ -32,6 +32,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.VoteInvalid: (422, "invalid"),
     timelines.PollEnded: (409, "poll_ended"),
     timelines.AlreadyVoted: (409, "already_voted"),
+    timelines.DraftNotFound: (404, "not_found"),
+    timelines.DraftsCapReached: (409, "drafts_cap"),
     timelines.NotBoostable: (422, "not_boostable"),
     timelines.NotPinnable: (422, "not_pinnable"),
     timelines.PinsCapReached: (409, "pins_cap"),

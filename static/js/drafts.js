@@ -1,0 +1,54 @@
+/** Drafts on the server: saved while the reader writes, so that another device can continue. */
+
+import { send } from "./send.js";
+
+const IDLE = 4000; // ms without a change after which the draft is saved
+
+const pad = (number) => String(number).padStart(2, "0");
+const localValue = (at) =>
+  `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}T${pad(at.getHours())}:${pad(at.getMinutes())}`;
+
+/** The draft of one composer. The page contains times in UTC; the field shows them in the reader's time zone. */
+export class ServerDraft {
+  #timer = 0;
+  #saving = null;
+
+  constructor(form) {
+    this.form = form;
+    this.id = form.elements.namedItem("draft");
+    this.time = form.elements.namedItem("scheduled_at");
+    if (this.time?.value) this.time.value = localValue(new Date(`${this.time.value}Z`));
+  }
+
+  /** The fields of the form, with the time in UTC. */
+  get fields() {
+    const fields = new FormData(this.form);
+    if (this.time) fields.set("scheduled_at", this.time.value && new Date(this.time.value).toISOString());
+    return fields;
+  }
+
+  changed() {
+    if (!this.id) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => (this.#saving = this.#save()), IDLE);
+  }
+
+  /** A scheduled post is changed by its button only. */
+  async #save() {
+    const { fields } = this;
+    if (fields.get("scheduled_at") || !(fields.get("text").trim() || this.id.value)) return;
+    const { ok, data } = await send("/drafts/", fields);
+    if (ok) this.id.value = data.id ?? "";
+  }
+
+  /** Wait until no save is under way, so that none restores the draft of a published post. */
+  async settle() {
+    clearTimeout(this.#timer);
+    await this.#saving;
+  }
+
+  published() {
+    if (this.id) this.id.value = "";
+    if (this.time) this.time.value = "";
+  }
+}

@@ -1,0 +1,137 @@
+"""Drafts and scheduled posts: kept until they are deleted, published once at their time, and never lost."""
+
+import asyncio
+
+import pytest
+from msgspec import structs
+
+from socialsite.container import Services
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.drafts import draft as drafts
+from timelines.drafts.draft import Draft
+from timelines.drafts.repository import DuePost
+from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
+
+MINUTE_MS = 60_000
+
+
+async def texts_of(services: Services, person: Person) -> list[str]:
+    page = await services.reading.profile(person.id, viewer_id=person.id)
+    return [entry.post.text for entry in page.entries]
+
+
+async def schedule(services: Services, person: Person, text: str = "later", **fields: str) -> Draft:
+    at_ms = services.clock.now_ms() + 6 * MINUTE_MS
+    draft = Draft(0, (("text", text), *fields.items()), scheduled_ms=at_ms)
+    return await services.drafts.save(person.id, draft)
+
+
+async def make_due(services: Services, person: Person, draft: Draft) -> Draft:
+    """Move the time of a scheduled post into the past, in the draft and in the queue of due posts."""
+    past = structs.replace(draft, scheduled_ms=services.clock.now_ms() - 1)
+    assert await services.repositories.drafts.replace(person.id, draft, past)
+    await services.repositories.drafts.schedule(DuePost(person.id, draft.id), services.clock.now_ms() - 1)
+    return past
+
+
+async def test_a_draft_is_kept_replaced_and_deleted(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    first = await services.drafts.save(alice.id, Draft(0, (("text", "one"),)))
+    second = await services.drafts.save(alice.id, Draft(first.id, (("text", "two"),)))
+    assert await services.drafts.all(alice.id) == [second]
+    with pytest.raises(DraftNotFound):
+        await services.drafts.find(bob.id, first.id)
+    assert await services.drafts.delete(alice.id, first.id)
+    with pytest.raises(DraftNotFound):  # an old page does not restore it under its id
+        await services.drafts.save(alice.id, Draft(first.id, (("text", "three"),)))
+    assert await services.drafts.all(alice.id) == []
+
+
+async def test_drafts_have_a_cap_and_a_size(world: World, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("timelines.drafts.repository.DRAFTS_CAP", 2)
+    alice = await world.person("alice")
+    for text in ("one", "two"):
+        await services.drafts.save(alice.id, Draft(0, (("text", text),)))
+    with pytest.raises(DraftsCapReached):
+        await services.drafts.save(alice.id, Draft(0, (("text", "three"),)))
+    with pytest.raises(PostInvalid):
+        await services.drafts.save(alice.id, Draft(0, (("text", "x" * drafts.DRAFT_BYTES_CAP),)))
+
+
+async def test_a_scheduled_post_is_published_once_at_its_time(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    draft = await schedule(services, alice, "later #tea")
+    assert await services.drafts.publish_due() == 0
+    await make_due(services, alice, draft)
+    await asyncio.gather(services.drafts.publish_due(), services.drafts.publish_due())
+    assert await texts_of(services, alice) == ["later #tea"]
+    assert await services.drafts.all(alice.id) == []
+    assert await services.drafts.publish_due() == 0
+
+
+async def test_a_crash_after_publishing_does_not_publish_twice(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    due = await make_due(services, alice, await schedule(services, alice))
+    await services.drafts._publish_draft(alice.id, due)  # the worker dies here: the draft and its due entry remain
+    assert await services.drafts.publish_due() == 1
+    assert await texts_of(services, alice) == ["later"]
+    assert await services.drafts.all(alice.id) == []
+
+
+async def test_a_post_that_cannot_be_published_waits_with_the_reason(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    parent = await bob.publishes("a question")
+    draft = await schedule(services, alice, "an answer", in_reply_to=str(parent.id))
+    await bob.deletes(parent)
+    await make_due(services, alice, draft)
+    assert await services.drafts.publish_due() == 1
+    (waiting,) = await services.drafts.all(alice.id)
+    assert waiting.scheduled_ms is None
+    assert "does not exist" in waiting.error
+    page = await services.notifications.page(alice.id)
+    assert [each.kind for each in page.entries] == ["draft"]
+    assert await texts_of(services, alice) == []
+
+
+async def test_a_new_time_moves_the_post_and_a_removed_time_keeps_the_draft(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    moved, kept = await schedule(services, alice, "moved"), await schedule(services, alice, "kept")
+    for draft in (moved, kept):
+        await make_due(services, alice, draft)
+    later_ms = services.clock.now_ms() + 10 * MINUTE_MS
+    await services.drafts.save(alice.id, Draft(moved.id, moved.fields, scheduled_ms=later_ms))
+    await services.drafts.save(alice.id, Draft(kept.id, kept.fields))
+    await services.drafts.publish_due()
+    assert await texts_of(services, alice) == []
+    assert {draft.id: draft.scheduled_ms for draft in await services.drafts.all(alice.id)} == {
+        moved.id: later_ms, kept.id: None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("ahead_ms", [4 * MINUTE_MS, 366 * 24 * 60 * MINUTE_MS, -MINUTE_MS])
+async def test_a_time_is_five_minutes_to_a_year_ahead(world: World, services: Services, ahead_ms: int) -> None:
+    alice = await world.person("alice")
+    at_ms = services.clock.now_ms() + ahead_ms
+    with pytest.raises(PostInvalid):
+        await services.drafts.save(alice.id, Draft(0, (("text", "x"),), scheduled_ms=at_ms))
+    assert await services.drafts.all(alice.id) == []
+
+
+async def test_a_post_that_breaks_a_rule_is_refused_when_it_is_scheduled(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    with pytest.raises(PostInvalid):
+        await schedule(services, alice, "x" * 501)
+    with pytest.raises(PostInvalid):
+        await schedule(services, alice, "question", **{"poll[options]": "only one"})
+
+
+async def test_the_drafts_of_a_deleted_account_are_deleted(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    draft = await schedule(services, alice)
+    await services.accounts.delete(account_id=alice.id)
+    await world.deliver_all()
+    key = keys.drafts(alice.id)
+    assert not await services.store.node(key).execute("EXISTS", key)
+    await services.repositories.drafts.schedule(DuePost(alice.id, draft.id), services.clock.now_ms() - 1)
+    assert await services.drafts.publish_due() == 1

@@ -1,0 +1,43 @@
+"""The type `Draft`: an unfinished post of an account, or a post that is scheduled for later."""
+
+from typing import Final
+
+import msgspec
+
+DRAFTS_CAP: Final = 100
+"""The number of drafts and scheduled posts of one account."""
+DRAFT_BYTES_CAP: Final = 32_768
+FIELD_NAMES: Final = frozenset(
+    (
+        "text", "spoiler_text", "sensitive", "language", "audience", "visibility", "in_reply_to", "media_ids",
+        "poll[options]", "poll[expires_in]", "poll[multiple]",
+    )
+)  # fmt: skip
+"""The fields of a post that a draft keeps (timelines/publishing/forms.py)."""
+
+
+class Draft(msgspec.Struct, frozen=True, array_like=True):
+    """A value of `timelines:{<account>}:drafts`. New fields are added at the end."""
+
+    id: int
+    fields: tuple[tuple[str, str], ...]
+    """The names and values of the form as they were typed. They are parsed when the post is published."""
+    saved_ms: int = 0
+    scheduled_ms: int | None = None
+    """The time at which the post is published, or None for a draft."""
+    error: str = ""
+    """The reason why the post could not be published at its time."""
+
+    def value(self, name: str) -> str:
+        """Return the value of a field, or "" if it is absent."""
+        return dict(self.fields).get(name, "")
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was typed or chosen that a new form does not have."""
+        content = ("text", "spoiler_text", "media_ids", "poll[options]")
+        return not any(value.strip() for name, value in self.fields if name in content)
+
+
+encode_draft = msgspec.msgpack.Encoder().encode
+decode_draft = msgspec.msgpack.Decoder(Draft).decode

@@ -1,0 +1,162 @@
+"""Drafts and scheduled posts of an account.
+
+A draft becomes a scheduled post when it gets a time. The due entry is stored before the draft, so that no crash leaves
+a scheduled post that is never published. Workers publish due posts. The idempotency key of a scheduled post contains
+its id, so that a repetition after a crash publishes nothing twice. A post that cannot be published becomes a draft
+again, with the reason, and its author is notified.
+"""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from msgspec import structs
+
+from accounts.accounts.repository import AccountRepository
+from accounts.domain import ACTIVE
+from socialsite.clock import DAY_MS
+from socialsite.errors import ApiError, Unavailable
+from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource, parse_id
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.store.aof import wait_for_aof_at_exit
+from socialsite.web.requests import FormFields
+from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
+from timelines.drafts.repository import Drafts, DuePost
+from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
+from timelines.media.media import MEDIA_PER_POST
+from timelines.media.service import MediaService
+from timelines.notifications.service import NotificationService
+from timelines.posts.post import PostDetails
+from timelines.publishing.forms import PostForm
+from timelines.publishing.service import PublishingService
+
+MIN_AHEAD_MS, MAX_AHEAD_MS = 5 * 60_000, 365 * DAY_MS
+DUE_INTERVAL_S = 5.0
+DUE_PER_BATCH = 50
+RETRY_MS = 10_000
+KEPT_MS = 60 * DAY_MS
+"""The time for which the pictures of a draft are kept after its last change, or after its time."""
+
+
+@dataclass(kw_only=True, slots=True)
+class DraftService:
+    """Stores drafts, and publishes scheduled posts at their time."""
+
+    drafts: Drafts
+    publishing: PublishingService
+    media: MediaService
+    accounts: AccountRepository
+    notifications: NotificationService
+    ids: PostIdGenerator
+    clock: TimeSource
+
+    async def all(self, account_id: AccountId) -> list[Draft]:
+        """Return all drafts and scheduled posts, the last saved first."""
+        return await self.drafts.all(account_id)
+
+    async def find(self, account_id: AccountId, draft_id: int) -> Draft:
+        """Return a draft of the account. Raises DraftNotFound."""
+        draft = await self.drafts.find(account_id, draft_id)
+        if draft is None:
+            raise DraftNotFound
+        return draft
+
+    async def save(self, account_id: AccountId, draft: Draft) -> Draft:
+        """Store a draft or scheduled post, and return it with its id. A draft without id (0) is new.
+
+        Raises PostInvalid (also if a scheduled post could not be published), DraftNotFound, DraftsCapReached.
+        """
+        now_ms, is_new = self.clock.now_ms(), draft.id == 0
+        draft = structs.replace(draft, id=draft.id or self.ids.next_id(), saved_ms=now_ms, error="")
+        if len(encode_draft(draft)) > DRAFT_BYTES_CAP:
+            raise PostInvalid({"text": _("This draft is too large.")})
+        if draft.scheduled_ms is not None:
+            await self._check_scheduled(account_id, draft, now_ms)
+            await self.drafts.schedule(DuePost(account_id, draft.id), draft.scheduled_ms)
+        await self._keep_pictures(account_id, draft, now_ms)
+        stored = await self.drafts.save(account_id, draft, is_new=is_new)
+        if stored is None:
+            raise DraftsCapReached
+        if not stored:
+            raise DraftNotFound
+        return draft
+
+    async def _check_scheduled(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
+        """Raise PostInvalid if the time is too near or too far, or if the post could not be published now."""
+        if draft.scheduled_ms is None or not now_ms + MIN_AHEAD_MS <= draft.scheduled_ms <= now_ms + MAX_AHEAD_MS:
+            raise PostInvalid({"scheduled_at": _("Choose a time between 5 minutes and a year from now.")})
+        form, details = await self._parse(account_id, draft)
+        self.publishing.validate(form.text, details, form.poll, now_ms)
+
+    async def _parse(self, account_id: AccountId, draft: Draft) -> tuple[PostForm, PostDetails]:
+        """Return the form of the draft, and its details with the pictures. Raises PostInvalid."""
+        form = PostForm.parse(FormFields(draft.fields))
+        media = await self.media.find_attachments(account_id, form.media_ids) if form.media_ids else ()
+        return form, structs.replace(form.details, media=media)
+
+    async def _keep_pictures(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
+        """Keep the uploaded pictures of the draft for KEPT_MS after its last change, or after its time."""
+        media_ids = [int(value) for name, value in draft.fields if name == "media_ids" and parse_id(value)]
+        rows = await self.media.rows.find_many(media_ids[:MEDIA_PER_POST]) if media_ids else []
+        names = [row.name for row in rows if row is not None and row.owner == account_id]
+        await self.media.keep_until(names, max(now_ms, draft.scheduled_ms or 0) + KEPT_MS)
+
+    async def delete(self, account_id: AccountId, draft_id: int) -> bool:
+        """Delete a draft or scheduled post. Return whether it existed."""
+        return await self.drafts.delete(account_id, draft_id)
+
+    async def publish_due(self) -> int:
+        """Publish the scheduled posts whose time has come. Return their number. Raises StoreUnavailable."""
+        done = 0
+        while due_posts := await self.drafts.due_before(self.clock.now_ms(), DUE_PER_BATCH):
+            for due in due_posts:
+                async with wait_for_aof_at_exit():
+                    is_done = await self._publish(due)
+                if is_done:
+                    await self.drafts.complete(due)
+            done += len(due_posts)
+        return done
+
+    async def _publish(self, due: DuePost) -> bool:
+        """Publish one scheduled post. Return False if it is still to be published."""
+        draft = await self.drafts.find(due.account_id, due.draft_id)
+        if draft is None or draft.scheduled_ms is None:
+            return True
+        if draft.scheduled_ms > self.clock.now_ms():
+            await self.drafts.schedule(due, draft.scheduled_ms)
+            return False
+        try:
+            await self._publish_draft(due.account_id, draft)
+        except Unavailable:  # whether it is published is unknown; a repetition publishes nothing twice
+            await self.drafts.schedule(due, self.clock.now_ms() + RETRY_MS)
+            return False
+        except ApiError as error:
+            reason = str(next(iter(error.fields.values()), error.message))
+            refused = structs.replace(draft, scheduled_ms=None, error=reason)
+            if await self.drafts.replace(due.account_id, draft, refused):
+                await self.notifications.scheduled_post_refused(due.account_id)
+            return True
+        await self.drafts.replace(due.account_id, draft, None)
+        return True
+
+    async def _publish_draft(self, account_id: AccountId, draft: Draft) -> PostId:
+        account = await self.accounts.find(account_id)
+        if account is None or account.state != ACTIVE:
+            raise PostInvalid({"text": _("The account is suspended.")})
+        form, details = await self._parse(account_id, draft)
+        post = await self.publishing.publish(
+            author_id=account_id,
+            text=form.text,
+            in_reply_to=form.in_reply_to,
+            audience=form.audience,
+            details=details,
+            poll=form.poll,
+            idempotency_key=f"scheduled {draft.id} {draft.scheduled_ms}",
+            now_ms=self.clock.now_ms(),
+            is_private=account.is_private,
+        )
+        return post.id
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        """The periodic tasks of the workers."""
+        return (PeriodicTask("scheduled", DUE_INTERVAL_S, self.publish_due),)

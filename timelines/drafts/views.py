@@ -1,0 +1,129 @@
+"""The pages of drafts and scheduled posts, and the publication of a draft."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.sessions.authentication import require_account
+from socialsite.ids import AccountId, parse_id
+from socialsite.web.requests import (
+    FormFields,
+    SiteRequest,
+    error_page,
+    get_form_data,
+    require_viewer_id,
+)
+from socialsite.web.responses import done, format_iso_time, page_response, respond
+from socialsite.web.uploads import accepts_files
+from timelines.drafts.draft import FIELD_NAMES, Draft
+from timelines.drafts.service import DraftService
+from timelines.errors import DraftNotFound, PostInvalid
+from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
+from timelines.media.views import check_upload
+from timelines.pages.presenters import Json
+from timelines.publishing import views as publishing
+from timelines.publishing.composer import refused_composer_context
+from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
+
+DRAFTS_URL = "/drafts/"
+
+
+async def index(request: SiteRequest) -> HttpResponseBase:
+    """Show the drafts and the scheduled posts of the viewer."""
+    drafts = await request.services[DraftService].all(require_viewer_id(request))
+    return respond(
+        request,
+        "timelines/drafts.html",
+        page=lambda: {"drafts": [draft_context(each) for each in drafts], "page_title": _("Drafts")},
+        data=lambda: {"drafts": [draft_json(each) for each in drafts]},
+    )
+
+
+async def show(request: SiteRequest, draft_id: int) -> HttpResponseBase:
+    """Show a draft in the form of a post."""
+    account = require_account(request)
+    draft = await request.services[DraftService].find(AccountId(account.id), draft_id)
+    composer = refused_composer_context(account.preferences, FormFields(draft.fields), draft.error)
+    composer |= {"draft": str(draft.id), "scheduled_at": local_time(draft.scheduled_ms)}
+    return page_response(request, COMPOSE_TEMPLATE, {"composer": composer, "is_draft": True})
+
+
+@error_page(preserve_draft)
+@accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
+async def save(request: SiteRequest) -> HttpResponseBase:
+    """Save the form of a post as a draft, or schedule it. An empty form deletes its draft."""
+    fields, service, me = get_form_data(request), request.services[DraftService], require_viewer_id(request)
+    await publishing.upload_pictures_of_form(request, me)
+    draft_id = parse_id(fields.get("draft", "")) or 0
+    kept = tuple((name, value) for name in sorted(FIELD_NAMES) for value in fields.values_of(name))
+    draft = Draft(draft_id, kept, scheduled_ms=parse_time(fields.get("scheduled_at", "")))
+    if draft.is_empty:
+        await service.delete(me, draft_id)
+        return done(request, {}, default=DRAFTS_URL)
+    try:
+        draft = await service.save(me, draft)
+    except DraftNotFound:  # deleted on another device: what is typed here is kept as a new draft
+        draft = await service.save(me, Draft(0, kept, scheduled_ms=draft.scheduled_ms))
+    return done(request, draft_json(draft), default=DRAFTS_URL, status=HTTPStatus.CREATED)
+
+
+@error_page(preserve_draft)
+@accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
+async def publish(request: SiteRequest) -> HttpResponseBase:
+    """Publish a post and delete its draft. A post with a time is scheduled."""
+    if get_form_data(request).get("scheduled_at"):
+        return await save(request)
+    response = await publishing.publish(request)
+    if draft_id := parse_id(get_form_data(request).get("draft", "")):
+        await request.services[DraftService].delete(require_viewer_id(request), draft_id)
+    return response
+
+
+async def delete(request: SiteRequest, draft_id: int) -> HttpResponseBase:
+    await request.services[DraftService].delete(require_viewer_id(request), draft_id)
+    return done(request, {"deleted": str(draft_id)}, default=DRAFTS_URL)
+
+
+def parse_time(text: str) -> int | None:
+    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises PostInvalid."""
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise PostInvalid({"scheduled_at": _("This is not a date and time.")}) from error
+
+
+def local_time(at_ms: int | None) -> str:
+    """Return the value of a `datetime-local` field in UTC. The page's script shows it in the reader's time zone."""
+    return "" if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M")
+
+
+def draft_context(draft: Draft) -> Json:
+    return {
+        "id": draft.id,
+        "text": draft.value("text") or draft.value("spoiler_text"),
+        "saved_ms": draft.saved_ms,
+        "scheduled_ms": draft.scheduled_ms,
+        "error": draft.error,
+        "pictures": sum(name == "media_ids" for name, _value in draft.fields),
+        "has_poll": bool(draft.value("poll[options]")),
+    }
+
+
+def draft_json(draft: Draft) -> Json:
+    """Return a draft. `params` has the fields of the post, each as a list of values."""
+    params: dict[str, list[str]] = {}
+    for name, value in draft.fields:
+        params.setdefault(name, []).append(value)
+    at_ms = draft.scheduled_ms
+    return {
+        "id": str(draft.id),
+        "params": params,
+        "saved_at": format_iso_time(draft.saved_ms),
+        "scheduled_at": None if at_ms is None else format_iso_time(at_ms),
+        "error": draft.error or None,
+    }
