@@ -156,7 +156,7 @@ class Composer {
     // The key belongs to another text or a deleted post: the next request publishes a new post.
     if (status === 409 || status === 404) drafts.write(this.sentAs, (this.key.value = freshKey()));
     if (status === 401) this.#say(word("signedOut"));
-    else this.#say(Object.values(data.fields ?? {})[0] || (status && data.message) || word("notSent"));
+    else this.#say((status === 422 && Object.values(data.fields ?? {})[0]) || (status && data.message) || word("notSent"));
     this.text.focus();
   }
 
