@@ -321,7 +321,11 @@ class Services:
             meter=self.statistics.meter,
             slice_ms=self.config.time_slice_ms,
             post_listeners=(self.notifications.notify, self.trends.count_post, self.polls.schedule_end),
-            edit_listeners=(self.notifications.notify_edit, self.trends.count_edit),
+            edit_listeners=(
+                self.notifications.notify_edit,
+                self.trends.count_edit,
+                self.polls.schedule_end_of_edit,
+            ),
         )
 
     @cached_property

@@ -58,6 +58,7 @@ ACTIONS: dict[str, str] = {
         ),
         "next",
     ),
+    "/posts/<id:post_id>/edit/": "text spoiler_text language version poll[options]",
     "/posts/<id:post_id>/vote/": "choices",
     "/drafts/": "text spoiler_text draft scheduled_at poll[options]",
     "/drafts/<id:draft_id>/delete/": "next",

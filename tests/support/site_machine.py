@@ -52,6 +52,7 @@ class SiteMachine(RuleBasedStateMachine):
         self.model = SiteModel(now_ms=self.clock.now_ms())
         self.changed = False
         self.owed = False
+        self.edited = False
         self.dead_workers = 0
 
     def run_coroutine(self, work: Coroutine[Any, Any, Answer]) -> Answer:
@@ -66,6 +67,7 @@ class SiteMachine(RuleBasedStateMachine):
         self.store = await open_store(self.deployment.urls)
         self.services = Services(self.store, self.clock, self.config)
         self.world = World(self.services)
+        self.other_process = Services(self.store, self.clock, self.config)
         await self.services.outbox.create_group()
         people = await self.world.people(*(f"p{number}" for number in range(PEOPLE)))
         for fan in await self.world.people(*(f"fan{number}" for number in range(FOLLOWER_COUNT))):

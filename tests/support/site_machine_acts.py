@@ -12,7 +12,7 @@ from tests.support.site_machine import ITEM_INDEXES, MOST_PEOPLE, PERSON_INDEXES
 from tests.support.site_machine_pages import TAG, WORD, PageInvariants
 from tests.support.site_model import ModelPost
 from timelines.ids import ListId
-from timelines.posts.post import Post
+from timelines.posts.post import Post, PostDetails
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 AUDIENCES = st.sampled_from([0, 0, 0, 1, 2])
@@ -23,7 +23,7 @@ PAUSES_MS = st.sampled_from([0, 1, 900, 5_000, 3_600_000, 90_000_000])
 
 
 class PeopleActions(PageInvariants):
-    """Sign up, post, reply, delete, follow, answer requests, unfollow, block, mute, hide boosts, list, suspend."""
+    """Sign up, post, reply, edit, delete, follow, answer requests, block, mute, hide boosts, list, suspend."""
 
     @rule(pause=PAUSES_MS)
     def time_passes(self, pause: int) -> None:
@@ -80,10 +80,47 @@ class PeopleActions(PageInvariants):
 
     def _assert_stored(self, made: Post, tagged: bool) -> None:
         self.model.posts[made.id] = ModelPost(
-            made.author_id, made.audience, None, made.in_reply_to, tagged, made.reply_to_author_id
+            made.author_id, made.audience, None, made.in_reply_to, tagged, made.reply_to_author_id, made.text
         )
         self.tally["posts"] += 1
         self.owed = True
+
+    @rule(
+        which=ITEM_INDEXES,
+        tagged=st.booleans(),
+        number=st.integers(1, 5),
+        dies=st.sampled_from([None, None, *range(1, 40)]),
+    )
+    def edit(self, which: int, tagged: bool, number: int, dies: int | None) -> None:
+        """Edit a post. With `dies` the web process is killed meanwhile, and the browser sends the form again."""
+        own = sorted(id for id, post in self.model.posts.items() if self._may_edit(id, post))
+        if not own:
+            return
+        post_id = PostId(own[which % len(own)])
+        post = self.model.posts[post_id]
+        text = f"{WORD} of edit{number}" + f" #{TAG}" * tagged
+        edit = partial(
+            self.services.edits.edit,
+            account_id=AccountId(post.author),
+            post_id=post_id,
+            text=text,
+            details=PostDetails(),
+            now_ms=self.clock.now_ms(),
+        )
+        if dies is not None:
+            self.tally["edits cut off"] += 1
+            self.run_coroutine(self.run_interrupted(edit(), dies))
+        self.run_coroutine(edit())
+        post.text, post.tagged = text, tagged
+        self.tally["edits"] += 1
+        self.edited = self.owed = True
+
+    def _may_edit(self, post_id: int, post: ModelPost) -> bool:
+        """Return whether the author may edit the post: an author who may not see the parent any more may not."""
+        if post.boost_of or post.author in self.model.suspended:
+            return False
+        parent = post.reply_to
+        return parent not in self.model.posts or self.model.may_see(post.author, parent, "post")
 
     @rule(which=ITEM_INDEXES)
     def delete(self, which: int) -> None:

@@ -40,6 +40,23 @@ class PageInvariants(SiteMachine):
             page = self.run_coroutine(self.services.reading.home(AccountId(viewer), limit=10))
             assert {entry.post.id for entry in page.entries} <= allowed, f"a ghost in the home of {viewer}"
 
+    @invariant()
+    def an_edit_is_on_every_page_of_every_process(self) -> None:
+        """Check, directly after an edit, the pages of all readers in two processes that cache posts."""
+        if not self.edited:
+            return
+        self.edited = False
+        self.run_coroutine(self._check_texts())
+
+    async def _check_texts(self) -> None:
+        for reading in (self.services.reading, self.other_process.reading):
+            for viewer in map(AccountId, self.readers()):
+                pages = [await reading.home(viewer, limit=10), await reading.tag(TAG, viewer_id=viewer, limit=10)]
+                assert {entry.post.id for entry in pages[1].entries} <= {*self.model.tag(viewer)}
+                for entry in (entry for page in pages for entry in page.entries):
+                    shown = entry.shown.post
+                    assert shown.text == self.model.posts[shown.id].text, f"an old version of {shown.id}"
+
     @rule()
     def settle(self) -> None:
         self.run_coroutine(self._settle())
@@ -120,6 +137,7 @@ class PageInvariants(SiteMachine):
         shown_id, model = entry.shown.post.id, self.model
         counts = entry.counts.replies, entry.counts.boosts, entry.counts.likes
         assert counts == model.counts(shown_id), f"counts of {shown_id}"
+        assert entry.shown.post.text == model.posts[shown_id].text, f"text of {shown_id}"
         did = entry.viewer
         assert did is not None
         assert did.own == (model.posts[shown_id].author == viewer)

@@ -28,6 +28,7 @@ class ModelPost:
     tagged: bool = False
     answered: int | None = None
     """Author of the parent post."""
+    text: str = ""
 
 
 @dataclass

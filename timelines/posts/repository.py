@@ -123,10 +123,15 @@ class PostRepository:
         return value if isinstance(decode_stored(value), Post) else None
 
     async def edit(self, post_id: PostId, former: bytes, value: bytes) -> EditResult:
-        """Replace `former`, the value that the editor read, by `value`, and append it to the versions of the post."""
+        """Replace `former`, the value that the editor read, by `value`, and append it to the versions of the post.
+
+        If the poll begins a new round, its votes are deleted.
+        """
         key = keys.post(post_id)
-        number = decode_post(former).extra.version
-        edit = EDIT_POST_SCRIPT.command([key, keys.post_versions(post_id)], [former, value, number])
+        old, new = decode_post(former).extra, decode_post(value).extra
+        is_new_round = old.poll is not None and (new.poll is None or new.poll.round != old.poll.round)
+        touched = [key, keys.post_versions(post_id), keys.poll_votes(post_id), keys.poll_tally(post_id)]
+        edit = EDIT_POST_SCRIPT.command(touched, [former, value, old.version, int(is_new_round)])
         (answer,) = await self._posts.write(key, edit)
         if EditResult(answer) is EditResult.ARCHIVED:
             await self._unarchive(post_id)

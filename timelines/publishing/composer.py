@@ -61,7 +61,7 @@ def offered_languages(preferences: Preferences, chosen: str) -> dict[str, str]:
 
 
 def edit_composer_context(
-    preferences: Preferences, post_id: PostId, fields: Mapping[str, str], error: str = ""
+    preferences: Preferences, post_id: PostId, fields: Mapping[str, str], poll: PollForm | None, error: str = ""
 ) -> dict[str, Any]:
     """Return the form to edit a post, with the fields of the stored or the rejected version."""
     language = parse_language(fields.get("language", "")) or ""
@@ -71,7 +71,7 @@ def edit_composer_context(
         "error": error,
         "language": language,
         "languages": offered_languages(preferences, language),
-        "poll": "",
+        "poll": "" if poll is None else Placeholder(poll_fields_html(poll, get_language() or "")),
         "is_edit": True,
         "version": Placeholder(fields.get("version", "")),
         "action": Placeholder(reverse("timelines:edit", args=[post_id])),

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from socialsite.errors import MalformedRequest
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
+from timelines.publishing.polls import PollForm
 
 COMPOSE_TEMPLATE, EDIT_TEMPLATE = "timelines/compose.html", "timelines/edit.html"
 KEY_USED_STATUSES = (404, 409)
@@ -33,14 +34,16 @@ def preserve_edit(request: SiteRequest, status: int, reason: str) -> tuple[str |
     """Return the template and context of the error page of `edit`, so that the text is not lost."""
     if status not in RETRYABLE_STATUSES or status == 404 or request.method != "POST" or not request.resolver_match:
         return None, {}
-    fields = dict(_fields(request))
+    fields = _fields(request)
     account = getattr(request, "account", None)
     if account is None or status == 403:
         return None, {"text": fields.get("text", "")}
     if status == HTTPStatus.CONFLICT:
         fields.pop("version", None)  # the author has been told, and may save over the newest version
     post_id = request.resolver_match.kwargs["post_id"]
-    return EDIT_TEMPLATE, {"composer": edit_composer_context(account.preferences, post_id, fields, reason)}
+    return EDIT_TEMPLATE, {
+        "composer": edit_composer_context(account.preferences, post_id, fields, PollForm.parse(fields), reason)
+    }
 
 
 def _fields(request: SiteRequest) -> FormFields:

@@ -22,6 +22,7 @@ from timelines.pages.page import HydratedPost
 from timelines.posts.post import Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer
 from timelines.publishing.service import PublishingService
 
@@ -54,6 +55,7 @@ class EditService:
         post_id: PostId,
         text: str,
         details: PostDetails,
+        poll: PollForm | None = None,
         now_ms: int,
         version: int | None = None,
         caller: Caller | None = None,
@@ -61,11 +63,16 @@ class EditService:
         """Replace the text and the details of a post of the account, and return the newest version.
 
         The service sets `version` and `edited_ms` of the details. A repeated call changes nothing. If `version` is
-        given, it is the version that the author has read.
+        given, it is the version that the author has read. `poll` changes the poll of the details, which then starts
+        anew unless its options are the same.
 
         Raises PostNotFound, PostInvalid, EditConflict, EditsCapReached, RateLimited and StoreFull. Raises
         PostUnconfirmed if the required replicas did not confirm the edit in time; then repeat the call.
         """
+        if poll is not None and details.poll is not None:
+            new_poll = poll.build(now_ms, self.publishing.poll_max_options)
+            if (new_poll.options, new_poll.multiple) != (details.poll.options, details.poll.multiple):
+                details = structs.replace(details, poll=new_poll)
         text, new_details = self.publishing.validate_content(text, details)
         async with self.limits.refundable(caller, "edit"):
             await self.check_memory()

@@ -70,9 +70,15 @@ def edit_fields(post: Post) -> dict[str, str]:
     }
 
 
+def shown_poll(post: Post) -> PollForm | None:
+    """Return the poll of a post as the form to edit it shows it."""
+    poll = post.extra.poll
+    return None if poll is None else PollForm(poll.options, multiple=poll.multiple)
+
+
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """The next version of a post as the client sent it. Absent fields keep their values, also pictures and poll.
+    """The next version of a post as the client sent it. Absent fields keep their values, and pictures stay.
 
     `version` is the version that the author has read, if the client sent it. EditService checks the rest.
     """
@@ -80,9 +86,10 @@ class EditForm:
     text: str
     details: PostDetails
     version: int | None
+    poll: PollForm | None
 
     @classmethod
-    def parse(cls, fields: Mapping[str, str], post: Post) -> "EditForm":
+    def parse(cls, fields: FormFields, post: Post) -> "EditForm":
         """Return the parsed form. Raises PostInvalid."""
         values, version = {**edit_fields(post), **fields}, fields.get("version", "")
         if version and not (version.isascii() and version.isdigit() and len(version) < 10):
@@ -91,7 +98,7 @@ class EditForm:
         details = structs.replace(
             post.extra, spoiler_text=sent.spoiler_text, sensitive=sent.sensitive, language=sent.language
         )
-        return cls(values["text"], details, int(version) if version else None)
+        return cls(values["text"], details, int(version) if version else None, PollForm.parse(fields))
 
 
 def _parse_post_id(fields: Mapping[str, str], name: str) -> PostId | None:

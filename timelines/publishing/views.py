@@ -30,7 +30,7 @@ from timelines.posts.post import MediaAttachment
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
 from timelines.publishing.draft import preserve_draft, preserve_edit
 from timelines.publishing.edits import EditService
-from timelines.publishing.forms import EditForm, PostForm, edit_fields, redraft_fields
+from timelines.publishing.forms import EditForm, PostForm, edit_fields, redraft_fields, shown_poll
 from timelines.publishing.service import PublishingService
 from timelines.publishing.version_diff import version_rows
 from timelines.reading.service import ReadingService
@@ -113,7 +113,7 @@ async def show_edit_form(request: SiteRequest, post_id: PostId) -> HttpResponseB
     return respond(
         request,
         "timelines/edit.html",
-        page=lambda: {"composer": edit_composer_context(account.preferences, post_id, fields)},
+        page=lambda: {"composer": edit_composer_context(account.preferences, post_id, fields, shown_poll(post))},
         data=lambda: {"id": str(post.id), **fields},
     )
 
@@ -128,6 +128,7 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
         post_id=post_id,
         text=form.text,
         details=form.details,
+        poll=form.poll,
         version=form.version,
         now_ms=services.clock.now_ms(),
         caller=request.caller,

@@ -17,6 +17,7 @@ from timelines.posts.post import FOLLOWERS, Poll, Post, PostDetails, decode_post
 from timelines.posts.repository import PostRepository
 from timelines.publishing import edits
 from timelines.publishing.edits import next_version
+from timelines.publishing.polls import PollForm
 from timelines.search.query import parse_query
 from timelines.search.repository import SearchTerms, partition_of_post
 
@@ -271,6 +272,28 @@ def test_a_poll_with_other_options_begins_its_next_round() -> None:
     assert other is not None
     assert same.extra.poll == poll
     assert other.extra.poll == Poll(("tea", "pie"), False, 1, round=1)
+
+
+async def test_a_changed_option_deletes_the_votes_and_another_text_keeps_them(world: World, alice: Person) -> None:
+    bob = await world.person("bob")
+    services, now_ms = world.services, world.services.clock.now_ms()
+    poll = PollForm(("tea", "cake"))
+    post = await services.publishing.publish(author_id=alice.id, text="which?", poll=poll, now_ms=now_ms)
+    await services.polls.vote(account_id=bob.id, post_id=post.id, choices=[0])
+
+    async def edit(text: str, options: tuple[str, ...]) -> int:
+        details = (await services.edits.find_own(alice.id, post.id)).extra
+        await services.edits.edit(
+            account_id=alice.id, post_id=post.id, text=text, details=details, poll=PollForm(options), now_ms=now_ms
+        )
+        entry = await services.reading.post(post.id, viewer_id=alice.id)
+        assert entry.poll is not None
+        return entry.poll.voters
+
+    assert await edit("which one?", (" tea", "cake")) == 1
+    assert await edit("which one?", ("tea", "pie")) == 0
+    await services.polls.vote(account_id=bob.id, post_id=post.id, choices=[1])
+    assert await edit("which?", ("tea", "pie")) == 1
 
 
 async def test_an_edited_post_is_read_in_full_and_is_not_cached(store: Store) -> None:

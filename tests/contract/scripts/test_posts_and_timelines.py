@@ -104,10 +104,11 @@ async def test_a_body_is_replaced_only_if_it_has_the_expected_value(store: Store
 
 
 async def test_an_edit_replaces_only_the_version_that_was_read(store: Store) -> None:
-    place = [POST, keys.post_versions(PostId(4096))]
+    builders = keys.post, keys.post_versions, keys.poll_votes, keys.poll_tally
+    place = [build(PostId(4096)) for build in builders]
 
-    async def edit(former: str, value: str, number: int) -> object:
-        return await run_script(store, EDIT_POST_SCRIPT, place, former, value, number)
+    async def edit(former: str, value: str, number: int, is_new_round: int = 0) -> object:
+        return await run_script(store, EDIT_POST_SCRIPT, place, former, value, number, is_new_round)
 
     for state, expected in {
         **dict.fromkeys([None, "pending", "superseded", "deleted:7"], 0),
@@ -117,11 +118,15 @@ async def test_an_edit_replaces_only_the_version_that_was_read(store: Store) -> 
         await run_command(store, *(("SET", POST, state) if state else ("DEL", POST)))
         assert await edit("first", "second", 0) == expected
     await run_command(store, "SET", POST, "first")
+    await run_command(store, "ZADD", place[2], 1, 7)
+    await run_command(store, "HSET", place[3], "0", 1)
     assert [await edit("first", "second", 0), await edit("first", "second", 0)] == [1, 2]
+    assert await run_command(store, "EXISTS", place[2], place[3]) == 2
     assert await edit("second", "third", 1) == 1
     assert await run_command(store, "LRANGE", place[1], 0, -1) == [b"first", b"second"]
     await run_command(store, "SET", POST, "second")  # as after a restore: the versions are newer than the post
-    assert await edit("second", "other", 1) == 1
+    assert await edit("second", "other", 1, 1) == 1
+    assert await run_command(store, "EXISTS", place[2], place[3]) == 0
     assert await run_command(store, "LRANGE", place[1], 0, -1) == [b"first", b"second"]
 
 

@@ -1,7 +1,7 @@
 """The service layer compared with a plain dict model in random sequences of steps by Hypothesis.
 
-Sign up, post, reply, delete, follow, request, accept, unfollow, block, mute, hide boosts, like, boost, bookmark,
-lists, suspend and reinstate, private accounts; a web process that dies during a post, a worker during a job,
+Sign up, post, reply, edit, delete, follow, request, accept, unfollow, block, mute, hide boosts, like, boost, bookmark,
+lists, suspend and reinstate, private accounts; a web process that dies during a post or an edit, a worker during a job,
 jobs performed twice, and the loss of every cache. After a step that removes a right, no account may see the hidden
 posts; whenever no job is left, every page of every reader equals the model's, read by cursors in both directions.
 
@@ -50,6 +50,7 @@ def test_random_sequences_of_steps_match_the_model(deployment: Deployment, confi
         ),
     )
     print(", ".join(f"{count:,} {what}" for what, count in tally.items()))
+    assert tally["edits"]
     if STEPS >= ENOUGH:
         assert tally["passes"]  # fan-outs ran during the other steps
         assert tally["steps"] >= STEPS / 2

@@ -117,6 +117,18 @@ async def test_who_may_not_see_the_post_does_not_see_its_history(alice, open_bro
     assert (await bob.get(f"{post['url']}history/")).status_code == 404
 
 
+async def test_a_block_and_a_suspension_hide_the_history(alice, open_browser, site):
+    post = await alice.publish("first")
+    await edited(alice, post, text="second")
+    bob = await open_browser("bob")
+    await alice.post_json("/@bob/block/")
+    assert (await bob.get(f"{post['url']}history/")).status_code == 404
+    visitor = await open_browser()
+    assert (await visitor.get(f"{post['url']}history/")).status_code == 200
+    await site.accounts.suspend(account_id=int(post["author"]["id"]))
+    assert (await visitor.get(f"{post['url']}history/")).status_code == 404
+
+
 async def test_the_history_of_a_boost_and_of_another_handle_is_that_of_the_original(alice, open_browser):
     post = await alice.publish("first")
     bob = await open_browser("bob")

@@ -1,0 +1,99 @@
+"""Edits: with and without JavaScript, and on pages that are open meanwhile."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.browser.test_live import COME_BACK, LOSE_SOCKET, goes_live_with
+from tests.support.chromium import BrowserPage
+from tests.support.page_health import find_page_problems, overflowing_elements
+from tests.support.visitor import HttpVisitor, JsonObject
+
+TEXT = ".post-text"
+
+
+def edits(author: HttpVisitor, post: JsonObject, text: str) -> None:
+    answer = author.post(f"/posts/{post['id']}/edit/", text=text)
+    assert answer.status_code == 200, answer.text
+
+
+def test_an_edit_replaces_the_text_on_open_pages(
+    reader: OpenReader, visitor: SignUpVisitor, friend: HttpVisitor
+) -> None:
+    own, booster = visitor(), visitor()
+    own.follows(booster.handle)
+    post = friend.publishes("fisrt words")
+    booster.post(f"/posts/{post['id']}/boost/")
+    home = reader(own)
+    goes_live_with(home, 1)
+    boost = home.entries.first
+    expect(boost.locator(TEXT)).to_have_text("fisrt words")
+    thread = reader()
+    thread.go_to_live(post["url"])
+    boost.locator("[data-act=like]").click()
+    expect(boost.locator('[data-count="likes"]')).to_have_text("1")
+    edits(friend, post, "first words")
+    for text in (boost.locator(TEXT), thread.page.locator(f".thread-post {TEXT}")):
+        expect(text).to_have_text("first words")
+    expect(boost.locator(".post-by")).to_contain_text("Boosted by")
+    expect(boost.locator("[data-act=like]")).to_have_attribute("aria-pressed", "true")
+    expect(boost.locator(".post-edited")).to_contain_text("Edited")
+    assert boost.get_attribute("aria-labelledby") == boost.locator(".post-author").get_attribute("id")
+    edits(friend, post, "first words again")
+    expect(boost.locator(TEXT)).to_have_text("first words again")
+    assert home.entry_ids() != [post["id"]]
+
+
+def test_an_edit_reaches_waiting_posts_and_pages_without_a_socket(
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+) -> None:
+    own.follows(friend.handle)
+    old = friend.publishes("old words")
+    home = reader(own)
+    goes_live_with(home, 1)
+    waiting = friend.publishes("waiting")
+    expect(home.pill).to_have_text("1 new post")
+    edits(friend, waiting, "waiting no more")
+    home.page.evaluate(LOSE_SOCKET)
+    edits(friend, old, "new words")
+    home.page.evaluate(COME_BACK)
+    expect(home.entries.last.locator(TEXT)).to_have_text("new words")
+    home.pill.click()
+    expect(home.entries.first.locator(TEXT)).to_have_text("waiting no more")
+
+
+def test_an_author_edits_a_post_from_its_menu(reader: OpenReader, own: HttpVisitor) -> None:
+    post = own.publishes("fisrt words")
+    mine = reader(own)
+    mine.go_to("/")
+    mine.entries.first.locator("details.menu > summary").click()
+    mine.entries.first.get_by_role("link", name="Edit").click()
+    field = mine.page.locator("form[data-composer=edit] textarea")
+    expect(field).to_have_value("fisrt words")
+    field.fill("first words")
+    assert find_page_problems(mine.page) == []
+    mine.page.get_by_role("button", name="Save").click()
+    expect(mine.page).to_have_url(re.compile(re.escape(post["url"])))
+    expect(mine.page.locator(f".thread-post {TEXT}")).to_have_text("first words")
+    mine.page.locator(".post-edited").first.click()
+    expect(mine.page.locator("del")).to_contain_text("fisrt")
+    expect(mine.page.locator("ins")).to_contain_text("first")
+    assert find_page_problems(mine.page) == []
+    mine.go_to("/")
+    expect(mine.page.locator("#compose")).to_have_value("")  # the form of new posts has no draft of the edit
+
+
+def test_a_post_is_edited_without_javascript_at_320_pixels(reader: OpenReader, own: HttpVisitor) -> None:
+    post = own.publishes("fisrt words")
+    mine: BrowserPage = reader(own, java_script_enabled=False, viewport={"width": 320, "height": 600})
+    mine.go_to(f"/posts/{post['id']}/edit/")
+    mine.page.locator("textarea").fill("first words " + "x" * 500)
+    mine.page.get_by_role("button", name="Save").click()
+    expect(mine.page.locator(".error")).to_contain_text("at most 500 characters")
+    mine.page.locator("textarea").fill("first words")
+    mine.page.get_by_role("button", name="Save").click()
+    expect(mine.page.locator(f".thread-post {TEXT}")).to_have_text("first words")
+    for path in (post["url"], f"{post['url']}history/", f"/posts/{post['id']}/edit/"):
+        mine.go_to(path)
+        assert overflowing_elements(mine.page) == [], path
