@@ -8,6 +8,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http.response import HttpResponseBase
+from django.templatetags.static import static
 
 from socialsite.web.compression import compress_page
 from socialsite.web.middleware.base import Middleware
@@ -49,13 +50,16 @@ class HeadersMiddleware(Middleware):
             headers["Content-Security-Policy"] = content_security_policy(_websocket_origin(request))
         headers["X-Frame-Options"] = "DENY"
         headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        is_page = headers.get("Content-Type", "").startswith("text/html")
+        if is_page:
+            headers["Link"] = f"<{static('css/site.css')}>; rel=preload; as=style"  # loads while the page is read
         if is_file and not response.cookies:
             del headers["Vary"]
             return response
         headers["Vary"] = VARY_HEADER
         if "HTTP_COOKIE" in request.META or response.cookies or response.status_code >= 400:
             headers["Cache-Control"] = "private, no-store"
-            if _may_enter_back_forward_cache(request, response):
+            if is_page and _may_enter_back_forward_cache(request, response):
                 headers["Cache-Control"] = "private, no-cache"
                 headers["Vary"] = "*"  # Back otherwise shows an old copy from the HTTP cache without a request
         else:
@@ -74,7 +78,6 @@ def _may_enter_back_forward_cache(request: SiteRequest, response: HttpResponseBa
         settings.VIEWER_COOKIE_NAME in request.COOKIES
         and request.method == "GET"
         and response.status_code == 200
-        and response.headers.get("Content-Type", "").startswith("text/html")
         and not request.path_info.startswith(("/accounts/", "/ops/"))
     )
 

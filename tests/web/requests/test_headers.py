@@ -76,6 +76,13 @@ async def test_a_page_that_sets_a_cookie_is_private(visitor):
     assert answer.headers["cache-control"] == "private, no-store"
 
 
+async def test_a_page_names_its_stylesheet_in_its_head(visitor):
+    answer = await visitor.get("/public/")
+    path = re.search(r'<link rel="stylesheet" href="(/static/css/site[^"]*)"', answer.text)[1]
+    assert answer.headers["link"] == f"<{path}>; rel=preload; as=style"
+    assert "link" not in (await visitor.get_json("/public/")).headers
+
+
 async def test_a_cache_separates_readers_languages_and_formats(visitor):
     answer = await visitor.get_json("/public/")
     assert answer.headers["cache-control"] == "no-cache"
