@@ -60,6 +60,7 @@ DAMAGE: dict[str, Damage] = {
     "session_eternal": lambda town: town.execute("SET", account_keys.session(town.bob.id, "d" * 64), "x"),
     "sessions_of_nobody": lambda town: town.execute("ZADD", account_keys.session_index(NOBODY), 5, "e" * 64),
     "session_index_eternal": lambda town: town.execute("ZADD", account_keys.session_index(town.bob.id), 5, "f" * 64),
+    "pictures_miscounted": lambda town: town.execute("HSET", keys.media_of_account(town.bob.id), 7, 5, "total", 9),
     "list_timeline_of_nobody": lambda town: town.execute("RPUSH", keys.list_timeline(OTHER_LIST), town.first.id, "-0"),
     "block_garbage": lambda town: town.execute("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
 }
