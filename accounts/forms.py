@@ -132,11 +132,13 @@ class ChangePasswordForm(NewPasswordForm):
 class SettingsForm(forms.Form):
     """The settings of an account.
 
-    The page has a hidden copy of each field, so that only changed fields are written (`get_changed_fields`).
+    The page has a hidden copy of each field, so that only changed fields are written (`get_changed_fields`). The page
+    shows the header of the account, `header_url`.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, header_url: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.header_url = header_url
         for field in self.fields.values():
             field.show_hidden_initial = True
 

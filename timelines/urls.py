@@ -20,6 +20,7 @@ from timelines.pages.dates import redirect_date_queries
 from timelines.pins import views as pins
 from timelines.polls import views as polls
 from timelines.profiles import views as profiles
+from timelines.profiles.pictures import set_avatar, set_header
 from timelines.publishing import views as posts
 from timelines.publishing.pictures import picture_dialogs
 from timelines.reactions import views as reactions
@@ -73,6 +74,8 @@ urlpatterns = [
     path("positions/", dispatch_by_method(POST=markers.save_marker), name="positions"),
     path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
+    path("accounts/settings/avatar/", dispatch_by_method(POST=set_avatar), name="avatar"),
+    path("accounts/settings/header/", dispatch_by_method(POST=set_header), name="header"),
     path("posts/", dispatch_by_method(POST=drafts.publish), name="publish"),
     path("drafts/", limited("draft", drafts.save, GET=drafts.index), name="drafts"),
     path("drafts/<id:draft_id>/", dispatch_by_method(GET=drafts.show), name="draft"),

@@ -7,6 +7,7 @@ from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.domain import picture_url
 from accounts.errors import FieldErrors
 from accounts.forms import (
     FORM_ERRORS,
@@ -40,7 +41,7 @@ async def overview_page(request: SiteRequest) -> HttpResponse:
 
 async def settings_page(request: SiteRequest) -> HttpResponse:
     account = require_account(request)
-    form = SettingsForm(initial=_profile_initial(request))
+    form = SettingsForm(initial=_profile_initial(request), header_url=picture_url(account.header, "small"))
     return render_form(request, "accounts/settings.html", form, lambda: {"account": account_json(account)})
 
 
@@ -50,7 +51,8 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     A field is written only if the request contains it, with a value that differs from the one that the page showed.
     """
     account, shown = require_account(request), _profile_initial(request)
-    form = SettingsForm({f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request))
+    fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
+    form = SettingsForm(fields, header_url=picture_url(account.header, "small"))
     changed = get_changed_fields(request)
     try:
         edited = await request.services[AccountService].edit_profile(

@@ -4,6 +4,7 @@
  */
 
 import { ServerDraft } from "./drafts.js";
+import { addPictures, editorOf } from "./lazy.js";
 import { page, postOf, send } from "./send.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
@@ -72,7 +73,10 @@ class Composer {
     this.text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.form.requestSubmit();
     });
-    for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, refuseFiles);
+    for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, (event) => this.#takeFiles(event));
+    for (const input of this.form.querySelectorAll("[data-add-pictures]"))
+      input.addEventListener("change", () => this.#addPictures([...input.files]).then(() => (input.value = "")));
+    this.form.addEventListener("pictures:changed", async () => (this.text.required = !(await editorOf(this.form))?.count));
     this.form.addEventListener("submit", (event) => {
       if (this.isEdit && this.left >= 0) return this.#sendFoldedWarning();
       event.preventDefault();
@@ -133,8 +137,22 @@ class Composer {
     if (message) this.text.setAttribute("aria-describedby", `${this.error.id} ${this.count.id}`);
   }
 
+  /** Take pasted and dropped files as pictures. Without this the browser would show a file instead of the page. */
+  #takeFiles(event) {
+    const data = event.clipboardData ?? event.dataTransfer;
+    if (!data.types.includes("Files") || data.types.includes("text/plain") || !this.form.querySelector("[data-add-pictures]")) return;
+    event.preventDefault();
+    if (event.type !== "dragover") this.#addPictures([...data.files]);
+  }
+
+  async #addPictures(files) {
+    if (!files.length) return;
+    await addPictures(this.form, files).catch(() => toast(word("unreachable")));
+  }
+
   async #submit(path) {
     if (this.button.ariaDisabled === "true") return;
+    const editor = await editorOf(this.form);
     if (this.left < 0) {
       this.#say(word("over", -this.left));
       this.count.hidden = true; // the error says the same
@@ -142,13 +160,20 @@ class Composer {
       return;
     }
     this.button.ariaDisabled = "true";
+    const problem = await editor?.findProblem();
+    if (problem) {
+      this.button.ariaDisabled = "false";
+      return this.#say(problem.trim());
+    }
     const sent = this.text.value;
     drafts.write(this.sentAs, this.key.value);
     await this.onServer.settle();
     const { ok, status, data } = await send(path, this.onServer.fields);
     this.button.ariaDisabled = "false";
-    if (ok) await this.#published(data, sent);
-    else this.#refused(status, data);
+    if (ok) {
+      editor?.clear();
+      await this.#published(data, sent);
+    } else this.#refused(status, data);
   }
 
   /** The key stays for a retry: if the first request was processed, the second has no effect. */
@@ -174,14 +199,6 @@ class Composer {
     toast(word("published"));
     await showPost(post).catch(() => {}); // published: the next page shows it
   }
-}
-
-/** Refuse a dropped file, because the browser would show it instead of the page. */
-function refuseFiles(event) {
-  const data = event.clipboardData ?? event.dataTransfer;
-  if (!data.types.includes("Files") || data.types.includes("text/plain")) return;
-  event.preventDefault();
-  if (event.type !== "dragover") toast(word("noPictures"));
 }
 
 /** Fetch a post's entry from its page, which includes the author's actions. */

@@ -74,6 +74,8 @@ ACTIONS: dict[str, str] = {
     "/lists/<id:list_id>/members/remove/": "handle",
     "/accounts/signup/": "handle display_name password1",
     "/accounts/login/": "username password next",
+    "/accounts/settings/avatar/": "crop remove",
+    "/accounts/settings/header/": "crop remove",
     "/accounts/settings/": "display_name bio link private",
     "/accounts/preferences/": "open_warnings language languages",
     "/accounts/password/": "old_password new_password1 new_password2",

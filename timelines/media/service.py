@@ -177,12 +177,10 @@ class MediaService:
 
     # Posts
 
-    async def find_attachments(
-        self, owner_id: AccountId, media_ids: Iterable[int], *, post_id: PostId | None = None
-    ) -> tuple[MediaAttachment, ...]:
+    async def find_attachments(self, owner_id: AccountId, media_ids: Iterable[int]) -> tuple[MediaAttachment, ...]:
         """Return what a post stores of its pictures, in this order. Raises PostInvalid.
 
-        `post_id` is the post that is edited or replaced, and that may contain the pictures already.
+        `attach` checks that no other post contains them, since a repeated request finds them in its own post.
         """
         ids = list(dict.fromkeys(media_ids))
         if len(ids) > MEDIA_PER_POST:
@@ -195,8 +193,6 @@ class MediaService:
                 is_refused = row.state == "refused"
                 text = REFUSALS.get(row.refusal) if is_refused else _("A picture is not ready yet. Try again.")
                 raise PostInvalid({"media_ids": text or REFUSALS["unreadable"]})
-            if row.post not in (0, post_id) and not await self._is_abandoned(row.post):
-                raise PostInvalid({"media_ids": _("One of the pictures is in another post already.")})
             attachments.append(row.attachment)
         return tuple(attachments)
 

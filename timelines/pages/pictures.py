@@ -4,12 +4,12 @@ The JSON has Mastodon's names (https://docs.joinmastodon.org/entities/MediaAttac
 """
 
 from functools import lru_cache
-from typing import Literal
 
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from timelines.media.media import MediaSize, media_url
 from timelines.posts.post import MediaAttachment, Post
 
 BASE83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
@@ -18,8 +18,8 @@ FOCUS_STEPS = 4
 """The focal point is shown in steps of a quarter, since the content security policy forbids inline styles."""
 
 
-def attachment_url(attachment: MediaAttachment, size: Literal["full", "small"]) -> str:
-    return f"/media/{attachment.id}-{attachment.secret}/{size}.{attachment.extension}"
+def attachment_url(attachment: MediaAttachment, size: MediaSize) -> str:
+    return media_url(f"{attachment.id}-{attachment.secret}", size, attachment.extension)
 
 
 def are_pictures_hidden(post: Post) -> bool:

@@ -16,6 +16,7 @@ from socialsite.ids import PostId, parse_id
 from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import FormFields
+from timelines.media.media import MEDIA_PER_POST
 from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
 from timelines.publishing.polls import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
@@ -44,6 +45,7 @@ def composer_context(
         "poll": Placeholder(poll_fields_html(PollForm(()), get_language() or "")),
         "action": _publish_url(get_script_prefix()),
         "next": next_url,
+        "file_numbers": (),
     }
 
 
@@ -115,6 +117,8 @@ def refused_composer_context(
         "language": language,
         "languages": offered_languages(preferences, language),
         "poll": Placeholder(poll_fields_html(PollForm.parse(fields) or PollForm(()), get_language() or "")),
+        "file_numbers": range(MEDIA_PER_POST - len(fields.values_of("media_ids"))),
+        "sensitive": "sensitive" in fields,
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

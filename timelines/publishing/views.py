@@ -19,7 +19,7 @@ from socialsite.web.requests import (
     require_viewer_id,
     wants_json,
 )
-from socialsite.web.responses import SeeOther, done, json_response, redirect_to_next, respond
+from socialsite.web.responses import SeeOther, done, json_response, page_response, redirect_to_next, respond
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.errors import MediaInvalid, PostInvalid
 from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
@@ -28,7 +28,7 @@ from timelines.media.views import check_upload
 from timelines.pages.presenters import post_json, post_url, profile_url, version_json
 from timelines.posts.post import MediaAttachment
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
-from timelines.publishing.draft import preserve_draft, preserve_edit
+from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft, preserve_edit
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm, edit_fields, redraft_fields, shown_poll
 from timelines.publishing.service import PublishingService
@@ -44,12 +44,15 @@ READY_TIMEOUT_S = 4.0
 async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish a post. Its pictures are uploaded before (`media_ids`), or come with the form (`file`)."""
     viewer, services = require_viewer(request), request.services
-    me = AccountId(viewer.id)
+    me, fields = AccountId(viewer.id), get_form_data(request)
+    if fields.get("add") == "pictures":  # the button of a page without scripts
+        composer = refused_composer_context(require_account(request).preferences, fields, "")
+        return page_response(request, COMPOSE_TEMPLATE, {"composer": composer})
     await upload_pictures_of_form(request, me)
     form = PostForm.parse(get_form_data(request))
     media: tuple[MediaAttachment, ...] = ()
     if form.media_ids:
-        media = await services[MediaService].find_attachments(me, form.media_ids, post_id=form.redraft_of)
+        media = await services[MediaService].find_attachments(me, form.media_ids)
     post = await services[PublishingService].publish(
         author_id=me,
         text=form.text,
@@ -75,15 +78,17 @@ async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> 
 
     If the post is refused, the form that is shown again has these ids. Raises PostInvalid.
     """
-    files, media, fields = get_files(request, "file"), request.services[MediaService], get_form_data(request)
-    if not files:
+    media, fields = request.services[MediaService], get_form_data(request)
+    descriptions = fields.values_of("description")
+    pictures = [(file, "".join(descriptions[n : n + 1])) for n, file in enumerate(get_files(request, "file"))]
+    for n in range(MEDIA_PER_POST):  # browsers leave out empty files: numbers keep the order
+        pictures += [(file, fields.get(f"description-{n}", "")) for file in get_files(request, f"file-{n}")]
+    if not pictures:
         return
     if request.pending_body is None:
         await check_upload(request)  # a small body, which the handler read
-    descriptions = fields.values_of("description")
     rows = []
-    for index, file in enumerate(files[:MEDIA_PER_POST]):
-        description = descriptions[index] if index < len(descriptions) else ""
+    for file, description in pictures[:MEDIA_PER_POST]:
         try:
             rows.append(await media.upload(owner_id=owner_id, content=file, alt=description))
         except MediaInvalid as error:

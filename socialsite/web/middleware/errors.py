@@ -106,7 +106,8 @@ def error_response(
     page |= {"status": status, "message": message, "page_title": message}
     templates = [template or f"errors/{status}.html", "errors/error.html"]
     if on_error_page := _find_error_page_hook(request):
-        own_template, own_context = on_error_page(request, status, texts.get("text") or str(message))
+        reason = next(iter(texts.values())) if texts and status == HTTPStatus.UNPROCESSABLE_ENTITY else str(message)
+        own_template, own_context = on_error_page(request, status, reason)
         page |= own_context
         templates = [own_template, *templates] if own_template else templates
     return page_response(request, templates, page, status, headers)

@@ -1,0 +1,161 @@
+"""Posts with pictures, and the avatars and headers of accounts, over HTTP."""
+
+import asyncio
+import re
+from collections.abc import Callable
+
+import pytest
+
+from socialsite.container import Services
+from tests.support.browser import HttpBrowser
+from tests.support.pictures import encode_all, picture
+
+Post = Callable[..., object]
+PNG = ("x.png", picture(format="PNG"), "image/png")
+TEXT = ("x.png", b"no picture", "image/png")
+
+
+@pytest.fixture
+def send(site: Services):
+    """POST multipart fields and files, and encode uploads meanwhile."""
+
+    async def post(browser: HttpBrowser, path: str, files: dict[str, object], *, json: bool = True, **fields: object):
+        headers = {"X-CSRFToken": browser.csrf_token} | ({"Accept": "application/json"} if json else {})
+        request = asyncio.create_task(browser.http.post(path, data=fields, files=files, headers=headers))
+        while not request.done():
+            await encode_all(site)
+            await asyncio.sleep(0.02)
+        return request.result()
+
+    return post
+
+
+@pytest.fixture
+def upload(send):
+    async def post(browser: HttpBrowser, **fields: object) -> dict[str, object]:
+        answer = await send(browser, "/media/", {"file": PNG}, **fields)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    return post
+
+
+async def test_a_post_contains_the_pictures_in_the_order_of_their_ids(alice, visitor, upload):
+    ids = [(await upload(alice, description=f"number {n}"))["id"] for n in range(3)]
+    answer = await alice.post_json("/posts/", text="", **{"media_ids[]": [ids[2], ids[0], ids[1]]})
+    assert answer.status_code == 201, answer.text
+    post = answer.json()
+    assert [each["description"] for each in post["media_attachments"]] == ["number 2", "number 0", "number 1"]
+    assert (await visitor.get(post["media_attachments"][0]["url"])).status_code == 200
+    page = (await visitor.get(post["url"])).text
+    assert page.count('<a class="picture"') == 3
+    assert f'<meta property="og:image" content="http://testserver{post["media_attachments"][0]["url"]}">' in page
+
+
+async def test_a_repeated_request_finds_its_pictures(alice, upload):
+    fields = {"text": "once", "media_ids": (await upload(alice))["id"], "idempotency_key": "k" * 20}
+    first, second = [(await alice.post_json("/posts/", **fields)).json() for _ in range(2)]
+    assert first["id"] == second["id"]
+    assert second["media_attachments"] == first["media_attachments"]
+
+
+async def test_a_picture_is_in_one_post_of_its_owner(alice, bob, upload):
+    media_id = (await upload(alice))["id"]
+    assert (await bob.post_json("/posts/", text="stolen", media_ids=media_id)).status_code == 422
+    assert (await alice.post_json("/posts/", text="first", media_ids=media_id)).status_code == 201
+    again = await alice.post_json("/posts/", text="second", media_ids=media_id)
+    assert (again.status_code, set(again.json()["fields"])) == (422, {"media_ids"})
+    assert [post["text"] for post in (await alice.get_json("/@alice/")).json()["posts"]] == ["first"]
+
+
+@pytest.mark.parametrize("ids", [["x"], ["0"], ["999999"], ["1", "2", "3", "4", "5"]])
+async def test_wrong_ids_of_pictures_are_refused(alice, ids):
+    answer = await alice.post_json("/posts/", text="hello", media_ids=ids)
+    assert (answer.status_code, set(answer.json()["fields"])) == (422, {"media_ids"})
+
+
+async def test_the_pictures_of_a_deleted_post_disappear(alice, visitor, site, upload):
+    media_id = (await upload(alice))["id"]
+    post = (await alice.post_json("/posts/", text="gone", media_ids=media_id)).json()
+    url = post["media_attachments"][0]["url"]
+    await alice.post_json(f"/posts/{post['id']}/delete/")
+    assert (await visitor.get(url)).status_code == 404
+
+
+async def test_pictures_of_a_post_for_followers_are_served_to_followers_only(alice, bob, visitor, upload):
+    media_id = (await upload(alice))["id"]
+    fields = {"text": "for friends", "audience": "followers", "media_ids": media_id}
+    url = (await alice.post_json("/posts/", **fields)).json()["media_attachments"][0]["url"]
+    assert [(await each.get(url)).status_code for each in (alice, bob, visitor)] == [200, 404, 404]
+    await bob.post_json("/@alice/follow/")
+    assert (await bob.get(url)).status_code == 200
+
+
+# Without a script
+
+
+async def test_the_button_of_the_composer_leads_to_file_fields_and_keeps_the_text(alice):
+    home = (await alice.get("/")).text
+    assert re.search(r'<noscript>\s*<button [^>]*name="add" value="pictures" formnovalidate>', home)
+    page = (await alice.post("/posts/", text="half a thought", add="pictures")).text
+    assert "half a thought</textarea>" in page
+    assert 'enctype="multipart/form-data"' in page
+    assert [f'name="file-{n}"' in page for n in range(5)] == [True] * 4 + [False]
+
+
+async def test_a_form_without_a_script_publishes_its_files_with_their_descriptions(alice, send):
+    files = {"file-0": PNG, "file-1": ("", b"", "application/octet-stream"), "file-3": PNG}
+    fields = {"text": "two", "sensitive": "on", "description-0": "first", "description-1": "", "description-3": "last"}
+    answer = await send(alice, "/posts/", files, json=False, **fields)
+    assert answer.status_code == 303, answer.text
+    post = (await alice.get_json("/@alice/")).json()["posts"][0]
+    assert [each["description"] for each in post["media_attachments"]] == ["first", "last"]
+    assert post["sensitive"]
+
+
+async def test_a_refused_form_keeps_the_text_and_the_pictures_that_were_uploaded(alice, send):
+    answer = await send(alice, "/posts/", {"file-0": PNG, "file-1": TEXT}, json=False, text="kept")
+    assert answer.status_code == 422
+    assert "kept</textarea>" in answer.text
+    assert "Choose a JPEG, PNG, GIF or WebP picture." in answer.text
+    (media_id,) = re.findall(r'name="media_ids" value="(\d+)">', answer.text)
+    assert [f'name="file-{n}"' in answer.text for n in range(4)] == [True, True, True, False]
+    answer = await send(alice, "/posts/", {"file-0": PNG}, text="kept", media_ids=media_id)
+    first, _second = answer.json()["media_attachments"]
+    assert first["id"] == media_id
+
+
+# Avatars and headers
+
+
+async def test_an_avatar_is_uploaded_shown_replaced_and_removed(alice, visitor, send, site):
+    urls = []
+    for crop in ("0.25,0,0.5,1", ""):
+        answer = await send(alice, "/accounts/settings/avatar/", {"file": PNG}, crop=crop)
+        assert answer.status_code == 200, answer.text
+        urls.append(answer.json()["avatar"])
+        assert f'src="{urls[-1]}"' in (await visitor.get("/@alice/")).text
+        assert (await visitor.get(urls[-1])).headers["content-type"] == "image/webp"
+        assert (await visitor.get(urls[-1].replace("/full.", "/small."))).status_code == 200
+    await site.media.check_due()
+    assert (await visitor.get(urls[0])).status_code == 404
+    assert (await alice.post_json("/accounts/settings/avatar/", remove="1")).json() == {"avatar": None}
+    assert "/media/" not in (await visitor.get("/@alice/")).text
+    await site.media.check_due()
+    assert (await visitor.get(urls[1])).status_code == 404
+
+
+async def test_a_header_is_set_by_a_form_without_a_script(alice, visitor, send):
+    page = (await alice.get("/accounts/settings/")).text
+    assert '<form class="picture-form" method="post" action="/accounts/settings/header/"' in page
+    answer = await send(alice, "/accounts/settings/header/", {"file": PNG}, json=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/settings/")
+    url = re.search(r'class="profile-header" src="([^"]+)"', (await visitor.get("/@alice/")).text)[1]
+    assert (await visitor.get(url)).status_code == 200
+
+
+async def test_a_file_that_is_no_picture_is_refused_with_one_sentence(alice, send):
+    answer = await send(alice, "/accounts/settings/avatar/", {"file": TEXT})
+    assert (answer.status_code, set(answer.json()["fields"])) == (422, {"file"})
+    assert (await send(alice, "/accounts/settings/avatar/", {"file": TEXT}, json=False)).status_code == 303
+    assert "Choose a JPEG, PNG, GIF or WebP picture." in (await alice.get("/accounts/settings/")).text
