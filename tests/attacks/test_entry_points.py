@@ -40,7 +40,6 @@ ACTIONS: dict[str, str] = {
     "/preferences/": "scroll",
     "/display/": "language theme",
     "/posts/": "text in_reply_to idempotency_key audience spoiler_text language poll[options] poll[expires_in]",
-    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language",
     "/media/": "description kind",
     "/media/<id:media_id>/": "description",
     **dict.fromkeys(
@@ -58,7 +57,7 @@ ACTIONS: dict[str, str] = {
         ),
         "next",
     ),
-    "/posts/<id:post_id>/edit/": "text spoiler_text language version poll[options]",
+    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language poll[options]",
     "/posts/<id:post_id>/vote/": "choices",
     "/drafts/": "text spoiler_text draft scheduled_at poll[options]",
     "/drafts/<id:draft_id>/delete/": "next",
