@@ -143,16 +143,16 @@ def test_without_a_script_a_refused_text_reappears_in_its_box(reader: OpenReader
     me.go_to("/")
     me.publish("x" * 501)
     expect(me.page.locator("#composer-error")).to_be_visible()
-    expect(me.page.locator("[data-composer] textarea")).to_have_value("x" * 501)
+    expect(me.page.locator("[data-composer] textarea[name=text]")).to_have_value("x" * 501)
     use_up_the_minute(own)
     me.publish("shorter, but too soon")
     expect(me.page.locator("#composer-error")).to_be_visible()
-    expect(me.page.locator("[data-composer] textarea")).to_have_value("shorter, but too soon")
+    expect(me.page.locator("[data-composer] textarea[name=text]")).to_have_value("shorter, but too soon")
 
 
-def test_a_pasted_or_dropped_picture_is_refused_with_a_sentence(me: BrowserPage) -> None:
+def test_a_pasted_or_dropped_file_that_is_no_picture_is_refused_with_a_sentence(me: BrowserPage) -> None:
     for kind, transfer in (("paste", "clipboardData"), ("drop", "dataTransfer")):
-        me.page.locator("[data-composer] textarea").evaluate(
+        me.page.locator("[data-composer] textarea[name=text]").evaluate(
             """(box, [kind, transfer]) => {
               const data = new DataTransfer();
               data.items.add(new File(["x"], "cat.png", { type: "image/png" }));
@@ -161,5 +161,6 @@ def test_a_pasted_or_dropped_picture_is_refused_with_a_sentence(me: BrowserPage)
             }""",
             [kind, transfer],
         )
-        expect(me.page.locator(".toast")).to_have_text("Pictures cannot be added to posts yet.")
-        me.page.locator(".toast").evaluate("(toast) => toast.remove()")
+        problems = me.page.locator(".picture-problems")
+        expect(problems).to_contain_text("cat.png is not a picture that the site can show.")
+        problems.evaluate("(element) => element.replaceChildren()")

@@ -95,7 +95,7 @@ class BrowserPage:
 
     def publish(self, text: str) -> None:
         """Publish a post with the composer of the open page."""
-        self.page.locator("[data-composer] textarea").fill(text)
+        self.page.locator("[data-composer] textarea[name=text]").fill(text)
         self.page.locator("[data-composer] [type=submit]").click()
 
     def sign_in_as(self, visitor: HttpVisitor) -> None:

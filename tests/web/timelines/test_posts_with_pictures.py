@@ -96,7 +96,8 @@ async def test_pictures_of_a_post_for_followers_are_served_to_followers_only(ali
 
 async def test_the_button_of_the_composer_leads_to_file_fields_and_keeps_the_text(alice):
     home = (await alice.get("/")).text
-    assert re.search(r'<noscript>\s*<button [^>]*name="add" value="pictures" formnovalidate>', home)
+    button = re.search(r'<noscript>\s*<button [^>]*name="add" value="pictures" formnovalidate>', home)
+    assert 'type="submit"' in home[: button.start()].partition("data-composer")[2]  # the Enter key publishes
     page = (await alice.post("/posts/", text="half a thought", add="pictures")).text
     assert "half a thought</textarea>" in page
     assert 'enctype="multipart/form-data"' in page
