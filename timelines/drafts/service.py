@@ -33,6 +33,8 @@ MIN_AHEAD_MS, MAX_AHEAD_MS = 5 * 60_000, 365 * DAY_MS
 DUE_INTERVAL_S = 5.0
 DUE_PER_BATCH = 50
 RETRY_MS = 10_000
+MAX_COMPARISONS = 10
+"""The maximum number of comparisons of a draft and its due entry while other devices change the draft."""
 KEPT_MS = 60 * DAY_MS
 """The time for which the pictures of a draft are kept after its last change, or after its time."""
 
@@ -74,6 +76,7 @@ class DraftService:
             await self.drafts.schedule(DuePost(account_id, draft.id), draft.scheduled_ms)
         await self._keep_pictures(account_id, draft, now_ms)
         stored = await self.drafts.save(account_id, draft, is_new=is_new)
+        await self._sync_due(DuePost(account_id, draft.id))
         if stored is None:
             raise DraftsCapReached
         if not stored:
@@ -102,7 +105,24 @@ class DraftService:
 
     async def delete(self, account_id: AccountId, draft_id: int) -> bool:
         """Delete a draft or scheduled post. Return whether it existed."""
-        return await self.drafts.delete(account_id, draft_id)
+        existed = await self.drafts.delete(account_id, draft_id)
+        await self._sync_due(DuePost(account_id, draft_id))
+        return existed
+
+    async def _sync_due(self, due: DuePost) -> None:
+        """Make the due entry agree with the draft, also after concurrent changes of two devices."""
+        for _attempt in range(MAX_COMPARISONS):
+            at_ms = await self._find_time(due)
+            if at_ms is None:
+                await self.drafts.complete(due)
+            else:
+                await self.drafts.schedule(due, at_ms)
+            if await self._find_time(due) == at_ms:
+                return
+
+    async def _find_time(self, due: DuePost) -> int | None:
+        draft = await self.drafts.find(due.account_id, due.draft_id)
+        return None if draft is None else draft.scheduled_ms
 
     async def publish_due(self) -> int:
         """Publish the scheduled posts whose time has come. Return their number. Raises StoreUnavailable."""

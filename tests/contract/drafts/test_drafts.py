@@ -135,3 +135,29 @@ async def test_the_drafts_of_a_deleted_account_are_deleted(world: World, service
     assert not await services.store.node(key).execute("EXISTS", key)
     await services.repositories.drafts.schedule(DuePost(alice.id, draft.id), services.clock.now_ms() - 1)
     assert await services.drafts.publish_due() == 1
+
+
+async def test_no_due_entry_is_left_without_its_scheduled_post(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, later_ms = await world.person("alice"), services.clock.now_ms() + 10 * MINUTE_MS
+    deleted, unscheduled = await schedule(services, alice), await schedule(services, alice)
+    await services.drafts.delete(alice.id, deleted.id)
+    await services.drafts.save(alice.id, Draft(unscheduled.id, unscheduled.fields))
+    monkeypatch.setattr("timelines.drafts.repository.DRAFTS_CAP", 1)
+    with pytest.raises(DraftsCapReached):
+        await schedule(services, alice)
+    assert await services.repositories.drafts.due_before(later_ms, 10) == []
+
+
+async def test_concurrent_changes_of_two_devices_leave_a_scheduled_post_due(world: World, services: Services) -> None:
+    alice = await world.person("alice")
+    draft = await schedule(services, alice)
+    at_ms = services.clock.now_ms() + 8 * MINUTE_MS
+    for _ in range(20):
+        times = [None, at_ms, None, at_ms]
+        drafts = services.drafts
+        await asyncio.gather(*(drafts.save(alice.id, Draft(draft.id, draft.fields, scheduled_ms=at)) for at in times))
+        (stored,) = await drafts.all(alice.id)
+        due = await services.repositories.drafts.due_before(at_ms, 10)
+        assert due == ([] if stored.scheduled_ms is None else [DuePost(alice.id, draft.id)])
