@@ -22,6 +22,7 @@ FIELDS = (
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
     "spoiler_text", "redraft_of", "sensitive", "visibility", "open_warnings", "languages",
     "media_ids", "descriptions", "version", "draft", "scheduled_at",
+    "add", "crop", "file", "remove",
 )  # fmt: skip
 QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
 HOSTILE_TEXTS = (
