@@ -109,6 +109,11 @@ class MediaRows:
         names = await self._posts[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
         return [name.decode() for name in names]
 
+    async def find_check(self, name: str) -> int:
+        """Return the time of the check of a picture, or 0 if there is none."""
+        key = keys.media_checks()
+        return int(float(await self._posts[key].execute("ZSCORE", key, name) or 0))
+
     async def complete_check(self, name: str) -> None:
         key = keys.media_checks()
         await self._posts.write(key, ("ZREM", key, name))

@@ -48,6 +48,8 @@ CHECKS_AT_ONCE = 100
 MEASURE_INTERVAL_S = 600.0
 RETRY_CHECK_MS = 3_600_000
 """A picture whose post is being published is checked again after this time."""
+DELETION_MS = 60_000
+"""More than the time from `release` until the post is deleted. A request has a shorter deadline."""
 READY_POLL_S = 0.1
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF"}
@@ -264,9 +266,9 @@ class MediaService:
             if (until_ms := await self._used_until(row)) is not None:
                 if until_ms:
                     await self.rows.schedule_check([name], until_ms)
-                else:
+                elif await self.rows.find_check(name) <= self.clock.now_ms() - DELETION_MS:
                     await self.rows.complete_check(name)
-                return False
+                return False  # a new check stays due, because the deletion of the post may be under way
             expected = {"post": row.post, "state": row.state}
             if not await self.rows.update(row.id, expected, {"state": "deleting"}):
                 return False  # it changed meanwhile: the next check follows

@@ -137,6 +137,16 @@ async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeyp
     assert list(list_files()) == []
 
 
+async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, world: World):
+    alice = await world.person("alice")
+    post = await publish(services, alice, await upload(services, alice))
+    await services.media.release(post)
+    assert await services.media.check_due() == 0  # a worker checks while the request has not deleted the post yet
+    assert await services.repositories.posts.delete(post.id, alice.id)
+    assert await services.media.check_due() == 1
+    assert list(list_files()) == []
+
+
 def raise_disk_error(name: str) -> None:
     raise OSError("the disk is read-only")
 
