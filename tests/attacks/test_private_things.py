@@ -13,7 +13,9 @@ import pytest
 import pytest_asyncio
 
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.browser import JSON_HEADERS, HttpBrowser
+from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.routes import Route, routes
 from tests.support.world import World
 from tests.web.conftest import OpenBrowser
@@ -25,6 +27,7 @@ OWN = {
     "list": "canarylist",
     "virtual list": "canaryvirtual",
     "filter": "canaryfilter",
+    "draft": "canarydraft",
     "post": "canaryfollowers",
     "answer": "canaryanswer",
 }
@@ -32,7 +35,15 @@ OF_FOLLOWERS = {OWN["post"], OWN["answer"]}
 CHANGING = re.compile(r"/(accounts/(logout|signup|login)|ops/accounts/\d+/sessions/end)/")
 FIELDS = {"title": "taken over", "phrase": "taken", "handle": "carol", "text": "taken"}
 """The fields of every form, so that only the missing right makes a request fail."""
-OBJECTS = ("<id:list_id>", "<id:number>", "<id:post_id>", "<id:account_id>")
+OBJECTS = (
+    "<id:list_id>",
+    "<id:number>",
+    "<id:post_id>",
+    "<id:account_id>",
+    "<id:draft_id>",
+    "<id:media_id>",
+    "<media_name:name>",
+)
 
 
 @dataclass
@@ -50,6 +61,7 @@ class PrivateDataScenario:
         answers: list[object] = []
         for path in (
             "/lists/", f"/lists/{self.ids['list_id']}/", "/accounts/filters/", "/bookmarks/", "/tags/",
+            "/drafts/", f"/media/{self.ids['media_id']}/",
             "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/requests/",
             "/accounts/notifications/", self.ids["post_path"], "/@alice/following/", "/@alice/followers/",
         ):  # fmt: skip
@@ -73,6 +85,9 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     parts = f"{made.json()['id']} {other_list.json()['id']}"
     virtual = await alice.post_json("/lists/", title=OWN["virtual list"], operation="union", parts=parts)
     phrase = await alice.post_json("/accounts/filters/", phrase=OWN["filter"])
+    draft = await alice.post_json("/drafts/", text=OWN["draft"])
+    row = await site.media.upload(owner_id=AccountId(1), content=uploaded(picture()))
+    await encode_all(site)
     post = await alice.publish(f"{OWN['post']} #tea", audience="followers")
     await alice.publish(OWN["answer"], in_reply_to=post["id"])
     await alice.post_json(f"/posts/{post['id']}/bookmark/")
@@ -83,6 +98,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     ids = {
         "list_id": made.json()["id"], "virtual_id": virtual.json()["id"], "number": number, "handle": "alice",
         "post_id": post["id"], "account_id": "1", "tag": "tea", "post_path": post["url"],
+        "draft_id": draft.json()["id"], "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
     }  # fmt: skip
     return PrivateDataScenario(people, world, ids)
 
@@ -135,7 +151,8 @@ async def test_the_id_of_anothers_thing_is_answered_like_an_unknown_id(scene: Pr
     for pattern, route in PATTERNS:
         if not any(kind in pattern for kind in kinds):
             continue
-        absent = dict.fromkeys(("list_id", "number", "post_id", "account_id"), NOBODYS)
+        absent = dict.fromkeys(("list_id", "number", "post_id", "account_id", "draft_id", "media_id"), NOBODYS)
+        absent["name"] = f"8{scene.ids['name'][1:]}"
         for method in sorted(route.methods - {"HEAD"}):
             real = await ask(browser, method, scene.address(pattern))
             none = await ask(browser, method, scene.address(pattern, {**scene.ids, **absent}))

@@ -40,7 +40,7 @@ def publishes(me: BrowserPage, text: str) -> None:
     page = me.page
     tab_to(page, "[data-composer] textarea")
     page.keyboard.type(text)
-    tab_to(page, "[data-composer] [type=submit]", 5)
+    tab_to(page, "[data-composer] [type=submit]", 8)
     page.keyboard.press("Enter")
     expect(me.entries).to_have_count(1)
 
@@ -62,7 +62,7 @@ def deletes_the_only_post(me: BrowserPage) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("details.menu > summary")).to_be_focused()
     page.keyboard.press("Enter")
-    tab_to(page, "summary.menu-item", 3)
+    tab_to(page, "summary.menu-item", 6)
     page.keyboard.press("Enter")
     tab_to(page, "button[data-delete]", 2)
     page.keyboard.press("Enter")

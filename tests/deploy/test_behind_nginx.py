@@ -109,7 +109,7 @@ async def test_nginx_serves_only_files_with_hashed_names_as_immutable(http):
 
 async def test_nginx_refuses_a_far_too_large_body_and_the_site_a_slightly_too_large_body(http):
     for size, server_words in ((70_000, True), (200_000, False)):
-        answer = await http.post("/posts/", content=b"a" * size, headers={"Accept": "application/json"})
+        answer = await http.post("/lists/", content=b"a" * size, headers={"Accept": "application/json"})
         assert answer.status_code == 413
         assert answer.headers["content-type"].startswith("application/json") is server_words
 

@@ -82,6 +82,7 @@ async def busy_town(world: World) -> list[Person]:
     await cora.publishes("@ben an answer", in_reply_to=first)
     await services.reactions.boost(account_id=cora.id, post_id=first.id, now_ms=now_ms)
     await ann.deletes(await ann.publishes("taken back #one"))
+    await ben.edits(first, "first #two")
     gone = await ann.publishes("boosted, and then taken back")
     await services.reactions.boost(account_id=ben.id, post_id=gone.id, now_ms=now_ms)
     await services.repositories.posts.delete(gone.id, ann.id)  # by a process that dies before it deletes the boosts

@@ -83,7 +83,7 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
 
 async def delete(request: SiteRequest, draft_id: int) -> HttpResponseBase:
     await request.services[DraftService].delete(require_viewer_id(request), draft_id)
-    return done(request, {"deleted": str(draft_id)}, default=DRAFTS_URL)
+    return done(request, {}, default=DRAFTS_URL)
 
 
 def parse_time(text: str) -> int | None:

@@ -229,7 +229,8 @@ async def test_the_keys_of_client_side_shards_are_documented() -> None:
 async def test_the_channels_of_live_updates_have_their_lines(hub: PubSubListener, watch: KeyWatch) -> None:
     open_channels = [name.decode() for name in watch.client.execute_command("PUBSUB", "SHARDCHANNELS")]
     lines = read_table("Channels")
-    assert len(open_channels) == 17
+    assert sum(name.startswith("live:{l") for name in open_channels) == 16
+    assert len(open_channels) > 16, "the process has a channel of its own"
     assert {line for name in open_channels for line in lines if line.matches(name)} == set(lines)
     assert all(sum(line.matches(name) for line in lines) == 1 for name in open_channels)
     assert all(KEY_PATTERN.fullmatch(name) for name in open_channels)

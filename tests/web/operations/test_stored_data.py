@@ -49,6 +49,15 @@ async def test_the_audit_of_the_restored_site_finds_no_discrepancy(site: Service
     assert report.foreign_keys.unknown == 0
 
 
+def without_new_fields(now: Any, before: Any) -> Any:
+    """Return the value without the fields of objects that it did not have before. Later releases add fields."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return {name: without_new_fields(value, before[name]) for name, value in now.items() if name in before}
+    if isinstance(now, list) and isinstance(before, list) and len(now) == len(before):
+        return [without_new_fields(*pair) for pair in zip(now, before, strict=True)]
+    return now
+
+
 async def test_every_page_answers_as_before(site: Services) -> None:
     await site.rebuild_after_restore.run()
     for handle, pages in EXPECTED["pages"].items():
@@ -57,6 +66,5 @@ async def test_every_page_answers_as_before(site: Services) -> None:
                 browser.http.cookies.set("sessionid", EXPECTED["cookies"][handle])
             for path, before in pages.items():
                 answer = await browser.get_json(path)
-                assert {"status": answer.status_code, "json": answer.json()} == before, (
-                    f"{path} for {handle or 'a visitor'}"
-                )
+                now = {"status": answer.status_code, "json": answer.json()}
+                assert without_new_fields(now, before) == before, f"{path} for {handle or 'a visitor'}"
