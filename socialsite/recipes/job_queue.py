@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import structlog
 
 from socialsite.recipes.process_identity import is_dead_process, process_identity
-from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, load_script
+from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, StoreFull, load_script
 
 CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
@@ -29,9 +29,19 @@ MAX_DEAD_LETTERS = 10_000
 MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next
 SENDERS_PER_ROUND, MAX_WAITING_STREAMS = 100, 100_000
 
-ADD, ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER = (
+ADD, ADD_WHEN_FULL, HEARTBEAT, RECLAIM, FINISH, DEAD_LETTER, RETRY, DEREGISTER, CREATE_GROUP = (
     load_script(f"job_queue_{name}.lua", __package__)
-    for name in ("add", "add_when_full", "heartbeat", "reclaim", "finish", "dead_letter", "retry", "deregister")
+    for name in (
+        "add",
+        "add_when_full",
+        "heartbeat",
+        "reclaim",
+        "finish",
+        "dead_letter",
+        "retry",
+        "deregister",
+        "create_group",
+    )
 )
 log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
@@ -214,6 +224,8 @@ class JobQueue:
                 await self.node.execute("XGROUP", "CREATE", self.stream_key, CONSUMER_GROUP, "0", "MKSTREAM")
             except CommandRefused as error:
                 _raise_unless(error, "BUSYGROUP")
+            except StoreFull:  # its jobs free memory
+                await self.node.run(CREATE_GROUP, [self.stream_key], [CONSUMER_GROUP])
 
     async def send_heartbeat(self, worker: str) -> None:
         """Record that `worker` is alive. Call it before the first `fetch`, then every few seconds."""

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Set the bytes of an account in the total of the site, unless a newer change is stored. The call may be repeated.
 -- KEYS[1] the HASH of all accounts with pictures
 -- ARGV    account id, its total in bytes, the number of its changes

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Count the bytes of a picture for its account. The call may be repeated.
 -- KEYS[1] the HASH of the account's pictures
 -- ARGV    id of the picture, its bytes (0 removes it), maximum total, maximum number of pictures (0: no maximum)

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Change fields of a row if other fields have the expected values.
 -- KEYS[1] the HASH of a picture
 -- ARGV    number n of expected fields (-1 if the row must be absent), n pairs of field and value, the pairs to store
