@@ -61,7 +61,7 @@ class Node:
         self._reply_timeout_s = reply_timeout_s
         self._connection: PipelinedConnection | None = None
         self._connect_lock: asyncio.Lock | None = None
-        self._blocking_connection: PipelinedConnection | None = None
+        self._idle_blocking_connections: list[PipelinedConnection] = []
         self._bulk_connection: PipelinedConnection | None = None
         self._wait_connections = WaitConnections(self._open_writing_connection)
         self._connections = ConnectionTracker()
@@ -125,18 +125,26 @@ class Node:
         return await self._handle_error_replies(commands, await track_node(self, confirmed))
 
     async def blocking(self, *command: Any, timeout_s: float) -> Reply:
-        """Run a command that blocks on the server for up to `timeout_s` seconds, on a separate connection."""
+        """Run a command that blocks on the server for up to `timeout_s` seconds.
+
+        The connection runs no other command meanwhile: a blocked command delays all later commands of its connection.
+        """
         if self.replaced_by is not None:
             return await self.replaced_by.blocking(*command, timeout_s=timeout_s)
         async with self._get_connect_lock():
-            connection = self._blocking_connection or await self._open_connection()
-            self._blocking_connection = connection
-        if connection.is_read_only:
-            await self._authorize_writes(connection)
-        payload = encode(command)
-        (reply,) = await connection.send(payload, 1, timeout_s + self._reply_timeout_s)
+            idle = self._idle_blocking_connections
+            connection = idle.pop() if idle else await self._open_connection()
+        try:
+            if connection.is_read_only:
+                await self._authorize_writes(connection)
+            (reply,) = await connection.send(encode(command), 1, timeout_s + self._reply_timeout_s)
+        except BaseException:
+            connection.close()
+            raise
         if isinstance(reply, StoreError):
+            connection.close()
             raise reply
+        self._idle_blocking_connections.append(connection)
         return reply
 
     def serving_node(self, key: Key) -> "Node":
@@ -276,7 +284,7 @@ class Node:
         )
         if self._connection is connection:
             self._connection = None
-        if self._blocking_connection is connection:
-            self._blocking_connection = None
+        if connection in self._idle_blocking_connections:
+            self._idle_blocking_connections.remove(connection)
         if self._bulk_connection is connection:
             self._bulk_connection = None

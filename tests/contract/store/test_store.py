@@ -176,6 +176,22 @@ async def test_a_blocking_command_does_not_delay_other_commands(store: Store) ->
     assert await waiting == [empty.encode(), b"word"]
 
 
+async def test_a_blocking_command_does_not_delay_other_blocking_commands(store: Store) -> None:
+    """A worker has two queues, and waits for both at the same time."""
+    empty, full = (Key("jobs", tag="outbox", name=name) for name in ("empty", "full"))
+    node = server_of(store, empty)
+    waiting = asyncio.create_task(node.blocking("BLPOP", empty, 30, timeout_s=30))
+    async with asyncio.timeout(10):
+        while b"blocked_clients:0" in await node.execute("INFO", "clients"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for word in ("one", "two"):
+            await node.execute("RPUSH", full, word)
+            assert await node.blocking("BLPOP", full, 30, timeout_s=30) == [full.encode(), word.encode()]
+    assert not waiting.done()
+    await node.execute("RPUSH", empty, "word")
+    assert await waiting == [empty.encode(), b"word"]
+
+
 async def test_the_time_is_that_of_the_server(store: Store) -> None:
     assert abs(await store.now_ms() - time.time() * 1000) < 5_000
 
