@@ -50,7 +50,8 @@ def test_random_sequences_of_steps_match_the_model(deployment: Deployment, confi
         ),
     )
     print(", ".join(f"{count:,} {what}" for what, count in tally.items()))
-    assert tally["edits"]
+    if "CI" in os.environ:  # the steps are the same in each run; elsewhere few random steps may have no edit
+        assert tally["edits"]
     if STEPS >= ENOUGH:
         assert tally["passes"]  # fan-outs ran during the other steps
         assert tally["steps"] >= STEPS / 2
