@@ -111,11 +111,11 @@ class NotificationService:
 
     async def poll_ended(self, post: Post, reader_ids: Collection[AccountId]) -> None:
         """Notify the readers, who may include the author, that the poll of the post has ended."""
-        await self._add_for(dict.fromkeys(reader_ids, "poll"), post.author_id, post.id)
+        await self._add(dict.fromkeys(reader_ids, "poll"), post.author_id, post.id, to_actor=True)
 
     async def scheduled_post_refused(self, account_id: AccountId) -> None:
         """Notify an account that a scheduled post could not be published."""
-        await self._add_for({account_id: "draft"}, account_id, None)
+        await self._add({account_id: "draft"}, account_id, None, to_actor=True)
 
     async def _add(
         self,
@@ -123,18 +123,12 @@ class NotificationService:
         actor_id: AccountId,
         post_id: PostId | None,
         since_ms: int | None = None,
+        *,
+        to_actor: bool = False,
     ) -> None:
-        """Notify each account, except the actor, with its kind. `since_ms` is the time of the cause."""
-        others = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
-        await self._add_for(others, actor_id, post_id, since_ms)
-
-    async def _add_for(
-        self,
-        kinds: Mapping[AccountId, NotificationKind],
-        actor_id: AccountId,
-        post_id: PostId | None,
-        since_ms: int | None = None,
-    ) -> None:
+        """Notify each account with its kind, but the actor only if `to_actor`. `since_ms` is the time of the cause."""
+        if not to_actor:
+            kinds = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
         reader_ids = await self._interested_readers(kinds, actor_id) if kinds else []
         new_ids = await asyncio.gather(
             *(
