@@ -58,6 +58,7 @@ from timelines.notifications.visibility import NotificationVisibility
 from timelines.pins.service import PinService
 from timelines.polls.service import PollService
 from timelines.profiles.service import ProfileService
+from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.edits import EditService
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
@@ -304,6 +305,7 @@ class Services:
         return self._build(BlocksAndMutesService, live=self.live)
 
     profiles = _Built(ProfileService)
+    account_summaries = _Built(AccountSummaryService)
     follow_suggestions = _Built(FollowSuggestionService)
     filters = _Built(FilterService)
 

@@ -87,6 +87,14 @@ class AccountRepository:
         pairs = zip(names, replies, strict=True)
         return {handle: AccountId(int(reply)) for handle, reply in pairs if reply is not None}
 
+    async def find_cached_ids(self, handles: Iterable[str]) -> dict[str, AccountId]:
+        """Return the result of `find_ids_by_handle`, from the cache as far as possible. See `cached_id`."""
+        names = list(handles)
+        if unknown := [handle for handle in names if handle not in self._ids_by_handle]:
+            for handle, account_id in (await self.find_ids_by_handle(unknown)).items():
+                self._cache_id(handle, account_id)
+        return {handle: self._ids_by_handle[handle] for handle in names if handle in self._ids_by_handle}
+
     async def is_handle_claimed(self, handle: str) -> bool:
         """Return whether an account has or had this handle."""
         key = keys.handle(handle)

@@ -72,6 +72,10 @@ class AccountService:
         """Return the account id that this process has cached for the handle. It is rarely outdated."""
         return self.accounts.cached_id(handle)
 
+    async def find_ids_by_handle(self, handles: Iterable[str]) -> dict[str, AccountId]:
+        """Return the account id of each normalized handle that an account has or had, also if it is suspended."""
+        return await self.accounts.find_cached_ids(handles)
+
     async def get_undeleted_by_handle(self, handle: str) -> Account:
         """Return an active or suspended account, for example to unfollow it. Raises AccountNotFound."""
         account = await _find_normalized(self.accounts.find_by_cached_handle, handle)

@@ -1,0 +1,80 @@
+"""The entity Account (https://docs.joinmastodon.org/entities/Account/)."""
+
+from datetime import UTC, datetime
+
+from accounts.domain import picture_url
+from accounts.models import Account
+from socialsite.web.responses import format_iso_time
+from timelines.api.entities.content import content_html, link_html
+from timelines.pages.presenters import Json, profile_url
+from timelines.profiles.summaries import AccountSummary
+
+MISSING_AVATAR, MISSING_HEADER = "/static/avatars/missing.png", "/static/headers/missing.png"
+"""The pictures of an account without its own. By the name `missing.png` clients know that there is none."""
+LINK_FIELD = "Link"
+"""The name of the profile field that shows the link of an account."""
+
+
+def account_entity(summary: AccountSummary, site_url: str) -> Json:
+    author = summary.author
+    url = site_url + profile_url(author.handle)
+    avatar = site_url + (picture_url(author.avatar, "full") or MISSING_AVATAR)
+    header = site_url + (picture_url(summary.header, "full") or MISSING_HEADER)
+    return {
+        "id": str(author.id),
+        "username": author.handle,
+        "acct": author.handle,
+        "display_name": author.display_name,
+        "locked": author.private,
+        "bot": False,
+        "group": False,
+        "discoverable": not author.private,
+        "indexable": not author.private,
+        "noindex": author.private,
+        "hide_collections": False,
+        "created_at": format_iso_time(summary.created_ms),
+        "note": content_html(summary.bio, site_url),
+        "url": url,
+        "uri": url,
+        "avatar": avatar,
+        "avatar_static": avatar,
+        "avatar_description": "",
+        "header": header,
+        "header_static": header,
+        "header_description": "",
+        "followers_count": summary.followers,
+        "following_count": summary.following,
+        "statuses_count": summary.posts,
+        "last_status_at": None if summary.last_post_ms is None else format_date(summary.last_post_ms),
+        "emojis": [],
+        "roles": [],
+        "fields": [_field(link_html(summary.link, "me nofollow noopener"))] if summary.link else [],
+    }
+
+
+def credential_account_entity(summary: AccountSummary, account: Account, follow_requests: int, site_url: str) -> Json:
+    """Return the account of the token itself, with what its forms show. It has no cached counts."""
+    preferences = account.preferences
+    return account_entity(summary, site_url) | {
+        "source": {
+            "privacy": "private" if account.is_private else "public",
+            "sensitive": False,
+            "language": preferences.language,
+            "note": account.bio,
+            "fields": [_field(account.link)] if account.link else [],
+            "follow_requests_count": follow_requests,
+            "hide_collections": False,
+            "discoverable": not account.is_private,
+            "indexable": not account.is_private,
+        },
+        "role": {"id": "-99", "name": "", "color": "", "permissions": "0", "highlighted": False},
+    }
+
+
+def format_date(ms: int) -> str:
+    """Return the day (UTC) of a time in Unix ms, as in "2026-11-20"."""
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}"
+
+
+def _field(value: str) -> Json:
+    return {"name": LINK_FIELD, "value": value, "verified_at": None}

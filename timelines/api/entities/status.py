@@ -1,0 +1,74 @@
+"""The entity Status (https://docs.joinmastodon.org/entities/Status/), without its accounts.
+
+`presenters.py` inserts the accounts, which change more often than the rest and are cached for themselves.
+"""
+
+from typing import Final
+
+from socialsite.web.responses import format_iso_time
+from timelines.api.entities.content import content_html
+from timelines.api.entities.media import attachment_entity
+from timelines.api.entities.poll import poll_entity
+from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import Json, hashtag_url, post_url, profile_url
+from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.text.linkify import find_all_hashtags
+from timelines.visibility.rights import requires_follow
+
+VISIBILITY_BY_AUDIENCE: Final = {PUBLIC: "public", UNLISTED: "unlisted", FOLLOWERS: "private"}
+
+Mention = tuple[str, int]
+"""The handle and the id of a mentioned account."""
+
+
+def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: str) -> Json:
+    """Return all fields but `account` and `reblog`. A boost has the text, the counts and the state of its original."""
+    shown, is_boost = entry.shown, entry.original is not None
+    post, extra, viewer = shown.post, shown.post.extra, shown.viewer
+    url = site_url + post_url(entry.post.id, entry.author)
+    reply = entry.post  # a boost is no reply
+    return {
+        "id": str(entry.post.id),
+        "uri": url,
+        "url": url,
+        "created_at": format_iso_time(entry.post.created_ms),
+        "edited_at": None if extra.edited_ms is None else format_iso_time(extra.edited_ms),
+        "in_reply_to_id": str(reply.in_reply_to) if reply.in_reply_to else None,
+        "in_reply_to_account_id": str(reply.reply_to_author_id) if reply.reply_to_author_id else None,
+        "sensitive": extra.sensitive or bool(extra.spoiler_text),
+        "spoiler_text": extra.spoiler_text,
+        "visibility": "private" if requires_follow(post, shown.author) else VISIBILITY_BY_AUDIENCE[post.audience],
+        "language": extra.language,
+        "content": content_html(post.text, site_url, [handle for handle, _ in mentions]),
+        "replies_count": shown.counts.replies,
+        "reblogs_count": shown.counts.boosts,
+        "favourites_count": shown.counts.likes,
+        "media_attachments": [] if is_boost else [attachment_entity(each, site_url) for each in extra.media],
+        "mentions": [] if is_boost else [_mention_json(handle, id, site_url) for handle, id in mentions],
+        "tags": [] if is_boost else tags_json(post, site_url),
+        "emojis": [],
+        "poll": None if is_boost else poll_entity(shown),
+        "card": None,
+        "application": None,
+        "quote": None,
+        **(
+            {}
+            if viewer is None
+            else {
+                "favourited": viewer.liked,
+                "reblogged": viewer.boosted,
+                "bookmarked": viewer.bookmarked,
+                "muted": False,
+                **({"pinned": viewer.pinned} if viewer.own and not is_boost else {}),
+            }
+        ),
+        "filtered": [],
+    }
+
+
+def tags_json(post: Post, site_url: str) -> list[Json]:
+    return [{"name": tag, "url": site_url + hashtag_url(tag)} for tag in find_all_hashtags(post.text)]
+
+
+def _mention_json(handle: str, account_id: int, site_url: str) -> Json:
+    return {"id": str(account_id), "username": handle, "acct": handle, "url": site_url + profile_url(handle)}

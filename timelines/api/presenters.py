@@ -1,0 +1,91 @@
+"""Presents accounts and posts as encoded entities, with their accounts.
+
+A post is encoded once for each state of its viewer and counts, and an account once for each summary. The parts are
+joined as bytes, because encoding a home of 40 posts takes longer than reading it.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import msgspec
+
+from accounts.accounts.service import AccountService
+from socialsite.ids import AccountId
+from socialsite.web.requests import SiteRequest
+from socialsite.web.services import SiteServices
+from timelines.api.entities.account import account_entity
+from timelines.api.entities.status import Mention, status_fields
+from timelines.errors import PostNotFound
+from timelines.notifications.service import MENTIONS_CAP
+from timelines.pages.page import HydratedPost
+from timelines.profiles.summaries import AccountSummary, AccountSummaryService
+from timelines.text.linkify import find_mentions
+
+CACHE_SIZE = 8_192
+
+NO_MENTIONS: tuple[Mention, ...] = ()
+Summaries = dict[AccountId, AccountSummary]
+
+
+def site_url(request: SiteRequest) -> str:
+    """Return the address of the site, without a path."""
+    return f"{request.scheme}://{request.get_host()}"
+
+
+async def accounts_json(services: SiteServices, site: str, ids: Iterable[AccountId]) -> list[msgspec.Raw]:
+    """Return the active accounts among `ids`, in their order."""
+    account_ids = list(ids)
+    summaries = await services[AccountSummaryService].find(account_ids)
+    found = (summaries[id] for id in account_ids if id in summaries)
+    return [msgspec.Raw(_encoded_account(each, site)) for each in found if each.author.is_visible]
+
+
+async def status_json(services: SiteServices, site: str, entry: HydratedPost) -> msgspec.Raw:
+    """Return one post. Raises PostNotFound if its author does not exist any more."""
+    for status in await statuses_json(services, site, [entry]):
+        return status
+    raise PostNotFound
+
+
+async def statuses_json(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw]:
+    """Return the posts as the viewer of `entries` sees them, in their order."""
+    handles = {handle for entry in entries for handle in _mentioned_handles(entry.shown.post.text)}
+    ids = await services[AccountService].find_ids_by_handle(handles) if handles else {}
+    authors = {each.author.id: each.author for entry in entries for each in (entry, entry.shown)}
+    summaries = await services[AccountSummaryService].find(dict.fromkeys([*authors, *ids.values()]), authors)
+    return [
+        msgspec.Raw(_encoded_status(entry, ids, summaries, site))
+        for entry in entries
+        if entry.author.id in summaries and entry.shown.author.id in summaries
+    ]
+
+
+def _encoded_status(entry: HydratedPost, ids: dict[str, AccountId], summaries: Summaries, site: str) -> bytes:
+    mentions = NO_MENTIONS
+    if handles := _mentioned_handles(entry.shown.post.text):
+        mentions = tuple((each, ids[each]) for each in handles if each in ids and _is_shown(summaries, ids[each], each))
+    account, body = _encoded_account(summaries[entry.author.id], site), _encoded_fields(entry, mentions, site)
+    original = b"null" if entry.original is None else _encoded_status(entry.original, ids, summaries, site)
+    return b'{"account":%b,"reblog":%b,%b' % (account, original, body)
+
+
+def _is_shown(summaries: Summaries, account_id: AccountId, handle: str) -> bool:
+    """Return whether the mentioned account is active. A cached id may belong to another handle after a restore."""
+    author = summaries[account_id].author if account_id in summaries else None
+    return author is not None and author.is_visible and author.handle == handle
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _mentioned_handles(text: str) -> tuple[str, ...]:
+    return tuple(find_mentions(text)[:MENTIONS_CAP]) if "@" in text or "＠" in text else ()
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _encoded_account(summary: AccountSummary, site: str) -> bytes:
+    return msgspec.json.encode(account_entity(summary, site))
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _encoded_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site: str) -> bytes:
+    """Return the fields of `status_fields` without the opening brace."""
+    return msgspec.json.encode(status_fields(entry, mentions, site))[1:]

@@ -1,0 +1,105 @@
+"""Reads what clients show beside each post of an account: its profile and its counts.
+
+A timeline of 40 posts has up to 40 authors, so a process caches their summaries. The counts may be CACHE_MS old. The
+profile is never outdated, because the caller passes the current version of the account.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from accounts.accounts.service import AccountService
+from accounts.domain import Author
+from accounts.models import Account
+from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.store import Store
+from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.graph.follow import FollowCounts
+from timelines.graph.repository import Follows
+from timelines.pages.page import ABOVE_ALL_IDS
+
+CACHE_MS, CACHE_SIZE = 60_000, 20_000
+"""Lifetime and number of cached summaries of a process."""
+
+
+class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """The profile of an account and its counts. `last_post_ms` is the time of its newest post (Unix ms) or None."""
+
+    author: Author
+    bio: str
+    link: str
+    header: str
+    created_ms: int
+    followers: int
+    following: int
+    posts: int
+    last_post_ms: int | None
+
+    @property
+    def id(self) -> AccountId:
+        return self.author.id
+
+
+@dataclass(kw_only=True, slots=True)
+class AccountSummaryService:
+    """Reads summaries of accounts in any state. Callers leave out the accounts that their viewer may not see."""
+
+    store: Store
+    accounts: AccountService
+    follows: Follows
+    author_feeds: AuthorFeedRepository
+    clock: TimeSource
+    _cache: dict[AccountId, tuple[int, AccountSummary]] = field(init=False, default_factory=dict)
+
+    async def find(
+        self, ids: Iterable[AccountId], known: Mapping[AccountId, Author] | None = None
+    ) -> dict[AccountId, AccountSummary]:
+        """Return the summaries of the accounts that exist. `known` has current facts of some of the accounts.
+
+        It takes no round trip if all are cached, else one.
+        """
+        now_ms, found, authors = self.clock.now_ms(), dict[AccountId, AccountSummary](), known or {}
+        missing: list[AccountId] = []
+        for account_id in ids:
+            expires_ms, summary = self._cache.get(account_id, (0, None))
+            if summary is None or expires_ms < now_ms or authors.get(account_id, summary.author) != summary.author:
+                missing.append(account_id)
+            else:
+                found[account_id] = summary
+        return found | await self.find_fresh(missing) if missing else found
+
+    async def find_fresh(self, ids: Iterable[AccountId]) -> dict[AccountId, AccountSummary]:
+        """Return the current summaries of the accounts that exist, and cache them."""
+        account_ids = list(dict.fromkeys(ids))
+        accounts, *counts = await self.store.read(
+            self.accounts.read_many(account_ids),
+            *(self.follows.counts(id) for id in account_ids),
+            *(self.author_feeds.count(id) for id in account_ids),
+            *(self.author_feeds.read(id, ABOVE_ALL_IDS, 1, upward=False) for id in account_ids),
+        )
+        size, expires_ms = len(account_ids), self.clock.now_ms() + CACHE_MS
+        rows = zip(account_ids, counts[:size], counts[size : 2 * size], counts[2 * size :], strict=True)
+        found = {
+            id: _summary(accounts[id], follows, posts, ms_from_id(newest[0]) if newest else None)
+            for id, follows, posts, newest in rows
+            if id in accounts
+        }
+        if len(self._cache) + len(found) > CACHE_SIZE:
+            self._cache.clear()
+        self._cache |= {id: (expires_ms, summary) for id, summary in found.items()}
+        return found
+
+
+def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: int | None) -> AccountSummary:
+    return AccountSummary(
+        author=account.author,
+        bio=account.bio,
+        link=account.link,
+        header=account.header,
+        created_ms=account.created_ms,
+        followers=follows.followers,
+        following=follows.following,
+        posts=posts,
+        last_post_ms=last_post_ms,
+    )
