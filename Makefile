@@ -13,7 +13,7 @@ KEYED := SECRET_KEY=only-for-the-checks-on-this-machine-and-nothing-else-1234567
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist worksteal -n $${TEST_PROCESSES:-$$((2 * $$(getconf _NPROCESSORS_ONLN)))}
 
 .DEFAULT_GOAL := help
-.PHONY: help run test nightly contract cluster-contract topologies faults cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages format clean distclean
+.PHONY: help run test nightly contract cluster-contract topologies faults foreign cluster check lint quality coverage mutation bench screenshots lighthouse validity pins messages format clean distclean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -64,6 +64,9 @@ SERVED := reading/bookmarks reading/boosts_model fanout/deadletters posts/deleti
 
 faults: $(VENV)/.dev ## Kill processes and servers under load (ARGS="-k sentinel")
 	@$(PYTEST) tests/faults $(ARGS)
+
+foreign: $(VENV)/.dev ## Run the tests of Mastodon clients against this site (ARGS="toot -k lists"; needs the package index)
+	@$(BIN)/python -m tests.foreign $(ARGS)
 
 cluster: $(VENV)/.dev ## Start a topology on loopback until Ctrl-C (TOPOLOGY=sentinel, twemproxy, shards-hash...)
 	@$(BIN)/python -m tests.support.topologies $(TOPOLOGY)

@@ -74,6 +74,13 @@ class ProductionSite:
             assert time.monotonic() < deadline, self.log[-2000:]
             time.sleep(0.05)
 
+    def manage(self, *arguments: str) -> str:
+        """Run a command of manage.py on the site's store, and return its output."""
+        command = [sys.executable, "manage.py", *arguments]
+        run = subprocess.run(command, cwd=self._root, env=self._environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr[-2000:]
+        return run.stdout
+
     def status(self, path: str) -> int:
         """Return the status of a GET, or 0 without an answer."""
         try:
