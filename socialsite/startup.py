@@ -25,6 +25,7 @@ from socialsite.store import AccessDenied, CommandRefused, Key, Node, Store, Sto
 from socialsite.store.embedded.binaries import EmbeddedServerError
 from socialsite.store.replies import MIN_VERSION, NO_EVICTION, parse_info
 from socialsite.store.site_marks import RAISE_NUMBER, RESTORING, check_and_write_marks, read_site
+from socialsite.tasks import run_together
 from timelines import keys
 
 log = logging.getLogger(__name__)
@@ -169,7 +170,7 @@ def with_hints() -> Iterator[None]:
 
 async def require_usable_servers(store: Store, lowest: tuple[int, int] = MIN_VERSION) -> None:
     """Raise ServerTooOld or NotUsable if a server that answers is older than `lowest` or evicts data."""
-    infos = await asyncio.gather(*map(_read_info, store.nodes))
+    infos = await run_together(*map(_read_info, store.nodes))
     for node, info in zip(store.nodes, infos, strict=True):
         version = info.get("redis_version")
         if version is not None and tuple(map(int, version.split(".")[:2])) < lowest:

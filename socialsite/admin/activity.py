@@ -1,6 +1,5 @@
 """The statistics of a span of time: counts, delivery latency, rate limits, errors, active accounts."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from socialsite.analytics.stats import Latency
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.time_series import Point
+from socialsite.tasks import run_together
 
 HOUR_MS = 3_600_000
 SPAN_MS_BY_NAME = {"1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS}
@@ -44,12 +44,12 @@ async def read_activity(services: Services, span_ms: int) -> Activity:
     stats, now_ms = services.statistics.stats, services.clock.now_ms()
     span = (now_ms - span_ms, now_ms)
     bucket_series = [(DELIVERY_LATENCY.metric, member) for member in DELIVERY_LATENCY.bucket_names]
-    trends, buckets, refusals, errors, active, busiest = await asyncio.gather(
+    trends, buckets, refusals, errors, active, busiest = await run_together(
         stats.trends(*span, now_ms=now_ms),
         stats.series.read_ranges(bucket_series, *span, now_ms=now_ms),
         stats.totals_by_member(REFUSALS, [*services.rules], *span, now_ms=now_ms),
         stats.totals_by_member(ERRORS, ERROR_STATUSES, *span, now_ms=now_ms),
-        asyncio.gather(*(stats.count_active_accounts(days, now_ms=now_ms) for days in (1, 7, 30))),
+        run_together(*(stats.count_active_accounts(days, now_ms=now_ms) for days in (1, 7, 30))),
         _busiest(services, *span, now_ms),
     )
     totals = [sum(point.count for point in bucket) for bucket in buckets]

@@ -14,6 +14,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import QueueDepth
 from socialsite.store import StoreError
+from socialsite.tasks import run_together
 from timelines.audit.sampler import DamageCounts
 from timelines.media.repository import FolderUse
 
@@ -44,8 +45,8 @@ class Dashboard:
 
 async def read_dashboard(services: Services) -> Dashboard:
     """Read the statistics of the last hour and the present state of the site."""
-    (activity, processes), depth, fan_outs, nodes, memory, (repair_counts, disk) = await asyncio.gather(
-        asyncio.gather(
+    (activity, processes), depth, fan_outs, nodes, memory, (repair_counts, disk) = await run_together(
+        run_together(
             _or_unavailable(read_activity(services, HOUR_MS)),
             _or_unavailable(count_processes(services)),
         ),
@@ -53,7 +54,7 @@ async def read_dashboard(services: Services) -> Dashboard:
         _or_unavailable(read_fan_outs(services)),
         _or_unavailable(read_node_health(services)),
         _or_unavailable(read_memory_snapshot(services)),
-        asyncio.gather(
+        run_together(
             _or_unavailable(DamageCounts(services.store).read()),
             _or_unavailable(services.repositories.media_rows.read_site_use()),
         ),

@@ -5,7 +5,6 @@ On a large site only a bounded number of keys is sampled. On a small site this m
 the families that grow with posts, which are measured by sampled posts (memory_shared.py).
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import ClassVar
 from weakref import WeakKeyDictionary
@@ -22,6 +21,7 @@ from socialsite.maintenance.memory import (
     read_node_memory,
 )
 from socialsite.store import Store
+from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 
 SNAPSHOT_TTL_S = 60.0
@@ -52,7 +52,7 @@ class MemoryMonitor:
 
     async def take_snapshot(self, services: Services) -> MemorySnapshot:
         store, config, now_ms = services.store, services.config, services.clock.now_ms()
-        nodes = list(await asyncio.gather(*(read_node_memory(node) for node in store.nodes)))
+        nodes = list(await run_together(*(read_node_memory(node) for node in store.nodes)))
         is_sampled = sum(node.keys for node in nodes) > self._sampler.size
         if is_sampled:
             report = await self._sampler.build_report(store.nodes, nodes, now_ms)

@@ -6,7 +6,6 @@ keys: the key's size divided by its number of posts. The mean part times the num
 (Hansen and Hurwitz, "On the theory of sampling from finite populations", 1943).
 """
 
-import asyncio
 import random
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +20,7 @@ from socialsite.maintenance.key_families import get_family
 from socialsite.maintenance.memory import POST_FAMILY, FamilyMemory, MemoryReport
 from socialsite.store import Command, Key, Reply, Store
 from socialsite.store.commands import routing_key
+from socialsite.tasks import run_together
 from timelines import keys
 from timelines.author_feeds.hashtag_timelines import hashtag_key
 from timelines.posts.archive import ArchiveUnavailable
@@ -168,5 +168,5 @@ async def _gather_from_nodes(store: Store, commands: Sequence[Command]) -> list[
     """Send commands as Store.gather does, or to all servers behind a proxy, which does not forward MEMORY USAGE."""
     if {store.node(routing_key(command)) for command in commands} <= set(store.nodes):
         return await store.gather(commands)
-    replies_by_node = await asyncio.gather(*(node.pipeline(commands) for node in store.nodes))
+    replies_by_node = await run_together(*(node.pipeline(commands) for node in store.nodes))
     return [max(replies, key=bool) for replies in zip(*replies_by_node, strict=True)]

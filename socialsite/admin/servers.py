@@ -10,6 +10,7 @@ from socialsite.recipes.job_queue import CONSUMER_GROUP, CONSUMER_NAME
 from socialsite.recipes.presence import members_key, processes_key
 from socialsite.store import CommandRefused, Key, Node, Reply, Store, StoreError
 from socialsite.store.replies import parse_info
+from socialsite.tasks import run_together
 from timelines import keys
 
 NODE_TIMEOUT_S = 2.0  # less than PART_TIMEOUT_S of the dashboard
@@ -56,7 +57,7 @@ async def read_node_health(services: Services) -> list[NodeHealth]:
     store = services.store
     last_id = await services.repositories.accounts.last_id()
     shares = estimate_delivery_shares(store, last_id)
-    return list(await asyncio.gather(*(_read_node(node, shares.get(node)) for node in store.nodes)))
+    return list(await run_together(*(_read_node(node, shares.get(node)) for node in store.nodes)))
 
 
 def newest_slow_calls(nodes: list[NodeHealth]) -> list[SlowCall]:

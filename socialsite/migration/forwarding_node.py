@@ -1,6 +1,5 @@
 """A node that forwards commands. It replaces a node whose data was migrated, for callers that still use that node."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from socialsite.store.errors import StoreUnavailable
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.store import Store
+from socialsite.tasks import run_together
 
 
 class ForwardingNode(Node):
@@ -42,7 +42,7 @@ class ForwardingNode(Node):
         for position, command in enumerate(commands):
             node = self._node_of((command,))
             groups.setdefault(id(node), (node, []))[1].append(position)
-        answers = await asyncio.gather(
+        answers = await run_together(
             *(
                 node.send_encoded(
                     encode_commands(commands[position] for position in positions),

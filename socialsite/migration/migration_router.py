@@ -26,6 +26,7 @@ from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.store import Topology
+from socialsite.tasks import run_together
 
 WRITER_WAIT_S = 4.0
 """The maximum time that a writer waits for its slice. It is less than the deadline of a request."""
@@ -202,7 +203,7 @@ class MigrationRouter(Node):
                 await send(self.replaced_by, [position for group in waiting for position in group.positions])
                 return
             ready, waiting = self._split_ready(commands, waiting)
-            await asyncio.gather(*(self._send_tracked(group, send) for group in ready))
+            await run_together(*(self._send_tracked(group, send) for group in ready))
             if waiting:
                 await self._wait_for_change(deadline)
 

@@ -12,6 +12,7 @@ from socialsite.store.node import Node
 from socialsite.store.replies import parse_info
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.cluster import Cluster
+from socialsite.tasks import run_together
 
 MIGRATOR_NAME_PREFIX = "mover-"
 
@@ -61,9 +62,9 @@ class StorePool:
         The migrator waits for this before it deletes the source. Raises NotDurable, StoreUnavailable.
         """
         nodes = self.topology(url).nodes
-        await asyncio.gather(*(node.wait_for_aof() for node in nodes))
+        await run_together(*(node.wait_for_aof() for node in nodes))
         if self._required_replicas:
-            await asyncio.gather(*(node.pipeline_with_wait([("PING",)], self._required_replicas) for node in nodes))
+            await run_together(*(node.pipeline_with_wait([("PING",)], self._required_replicas) for node in nodes))
 
     def nodes(self) -> list[Node]:
         return [node for topology in self._topologies.values() for node in topology.nodes]

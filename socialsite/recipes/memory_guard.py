@@ -3,11 +3,11 @@
 The reserve leaves memory for log-in, deletion and the pending jobs. The measurement is at most one second old.
 """
 
-import asyncio
 import time
 
 from socialsite.store import Node, Store, StoreFull, StoreUnavailable
 from socialsite.store.replies import parse_info
+from socialsite.tasks import run_together
 
 CHECK_INTERVAL_S = 1.0
 
@@ -27,7 +27,7 @@ class MemoryGuard:
         Unreachable nodes are ignored, because writes to them fail anyway.
         """
         if time.monotonic() - self._checked_at > CHECK_INTERVAL_S:
-            addresses = await asyncio.gather(*(self._address_if_full(node) for node in self._store.nodes))
+            addresses = await run_together(*(self._address_if_full(node) for node in self._store.nodes))
             self._full_node = next((address for address in addresses if address is not None), None)
             self._checked_at = time.monotonic()
         if self._full_node is not None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from socialsite.store.errors import NotDurable, StoreError
 from socialsite.store.replies import parse_info
+from socialsite.tasks import run_together
 
 AOF_WRITE_TIMEOUT_S = 3.0
 """Redis delays a write for up to two seconds. A longer delay means that the disk is full or too slow."""
@@ -100,7 +101,7 @@ async def wait_for_aof_during(reads: Awaitable[T]) -> T:
     if nodes is None:
         return await reads
     checked = dict(nodes)
-    result, _ = await asyncio.gather(reads, wait_for_aof(checked))
+    result, _ = await run_together(reads, wait_for_aof(checked))
     for node in checked:
         nodes.pop(node, None)
     return result
@@ -128,7 +129,7 @@ async def wait_for_aof(nodes: Mapping[AofNode, int], *, unchecked_nodes: Collect
     if len(nodes_to_check) == 1:  # avoids the creation of a task
         await nodes_to_check[0].wait_for_aof()
     else:
-        await asyncio.gather(*(node.wait_for_aof() for node in nodes_to_check))
+        await run_together(*(node.wait_for_aof() for node in nodes_to_check))
     for node, disconnects_before in nodes.items():
         if node.replaced_by is None and node.disconnect_count != disconnects_before:
             raise NotDurable(f"the connection to {node} was lost after it had answered")

@@ -8,7 +8,6 @@ The marks of a topology with several servers have many tags, so that each server
 writes them. A migration writes them to its target.
 """
 
-import asyncio
 import contextlib
 import secrets
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ from socialsite.store.replies import parse_hash
 from socialsite.store.store import Store, Topology
 from socialsite.store.topology.standalone import Standalone
 from socialsite.store.topology.twemproxy import Twemproxy
+from socialsite.tasks import run_together
 
 MARK_COUNT = 128
 """The number of marks. Each of ten servers behind a proxy has a mark, except in one of 70,000 cases."""
@@ -101,7 +101,7 @@ async def record_account_id(store: Store, newest_id: int) -> int:
     if is_migrating(store):
         return 0
     topologies = [topology for topology, components in _components_by_topology(store) if components]
-    return max(await asyncio.gather(*(_raise_account_id(topology, newest_id) for topology in topologies)))
+    return max(await run_together(*(_raise_account_id(topology, newest_id) for topology in topologies)))
 
 
 async def copy_marks(source: Topology, target: Topology, *, with_record: bool) -> None:
@@ -164,7 +164,7 @@ def _emptied_fault(topology: Topology | None, components: Sequence[str]) -> Mark
 async def _are_behind_proxy(topology: Twemproxy, marks: Sequence[str | None]) -> bool:
     """Return whether a server behind the proxy has a mark that the proxy does not find."""
     missing = [("EXISTS", mark_key(number)) for number, mark in enumerate(marks) if mark is None]
-    replies = await asyncio.gather(*(node.pipeline(missing) for node in topology.nodes))
+    replies = await run_together(*(node.pipeline(missing) for node in topology.nodes))
     return any(any(reply) for reply in replies)
 
 

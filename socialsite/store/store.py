@@ -3,7 +3,6 @@
 A store belongs to one event loop. It knows no application; the topology chooses the node of a key.
 """
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.pair_partitions import PartitionLayout, partition_of_pair
 from socialsite.store.read import RAISE, PendingReply, Read, Result, combine_commands, parse_replies
 from socialsite.store.topology.standalone import Standalone
+from socialsite.tasks import run_together
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class Store:
         groups = list(by_node.items())
         if len(groups) == 1:
             return await groups[0][0].pipeline(commands)
-        replies_by_node = await asyncio.gather(
+        replies_by_node = await run_together(
             *(node.pipeline([commands[position] for position in positions]) for node, positions in groups)
         )
         replies: list[Reply] = [None] * len(commands)
@@ -165,7 +165,7 @@ class Store:
             if all(read.wrong_type_reply is RAISE for read in reads):
                 raise
         replies = (self._reply_alone(command, read.wrong_type_reply) for read in reads for command in read.commands)
-        return parse_replies(reads, await asyncio.gather(*replies))
+        return parse_replies(reads, await run_together(*replies))
 
     async def _read_together(self, reads: Sequence[Read[Any]]) -> list[Reply]:
         commands = combine_commands(reads)
@@ -212,7 +212,7 @@ class Store:
         replies: list[Reply] = []
         for batch in batches(commands, MAX_WRITES_PER_ROUND_TRIP):
             if self.require_replicas:
-                confirmed = await asyncio.gather(*(self.write(routing_key(command), command) for command in batch))
+                confirmed = await run_together(*(self.write(routing_key(command), command) for command in batch))
                 replies += [reply for (reply,) in confirmed]
             else:
                 replies += await self.gather(batch)

@@ -29,6 +29,7 @@ from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.replies import NO_EVICTION, parse_info
 from socialsite.store.site_marks import find_mark_faults
+from socialsite.tasks import run_together
 from socialsite.web.services import SiteServices, loop_services
 
 READINESS_TIMEOUT_S = 1.8
@@ -78,9 +79,9 @@ async def check_readiness() -> Readiness:
     except (StoreError, TimeoutError) as error:
         return Readiness(dict.fromkeys(COMPONENTS, state_from_error(error)))
     nodes = services.store.nodes
-    node_states, write_states, mark_states, outbox = await asyncio.gather(
-        asyncio.gather(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
-        asyncio.gather(*(_probe_write(services, name, until) for name in COMPONENTS)),
+    node_states, write_states, mark_states, outbox = await run_together(
+        run_together(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
+        run_together(*(_probe_write(services, name, until) for name in COMPONENTS)),
         _check_marks(services, until),
         read_outbox_depth(services, until),
     )

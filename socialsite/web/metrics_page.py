@@ -21,6 +21,7 @@ from prometheus_client.registry import Collector
 from socialsite.analytics import multiprocess, prometheus
 from socialsite.store.errors import StoreError
 from socialsite.store.replies import NO_EVICTION, parse_info
+from socialsite.tasks import run_together
 from socialsite.web.health import OK, OPEN_TIMEOUT_S, READINESS_TIMEOUT_S, Readiness, check_readiness, reply_or
 from socialsite.web.requests import SiteRequest
 from socialsite.web.services import loop_services
@@ -33,7 +34,7 @@ async def metrics_page(request: SiteRequest) -> HttpResponse:
     if not is_allowed_client(request):
         raise Http404
     prometheus.flush_round_trips()
-    families = build_gauges(*await asyncio.gather(check_readiness(), read_node_infos()))
+    families = build_gauges(*await run_together(check_readiness(), read_node_infos()))
     # This runs in a thread, because adding up the files of many processes takes long.
     page = await asyncio.to_thread(render_metrics, families)
     return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
@@ -93,7 +94,7 @@ async def read_node_infos() -> list[NodeInfo]:
     except (StoreError, TimeoutError):
         return []
     nodes = services.store.nodes
-    infos = await asyncio.gather(*(reply_or(lambda _: None, node.execute("INFO", "memory"), until) for node in nodes))
+    infos = await run_together(*(reply_or(lambda _: None, node.execute("INFO", "memory"), until) for node in nodes))
     return [(str(node.address), parse_info(info)) for node, info in zip(nodes, infos, strict=True) if info is not None]
 
 

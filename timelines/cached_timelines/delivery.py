@@ -22,6 +22,7 @@ from socialsite.store import (
     WrongType,
     load_script,
 )
+from socialsite.tasks import run_together
 from timelines.cached_timelines.spec import LATE_MS, MAX_DISORDER_IDS, TimelineCacheSpec
 
 PUSHES_PER_ROUND_TRIP = 1_000  # takes 0.5 ms on the server
@@ -54,7 +55,7 @@ class TimelinePusher:
         if len(parts) == 1:
             await self._push_to(*parts[0], post_id)
         else:
-            await asyncio.gather(*(self._push_to(node, part, post_id) for node, part in parts))
+            await run_together(*(self._push_to(node, part, post_id) for node, part in parts))
 
     async def insert(self, owners: Sequence[int], post_id: PostId) -> None:
         """Insert an id at its position unless it is present. Use this for late and repeated deliveries."""

@@ -4,7 +4,6 @@ NOTICE lists the sources and licences. A repeated load completes an interrupted 
 Times are shifted so that the newest post is three minutes old at the first load.
 """
 
-import asyncio
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from accounts.accounts.service import AccountService
 from accounts.errors import HandleTaken
 from socialsite.batches import batches
 from socialsite.ids import AccountId
+from socialsite.tasks import run_together
 from timelines.importing.graph import GraphImport, GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsImport, PostsOptions, compute_shift
@@ -87,7 +87,7 @@ class DemoLoader:
             if number % 12 == 7:
                 acts.append(boost(account_id=draw.choice(people), post_id=entry.id, now_ms=now_ms))
         for batch in batches(acts, REACTIONS_AT_ONCE):
-            await asyncio.gather(*batch)
+            await run_together(*batch)
 
     async def _create_profiles(self, now_ms: int) -> dict[str, AccountId]:
         """Create the accounts and set their names. Returns their ids by handle."""
@@ -95,7 +95,7 @@ class DemoLoader:
         profiles = [Profile(**_profile_decoder.decode(line)) for _, line in lines]
         owners = await self.accounts.import_accounts(handles=[profile.handle for profile in profiles], now_ms=now_ms)
         for batch in batches(profiles, PROFILES_AT_ONCE):
-            await asyncio.gather(
+            await run_together(
                 *(
                     self.accounts.edit_profile(
                         account_id=owners[profile.handle],

@@ -4,13 +4,13 @@ Readers do not see this data, because the state of the account is already "delet
 the counts of other accounts.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store
+from socialsite.tasks import run_together
 from timelines import keys
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedTimelines
@@ -91,7 +91,7 @@ class AccountPurge:
             if deleted_boosts > ITEMS_PER_ROUND:
                 break  # continue in the next round, because other jobs wait
             deleted_boosts += sum(
-                await asyncio.gather(*(self._purge_post(account_id, id, posts.get(id)) for id in batch))
+                await run_together(*(self._purge_post(account_id, id, posts.get(id)) for id in batch))
             )
         return bool(ids)
 
@@ -117,7 +117,7 @@ class AccountPurge:
 
     async def _purge_lists(self, account_id: AccountId) -> bool:
         list_ids = await self.lists.owned_ids(account_id)
-        await asyncio.gather(*(self._purge_list(account_id, list_id) for list_id in list_ids))
+        await run_together(*(self._purge_list(account_id, list_id) for list_id in list_ids))
         return bool(list_ids)
 
     async def _purge_list(self, account_id: AccountId, list_id: ListId) -> None:

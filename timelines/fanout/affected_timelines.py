@@ -1,12 +1,12 @@
 """Finds the cached timelines that contain posts of given authors: homes of their followers, and lists."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from socialsite.batches import batches
 from socialsite.ids import AccountId
+from socialsite.tasks import run_together
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
@@ -58,7 +58,7 @@ async def _read_all(next_pass: NextPass[Id], author_ids: Collection[AccountId]) 
     """Return the follower or list ids of all authors, each once."""
     ids: set[Id] = set()
     for batch in batches(author_ids, AUTHORS_PER_BATCH):
-        for part in await asyncio.gather(*(_read_all_of(next_pass, author_id) for author_id in batch)):
+        for part in await run_together(*(_read_all_of(next_pass, author_id) for author_id in batch)):
             ids.update(part)
     return ids
 

@@ -7,7 +7,6 @@ acknowledges it and adds a job for the remaining passes in one step, so that oth
 large fan-out.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,9 +19,10 @@ from accounts.domain import DELETED
 from socialsite.analytics.meter import Meter
 from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.job_queue import PermanentFailure
+from socialsite.tasks import run_all_to_end, run_together
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.fanout.account_purge import AccountPurge
-from timelines.fanout.time_slice import SLICE_MS, run_concurrently, run_slice, slice_end, slice_is_over
+from timelines.fanout.time_slice import SLICE_MS, run_slice, slice_end, slice_is_over
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
 from timelines.graph.repository import Follows
 from timelines.ids import ListId
@@ -111,14 +111,14 @@ class FanOutService:
             self.meter.count_post(post.author_id)
         elif result is WriteResult.EDITED and (newest := await self.posts.find(post.id)) is not None:
             post = newest
-        await asyncio.gather(self.author_timelines.add(post, is_repeat=True), self.indexing.add_or_defer(post))
+        await run_together(self.author_timelines.add(post, is_repeat=True), self.indexing.add_or_defer(post))
         if not await self.author_timelines.still_exists(post):
             return ()
         calls = [listener(post) for listener in self.post_listeners]
         if result is WriteResult.NEW or self.clock.now_ms() - ms_from_id(post.id) > ANNOUNCE_OVERDUE_MS:
             # The web process may have crashed before it announced the post. A repeated announcement has no effect.
             calls.append(self.live.entry_published(post))
-        return await run_concurrently(self._first_slice(post), *calls)
+        return await run_all_to_end(self._first_slice(post), *calls)
 
     async def _finish_edit(self, job: EditPost) -> tuple[bytes, ...]:
         """Finish an edit, and notify the listeners."""
@@ -131,7 +131,7 @@ class FanOutService:
         overdue_ms = self.clock.now_ms() - (edited.extra.edited_ms or 0)
         if result is EditResult.NEW or overdue_ms > ANNOUNCE_OVERDUE_MS:
             calls.append(self.live.post_edited(edited.id))
-        await asyncio.gather(*calls)
+        await run_together(*calls)
         return ()
 
     async def _first_slice(self, post: Post) -> tuple[bytes, ...]:
@@ -153,7 +153,7 @@ class FanOutService:
         async def read(cursor: PassCursor) -> PassPage[AccountId]:
             return await self.follows.followers_pass(author_id, cursor, size)
 
-        post, author_exists, page = await asyncio.gather(load_post, self._author_exists(author_id), read(cursor))
+        post, author_exists, page = await run_together(load_post, self._author_exists(author_id), read(cursor))
         if post is None or not author_exists:
             return ()
         last = await run_slice(page, read, partial(self._deliver_to_homes, post), until=until)
@@ -171,7 +171,7 @@ class FanOutService:
         async def read(cursor: PassCursor) -> PassPage[ListId]:
             return await self.members.listed_on_pass(author_id, cursor, size)
 
-        post, author_exists, page = await asyncio.gather(load_post, self._author_exists(author_id), read(cursor))
+        post, author_exists, page = await run_together(load_post, self._author_exists(author_id), read(cursor))
         if post is None or not author_exists:
             return ()
         last = await run_slice(page, read, partial(self._deliver_to_lists, post), until=until)

@@ -7,7 +7,7 @@ is then stored as a new job, so that other jobs run in between.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from timelines.graph.follow import PassCursor, PassPage
 
@@ -58,16 +58,3 @@ async def run_slice(page: PassPage[Id], read: Read[Id], deliver: Deliver[Id], *,
     finally:
         await asyncio.gather(*delivering, *([reading] if reading else []), return_exceptions=True)
     return page
-
-
-async def run_concurrently(work: Coroutine[Any, Any, T], *others: Coroutine[Any, Any, None]) -> T:
-    """Return the result of `work` after all coroutines have ended.
-
-    If coroutines fail, one of their errors is raised, but only after all have ended. So none of them runs beside a
-    retry.
-    """
-    results = await asyncio.gather(work, *others, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return cast(T, results[0])

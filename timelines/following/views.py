@@ -1,6 +1,5 @@
 """Follows, follow requests, blocks, mutes and hidden boosts: actions, pages of accounts, and follow suggestions."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
@@ -11,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
+from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, format_iso_time, json_response, page_response
 from timelines.errors import MuteDurationInvalid
@@ -57,7 +57,7 @@ async def relation_response(
 ) -> HttpResponseBase:
     """Respond with the relation after an action. `requested` is true after a follow of a private account."""
     me, services, other_id = require_viewer_id(request), request.services, AccountId(account.id)
-    counts, relationship = await asyncio.gather(
+    counts, relationship = await run_together(
         services[FollowingService].counts(other_id),
         services[BlocksAndMutesService].relationship(me, other_id, services.clock.now_ms()),
     )

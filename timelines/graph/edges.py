@@ -4,7 +4,6 @@ Follows and list memberships are such edges. Both sides have the tag of the pair
 both and they are always equal. Counts are the sizes of the sets. See Redis in Action, section 10.3, listing 10.13.
 """
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -14,6 +13,7 @@ from typing import Generic, TypeVar
 from socialsite.store import Command, Key, KeyDataShardedConnection, Read, Script, load_script
 from socialsite.store.errors import PartitionLayoutChanged
 from socialsite.store.pair_partitions import PartitionLayout, partitions_of_pairs
+from socialsite.tasks import run_together
 from timelines.graph.edge_list import EdgeKey, EdgeList
 from timelines.graph.follow import FIRST_PASS
 
@@ -105,7 +105,7 @@ class PairEdges(Generic[Source, Target]):
             for chunk in _chunks(group, EDGES_PER_SCRIPT)
         )
         # Tasks share the scripts: the client encodes a script of one while the server runs scripts of the others.
-        return sum(await asyncio.gather(*(self._run(scripts) for _ in range(CONCURRENT_SCRIPTS))))
+        return sum(await run_together(*(self._run(scripts) for _ in range(CONCURRENT_SCRIPTS))))
 
     async def _run(self, scripts: Iterator[Command]) -> int:
         """Run all scripts, one after another. Return how many edges changed."""

@@ -3,11 +3,11 @@
 Each set has the tag of its account. A request exists as long as it is in the target's set.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId
 from socialsite.store import Key, Read, Reply, Store
+from socialsite.tasks import run_together
 from timelines import keys
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.zset_page import read_account_page
@@ -88,7 +88,7 @@ class FollowRequests:
         pairs = [(AccountId(int(id)), account_id) for id in requesters] + [
             (account_id, AccountId(int(id))) for id in targets
         ]
-        await asyncio.gather(*(self.remove(*pair) for pair in pairs))
+        await run_together(*(self.remove(*pair) for pair in pairs))
         return bool(requesters or targets)
 
     def _has(self, key: Key, member: AccountId) -> Read[bool]:

@@ -1,6 +1,5 @@
 """The views of hashtags. The URL has the normalized hashtag; other spellings are redirected with 301."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any
@@ -9,6 +8,7 @@ from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
 from socialsite.web.responses import done, respond
 from timelines.errors import HashtagNotFound
@@ -45,7 +45,7 @@ def with_canonical_hashtag(view: HashtagView) -> HashtagView:
 @with_canonical_hashtag
 async def show(request: SiteRequest, tag: str) -> HttpResponseBase:
     query, me, services = parse_page_request(request.GET), get_viewer_id(request), request.services
-    page, is_followed, place = await asyncio.gather(
+    page, is_followed, place = await run_together(
         services[ReadingService].tag(
             tag, viewer_id=me, before=query.before, after=query.after, limit=query.limit, may_lag=me is None
         ),
@@ -84,7 +84,7 @@ async def followed_hashtags(request: SiteRequest) -> HttpResponseBase:
     page = await services[ReadingService].tags(
         tags, viewer_id=me, before=query.before, after=query.after, limit=query.limit
     )
-    trends, place = await asyncio.gather(trends_panel(request), load_marker(request, "tags"))
+    trends, place = await run_together(trends_panel(request), load_marker(request, "tags"))
     hashtags = [hashtag_json(tag) for tag in tags]
     return respond(
         request,

@@ -1,6 +1,5 @@
 """The views of the home timeline, the welcome page and the public timeline."""
 
-import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
@@ -10,6 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.sessions.authentication import require_account
 from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId
+from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
 from socialsite.web.responses import page_response, respond
 from timelines.following.views import suggest_on_home
@@ -65,7 +65,7 @@ async def _with_menus(
     lists = services[ListService].load_menu(viewer_id, now_ms)
     hashtags = services[FollowedHashtagService].load_menu(viewer_id, now_ms)
     page: TimelinePage
-    page, _, _ = await asyncio.gather(read, lists, hashtags)
+    page, _, _ = await run_together(read, lists, hashtags)
     return page
 
 

@@ -17,8 +17,8 @@ from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from socialsite.batches import batches
 from socialsite.ids import AccountId
+from socialsite.tasks import run_all_to_end
 from timelines.cached_timelines.repository import CachedTimelines
-from timelines.fanout.time_slice import run_concurrently
 from timelines.graph.follow import Follow
 from timelines.graph.repository import Follows
 from timelines.importing.lines import LineFile, LineRefused, Tally
@@ -76,7 +76,7 @@ class GraphImport:
                     await self._add(batch, owners, tally, now_ms)
 
         # Two coroutines share the batches, so that the client reads the next batch while the server stores the last.
-        await run_concurrently(add_batches(), add_batches())
+        await run_all_to_end(add_batches(), add_batches())
         tally.counts["accounts"] = len(owners)
         if not options.dry_run:
             await self.ranks.record((owners[handle], count) for handle, count in followers.items())

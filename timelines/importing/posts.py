@@ -14,9 +14,9 @@ import msgspec
 from accounts.accounts.service import AccountService
 from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId
+from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
-from timelines.fanout.time_slice import run_concurrently
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source
 from timelines.importing.rows import PostRow, RowRules, find_author, find_newest_ms
@@ -116,7 +116,7 @@ class PostsImport:
         await affected.invalidate()
         existing = await self.posts.write(posts)
         # The client encodes commands of one coroutine while the server runs commands of the other.
-        await run_concurrently(self.indexing.add_posts(existing), self._place(existing))
+        await run_all_to_end(self.indexing.add_posts(existing), self._place(existing))
         await affected.invalidate()
         tally.counts["posts"] += len(existing)
         tally.counts["deleted"] += len(posts) - len(existing)

@@ -1,6 +1,5 @@
 """The page of one list, and its JSON: timeline, members, settings, and a form with an error."""
 
-import asyncio
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 
@@ -8,6 +7,7 @@ from django.http import HttpResponse
 
 from accounts.accounts.service import AccountService
 from socialsite.errors import ApiError
+from socialsite.tasks import run_together
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
 from socialsite.web.responses import respond, set_page_path
@@ -36,7 +36,7 @@ async def list_response(
     **refused: object,
 ) -> HttpResponse:
     """Respond with a list, its timeline and a page of its members. `sent` are submitted settings with an error."""
-    page, members, shown, place, choices = await asyncio.gather(
+    page, members, shown, place, choices = await run_together(
         request.services[ReadingService].list_timeline(
             found.id,
             viewer_id=require_viewer_id(request),
@@ -115,7 +115,7 @@ async def load_list_json(request: SiteRequest, found: AccountList) -> Json:
 
 async def load_lists_json(request: SiteRequest, found: Iterable[AccountList]) -> list[Json]:
     lists, found = request.services[ListService], list(found)
-    counts, exclusive, missing = await asyncio.gather(
+    counts, exclusive, missing = await run_together(
         lists.member_counts(found), lists.exclusive_ids(require_viewer_id(request)), lists.missing_parts(found)
     )
     return [

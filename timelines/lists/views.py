@@ -1,6 +1,5 @@
 """The pages and actions of the viewer's lists."""
 
-import asyncio
 from http import HTTPStatus
 
 from django.http import HttpResponse
@@ -10,6 +9,7 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
+from socialsite.tasks import run_together
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, json_response, page_response, redirect_to_next, respond
@@ -160,7 +160,7 @@ async def _redisplay_index(
     """Show the page of lists again with the error and the submitted values. Raises the error for a JSON request."""
     if wants_json(request):
         raise error
-    (lists, next_url), choices = await asyncio.gather(_load_lists_page(request), load_list_choices(request))
+    (lists, next_url), choices = await run_together(_load_lists_page(request), load_list_choices(request))
     sent = get_form_data(request)
     refused = {
         "title": sent.get("title", ""),

@@ -5,7 +5,6 @@ nor counted if the like was undone, the post was deleted, or its account is bloc
 again if that is undone.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +13,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.store import Command, Reply
+from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import (
     UNREAD_CAP,
@@ -130,7 +130,7 @@ class NotificationService:
         if not to_actor:
             kinds = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
         reader_ids = await self._interested_readers(kinds, actor_id) if kinds else []
-        new_ids = await asyncio.gather(
+        new_ids = await run_together(
             *(
                 self.notifications.add(id, Notification(self.ids.next_id(), kinds[id], actor_id, post_id), since_ms)
                 for id in reader_ids
@@ -144,7 +144,7 @@ class NotificationService:
         self, kinds: Mapping[AccountId, NotificationKind], actor_id: AccountId
     ) -> list[AccountId]:
         """Return the readers whose preferences allow a notification about this actor."""
-        preferences, followers, authors = await asyncio.gather(
+        preferences, followers, authors = await run_together(
             self.notifications.preferences(list(kinds)),
             self.follows.followers_among(actor_id, list(kinds)),
             self.accounts.find_authors(kinds),

@@ -1,6 +1,5 @@
 """Decides which notifications a reader may see. The sources are read for each page, so the result is current."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Command, Read, Store
+from socialsite.tasks import run_together
 from timelines import keys
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import Notification, VisibleNotification
@@ -41,7 +41,7 @@ class NotificationVisibility:
         if not notifications:
             return []
         actor_ids = list(dict.fromkeys(each.account_id for each in notifications))
-        entries, (authors, relations, followers, causes) = await asyncio.gather(
+        entries, (authors, relations, followers, causes) = await run_together(
             self._hydrate(viewer_id, notifications),
             self.store.read(
                 self.authors.read_authors(actor_ids),

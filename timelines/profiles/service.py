@@ -5,7 +5,6 @@ keys contain the account id. The second reads the posts and the ids of the known
 of these followers.
 """
 
-import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from accounts.errors import AccountNotFound
 from accounts.models import Account
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.store import Read, Store
+from socialsite.tasks import run_together
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow import FollowCounts, KnownFollowers, Relationship, ViewerGraph
@@ -177,7 +177,7 @@ class ProfileService:
         if not facts.pin_ids:
             return ProfilePosts(await load_page)
         pin_ids = facts.pin_ids if part.is_first else ()
-        page, pinned = await asyncio.gather(load_page, self.pin_service.load(pin_ids, viewer_id))
+        page, pinned = await run_together(load_page, self.pin_service.load(pin_ids, viewer_id))
         entries = tuple(mark_pinned(page.entries, facts.pin_ids))
         return ProfilePosts(structs.replace(page, entries=entries), tuple(pinned))
 

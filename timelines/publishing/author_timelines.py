@@ -3,11 +3,11 @@
 Publishing does this before the response, and the worker repeats it. Each step may be repeated.
 """
 
-import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
 from socialsite.ids import PostId
+from socialsite.tasks import run_all_to_end, run_together
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
@@ -46,7 +46,7 @@ class AuthorTimelines:
         if post.is_discoverable:
             additions.append(self.public_timeline.add(post.id))
             additions.append(self.hashtag_timelines.add([post]))
-        await asyncio.gather(*additions, self._add_to_parent(post))
+        await run_together(*additions, self._add_to_parent(post))
 
     async def still_exists(self, post: Post) -> bool:
         """Return whether the post still exists.
@@ -70,7 +70,7 @@ class AuthorTimelines:
         while versions := await self.posts.find_versions(post_id):
             *former, post = versions
             if post.is_discoverable:
-                await asyncio.gather(
+                await run_together(
                     self.hashtag_timelines.add([post]),
                     self.hashtag_timelines.remove(*former, keep=post),
                     self.search_indexer.add_or_defer(post, former),
@@ -84,7 +84,7 @@ class AuthorTimelines:
 
     async def remove(self, post: Post, former: Sequence[Post] = ()) -> None:
         """Remove a post whose tombstone is stored, and its former versions. Homes keep its id, and readers skip it."""
-        await asyncio.gather(
+        await run_all_to_end(
             self.author_feeds.remove(post.author_id, post.id),
             self.public_timeline.remove(post.id),
             self.hashtag_timelines.remove(post, *former),

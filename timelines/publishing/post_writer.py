@@ -4,7 +4,6 @@ The job is stored before the post, so that a worker can finish the work after a 
 different idempotency keys. All other steps are the same, and each step may be repeated.
 """
 
-import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from socialsite.analytics.meter import Meter
 from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store.aof import wait_for_aof_during
+from socialsite.tasks import run_together
 from timelines.errors import PostNotFound
 from timelines.jobs import SyndicatePost, encode_job
 from timelines.posts.post import Post
@@ -101,7 +101,7 @@ class PostWriter:
         """
         if not exists:
             await self._store_job(post)
-        result, _ = await asyncio.gather(self._write(post), self.author_timelines.add(post))
+        result, _ = await run_together(self._write(post), self.author_timelines.add(post))
         if result.exists:
             await self._confirm(post)
             return result
@@ -131,7 +131,7 @@ class PostWriter:
         announcements = [self.announcer.entry_published(post)]
         if post.in_reply_to is not None:
             announcements.append(self.announcer.counts_changed(post.in_reply_to))
-        reads = asyncio.gather(self.author_timelines.still_exists(post), *announcements)
+        reads = run_together(self.author_timelines.still_exists(post), *announcements)
         exists, *_ = await wait_for_aof_during(reads)
         if not exists:
             raise PostNotFound

@@ -24,6 +24,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
+from socialsite.tasks import run_together
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.pages.page import HydratedPost
@@ -324,7 +325,7 @@ class PublishingService:
         if key_digest is None:
             return Reservation(await self.post_writer.reserve_id(), is_new=True)
         offered = replace(record, post_id=self.post_writer.next_id())
-        is_reserved, agreement = await asyncio.gather(
+        is_reserved, agreement = await run_together(
             self.posts.reserve_id(offered.post_id), self.posts.claim_idempotency_key(author_id, key_digest, offered)
         )
         if not is_reserved:  # another request has chosen the same id in the same millisecond

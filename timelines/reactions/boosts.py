@@ -5,13 +5,13 @@ the booster's index, author feed and home. To undo: write the tombstone, and rem
 `boosts` and from the index. After a crash, a repetition of either action finds the id in `boosts` and continues.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.store import NotDurable as NotConfirmed
+from socialsite.tasks import run_together
 from timelines.errors import PostNotFound, PostUnconfirmed
 from timelines.jobs import DeleteBoostsOfPost, encode_job
 from timelines.notifications.service import NotificationService
@@ -91,7 +91,7 @@ class BoostService:
         return is_more
 
     async def _delete_all(self, boosts: Sequence[Post]) -> int:
-        await asyncio.gather(*(self._delete(boost) for boost in boosts))
+        await run_together(*(self._delete(boost) for boost in boosts))
         await self.reactions.mark_boosts_deleted(boosts)
         return len(boosts)
 

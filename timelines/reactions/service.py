@@ -4,7 +4,6 @@ An action requires that the reader may see the post; the undoing of an action do
 except that it repairs the state after a crash. Each action returns the original post with its current counts.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from socialsite.batches import batches
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import Store
+from socialsite.tasks import run_together
 from timelines.errors import NotBoostable, PostNotFound
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.notifications.pending import PendingNotification, TrackPending
@@ -150,11 +150,11 @@ class ReactionsService:
         """Undo up to `limit` likes and boosts of a deleted account. Return True if reactions may be left."""
         likes = await self.reactions.reacted_post_ids(ReactionKind.LIKE, account_id, limit)
         for batch in batches(likes, UNDONE_AT_ONCE):
-            await asyncio.gather(*(self.reactions.remove(ReactionKind.LIKE, id, account_id) for id in batch))
+            await run_together(*(self.reactions.remove(ReactionKind.LIKE, id, account_id) for id in batch))
         await self.reactions.remove_from_index(ReactionKind.LIKE, account_id, likes)
         boosts = await self.reactions.reacted_post_ids(ReactionKind.BOOST, account_id, limit)
         for batch in batches(boosts, UNDONE_AT_ONCE):
-            await asyncio.gather(*(self.boosts.unboost(account_id, post_id) for post_id in batch))
+            await run_together(*(self.boosts.unboost(account_id, post_id) for post_id in batch))
         return bool(likes or boosts)
 
     async def _accounts(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from accounts.accounts.service import AccountService
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.tasks import run_together
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost, TimelinePage
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
@@ -55,7 +56,7 @@ class SearchService:
     ) -> SearchResults:
         """Search posts, and for the first page also accounts and hashtags. Raises RateLimited."""
         async with self.limits.refundable(caller, "search"):
-            posts, accounts, hashtags = await asyncio.gather(
+            posts, accounts, hashtags = await run_together(
                 self.search_posts(query, viewer_id=viewer_id, before=before, limit=limit),
                 self._find_accounts(query.account_prefix if is_first else "", viewer_id),
                 self._find_hashtags(query.hashtag_prefix if is_first else ""),

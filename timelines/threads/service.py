@@ -3,12 +3,12 @@
 A deleted or hidden post keeps its place as long as it has visible replies. The read pipeline decides about visibility.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from socialsite.ids import AccountId, PostId
+from socialsite.tasks import run_together
 from timelines.pages.page import DEFAULT_LIMIT, HydratedPost
 from timelines.posts.post import Post
 from timelines.posts.replies import ReplyRange, ReplyRepository
@@ -49,7 +49,7 @@ class ThreadService:
         self, post: Post, *, viewer_id: AccountId | None, after: int = 0, limit: int = DEFAULT_LIMIT
     ) -> ThreadPage:
         """Return the thread of a post that the viewer may see: its ancestors, and the replies after `after`."""
-        (ancestors, earlier), (replies, following) = await asyncio.gather(
+        (ancestors, earlier), (replies, following) = await run_together(
             self._ancestors(post, viewer_id), self._replies(post.id, viewer_id, after, limit)
         )
         return ThreadPage(ancestors, earlier, replies, following)

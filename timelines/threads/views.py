@@ -1,6 +1,5 @@
 """The page of a post with its thread as HTML and JSON."""
 
-import asyncio
 from collections.abc import Sequence
 
 from django.http import HttpResponsePermanentRedirect
@@ -13,6 +12,7 @@ from accounts.domain import picture_url
 from accounts.sessions.authentication import require_account
 from socialsite.ids import PostId
 from socialsite.recipes.buffer import Entity
+from socialsite.tasks import run_together
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer
 from socialsite.web.responses import respond
@@ -87,7 +87,7 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     entry = await services[ReadingService].post(post_id, viewer_id=me)
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
-    views, thread = await asyncio.gather(
+    views, thread = await run_together(
         count_view(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
         services[ThreadService].load_page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
     )

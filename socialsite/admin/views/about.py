@@ -1,6 +1,5 @@
 """The public page about the site: its number of accounts and its activity, at most a minute old."""
 
-import asyncio
 from dataclasses import asdict, dataclass
 
 from django.http import HttpResponse
@@ -11,6 +10,7 @@ from socialsite.admin.requests import get_services
 from socialsite.analytics.metrics import POSTS
 from socialsite.container import Services
 from socialsite.recipes.time_series import ALL_MEMBERS
+from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
@@ -48,7 +48,7 @@ async def about(request: SiteRequest) -> HttpResponse:
 async def read_site_figures(services: Services) -> SiteFigures:
     now_ms = services.clock.now_ms()
     stats, midnight_ms = services.statistics.stats, now_ms - now_ms % DAY_MS
-    accounts, posts, today, month = await asyncio.gather(
+    accounts, posts, today, month = await run_together(
         services.repositories.accounts.last_id(),
         stats.totals_by_member(POSTS, [ALL_MEMBERS], midnight_ms, now_ms, now_ms=now_ms),
         stats.count_active_accounts(1, now_ms=now_ms),

@@ -25,6 +25,7 @@ from socialsite.store.topology.shard_map import (
     require_same_map,
     shard_key,
 )
+from socialsite.tasks import run_together
 
 TAG_CACHE_SIZE = 65_536
 """The maximum number of tags whose partition is cached. Pages use the same tags repeatedly."""
@@ -131,7 +132,7 @@ class Shards:
         shards = [self._require_position(number, stored) for number, stored in enumerate(stored_maps)]
         require_same_map(self._nodes, shards)
         forming = [node for node, shard in zip(self._nodes, shards, strict=True) if not shard.is_formed]
-        await asyncio.gather(*(node.execute("HSET", shard_key(), "state", FORMED) for node in forming))
+        await run_together(*(node.execute("HSET", shard_key(), "state", FORMED) for node in forming))
         self._partition_of = lru_cache(maxsize=TAG_CACHE_SIZE)(shards[0].shard_map.partitioner.partition_of)
         for node in self._nodes:
             node.checksum = shards[0].shard_map.checksum
@@ -141,7 +142,7 @@ class Shards:
             await node.close()
 
     async def _read_maps(self) -> list[StoredShardMap | None]:
-        return list(await asyncio.gather(*(read_shard_map(node) for node in self._nodes)))
+        return list(await run_together(*(read_shard_map(node) for node in self._nodes)))
 
     async def _form_map(self, stored_maps: Sequence[StoredShardMap | None]) -> list[StoredShardMap | None]:
         """Create the map at the first start and return the stored maps.
@@ -153,10 +154,10 @@ class Shards:
         proposal = first.shard_map if first else ShardMap.new(self._kind or "hash", len(self._nodes))
         numbered = list(enumerate(self._nodes))
         expected = proposal.partitioner, self._components
-        await asyncio.gather(*(require_no_foreign_keys(node, number, *expected) for number, node in numbered))
+        await run_together(*(require_no_foreign_keys(node, number, *expected) for number, node in numbered))
         await self._nodes[0].pipeline([proposal.form_command(0)])
         agreed = self._require_position(0, await read_shard_map(self._nodes[0])).shard_map
-        await asyncio.gather(*(node.pipeline([agreed.form_command(number)]) for number, node in numbered[1:]))
+        await run_together(*(node.pipeline([agreed.form_command(number)]) for number, node in numbered[1:]))
         return await self._read_maps()
 
     def _require_position(self, number: int, stored: StoredShardMap | None) -> StoredShardMap:

@@ -1,12 +1,12 @@
 """One Redis server for all keys, with optional replicas for reads that may lag."""
 
-import asyncio
 from collections.abc import Sequence
 
 from socialsite.store.address import Address
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
 from socialsite.store.replicas import ReplicaNode, Replicas
+from socialsite.tasks import run_together
 
 
 class Standalone:
@@ -31,7 +31,7 @@ class Standalone:
 
     async def open(self) -> None:
         """Check the replicas; the first command connects to the server. Raises NotAReplica."""
-        await asyncio.gather(*(replica.check_role() for replica in self._replicas))
+        await run_together(*(replica.check_role() for replica in self._replicas))
 
     async def close(self) -> None:
         for node in (*self._replicas, self._node):

@@ -5,7 +5,6 @@ module refuses such a command before it is sent. Administrative commands (INFO, 
 servers in the `nodes` parameter of the URL.
 """
 
-import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from socialsite.store.errors import CommandRefused, NotDurable, ScriptMissing, S
 from socialsite.store.key import Key
 from socialsite.store.node import Node
 from socialsite.store.node_lookup import KeyBuilder, NodeGroups, OwnerId
+from socialsite.tasks import run_together
 
 SUPPORTED_COMMANDS: dict[str, tuple[int, int | None]] = {
     # keys
@@ -113,7 +113,7 @@ class TwemproxyNode(Node):
 
     async def wait_for_aof(self) -> None:
         """Wait for the append-only files of all reachable servers. Only the proxy knows which of them were used."""
-        await asyncio.gather(*(_wait_for_aof_if_reachable(server) for server in self._servers))
+        await run_together(*(_wait_for_aof_if_reachable(server) for server in self._servers))
 
     async def transaction(self, commands: Sequence[Command]) -> list[Reply]:
         raise unsupported_error("MULTI", commands[0])
@@ -213,7 +213,7 @@ class Twemproxy:
         pairs = [[Key("map", tag=tag, name=name) for name in names] for tag in tags]
         keys = [key for pair in pairs for key in pair]
         await self._proxy.pipeline([("SET", key, 1, "PX", PROBE_TTL_MS) for key in keys])
-        exists = await asyncio.gather(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
+        exists = await run_together(*(server.pipeline([("EXISTS", key) for key in keys]) for server in self._servers))
         servers_of_key = [
             [server for server, reply in enumerate(column) if reply] for column in zip(*exists, strict=True)
         ]

@@ -1,12 +1,13 @@
 """Limits of reads of one side of edges, passes during new edges, and changes that wait."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 import pytest
 
 from socialsite.ids import AccountId
 from socialsite.store import Command, KeyDataShardedConnection, Reply, Store
-from socialsite.store.errors import PartitionLayoutChanged
+from socialsite.store.errors import PartitionLayoutChanged, WrongType
 from socialsite.store.pair_partitions import partition_of_pair
 from timelines import keys
 from timelines.graph.edge_list import EdgeList
@@ -241,3 +242,14 @@ async def test_the_viewer_graph_contains_the_first_follows_of_a_partition(
     graph = await follows.viewer_graph(ALICE, BOB)
     assert graph.followed_ids == tuple(range(10, 10 + min(count, FOLLOWED_PER_PARTITION)))
     assert graph.is_complete == is_complete
+
+
+async def test_a_refused_script_ends_the_other_scripts_of_its_change(store: Store) -> None:
+    """A task that is left running would write edges beside a repetition, or after the error was reported."""
+    edges = edges_of(store, 1)
+    pairs = store.partitioned_component("follows", 1)
+    (partition,) = pairs.partitions
+    await partition.node.execute("SET", keys.following(partition.tag, ALICE), "not a sorted set")
+    with pytest.raises(WrongType):
+        await edges.add_many((source, target, 1) for source in range(ALICE, 100) for target in range(1_000, 1_250))
+    assert {task for task in asyncio.all_tasks() if "PairEdges" in repr(task)} == set()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from socialsite.ids import AccountId
-from timelines.fanout.time_slice import MAX_CONCURRENT_PASSES, run_concurrently, run_slice
+from timelines.fanout.time_slice import MAX_CONCURRENT_PASSES, run_slice
 from timelines.graph.follow import PassCursor, PassPage
 
 Page = PassPage[AccountId]
@@ -80,21 +80,3 @@ async def test_a_cancelled_slice_cancels_its_passes() -> None:
     with pytest.raises(asyncio.CancelledError):
         await turn
     assert passes.delivered == []
-
-
-async def test_the_concurrent_task_is_awaited_even_if_the_work_fails() -> None:
-    done: list[str] = []
-
-    async def work(fails: bool) -> str:
-        if fails:
-            raise ConnectionError
-        return "answer"
-
-    async def other() -> None:
-        await asyncio.sleep(0)
-        done.append("other")
-
-    assert await run_concurrently(work(False), other()) == "answer"
-    with pytest.raises(ConnectionError):
-        await run_concurrently(work(True), other())
-    assert done == ["other", "other"]
