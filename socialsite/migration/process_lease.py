@@ -128,7 +128,15 @@ class ProcessLease:
             self._topology = None
 
     async def _renew(self) -> None:
-        self._refusal, refusal = None, None
+        refusal = None
+        try:
+            refusal = await self._renew_or_read()
+        finally:
+            self._refusal = refusal
+
+    async def _renew_or_read(self) -> WritesRefused | None:
+        """Return None after a renewal, or the refusal if the record could be read."""
+        refusal = None
         registry = await self.registry()
         await self._require_not_suspended(registry)
         sent_at = asyncio.get_running_loop().time()
@@ -147,9 +155,9 @@ class ProcessLease:
             self.known_map = renewal.placement_map
         self._is_new, self._suspended_until = False, None
         self.has_migrator = renewal.has_migrator
-        self._refusal = refusal
         if refusal is None:
             self._valid_until = sent_at + LEASE_VALID_S
+        return refusal
 
     async def _read_record(self, registry: PlacementRegistry, refusal: WritesRefused) -> LeaseRenewal:
         """Read the map without a lease. Raises the refusal if a migration is in progress."""

@@ -1,5 +1,6 @@
 """Servers that refuse writes are still read from, also over new connections and by processes that start."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 
@@ -146,15 +147,20 @@ async def test_a_connection_without_a_lease_writes_again_once_the_server_accepts
     await restarted.close()
 
 
-@pytest.mark.parametrize("refusing", [failing_snapshots, following_another_master])
+@pytest.mark.parametrize(
+    ("refusing", "error"), [(failing_snapshots, "MISCONF"), (following_another_master, "READONLY")]
+)
 async def test_a_process_that_reconnects_reads_from_a_server_that_refuses_writes(
-    server: RedisServer, store: Store, refusing: Callable[[RedisServer], contextlib.AbstractContextManager[None]]
+    server: RedisServer,
+    store: Store,
+    refusing: Callable[[RedisServer], contextlib.AbstractContextManager[None]],
+    error: str,
 ) -> None:
     with refusing(server):
         await lease_expires(store)
         kill_connections(server)
         assert await eventually_reads(store) == b"value"
-        with pytest.raises(StoreUnavailable, match=r"MISCONF|READONLY|lease"):
+        with pytest.raises(StoreUnavailable, match=error):
             await store.node(KEY).execute("SET", KEY, "other")
         assert await eventually_reads(store) == b"value"
 
@@ -212,3 +218,25 @@ async def eventually_reads(store: Store) -> bytes:
                 raise
         else:
             return value
+
+
+async def test_a_writer_gets_the_error_of_the_server_while_another_task_renews_the_lease(
+    server: RedisServer, store: Store
+) -> None:
+    assert isinstance(store.topology_follower, MigrationFollower)
+    lease = store.topology_follower.lease
+    renewals: list[asyncio.Task[None]] = []
+
+    async def renew_in_each_turn_of_the_loop() -> None:
+        while True:
+            renewals.append(asyncio.create_task(lease.renew()))
+            await asyncio.sleep(0)
+
+    with following_another_master(server):
+        await lease_expires(store)
+        renewing = asyncio.create_task(renew_in_each_turn_of_the_loop())
+        for _ in range(20):
+            with pytest.raises(StoreUnavailable, match="READONLY"):
+                await lease.require_held()
+        renewing.cancel()
+        await asyncio.gather(renewing, *renewals, return_exceptions=True)
