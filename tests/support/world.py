@@ -55,8 +55,8 @@ class Person:
     async def deletes(self, post: Post) -> None:
         await self._services.publishing.delete(account_id=self.id, post_id=post.id)
 
-    async def pins(self, post: Post) -> HydratedPost:
-        return await self._services.pins.pin(account_id=self.id, post_id=post.id, now_ms=self._now_ms)
+    async def pins(self, post: Post, *, later_ms: int = 0) -> HydratedPost:
+        return await self._services.pins.pin(account_id=self.id, post_id=post.id, now_ms=self._now_ms + later_ms)
 
     async def pinned_ids(self, viewer: "Person | None" = None) -> list[PostId]:
         """Return the pinned posts that the profile shows to the viewer."""

@@ -116,29 +116,33 @@ class PublishingService:
             await self._check_redraft(author_id, redraft_of, in_reply_to)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
-            # This takes one round trip. If the request is refused, its reservations are withdrawn.
-            *checks, new_tags, reserved = await asyncio.gather(
-                stack.enter_async_context(self.limits.refundable(caller, "post")),
-                self.check_memory(),
-                self._find_new_hashtags(text, audience, caller),
-                self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
-                return_exceptions=True,
-            )
-            for result in (*checks, new_tags, reserved):
-                if isinstance(result, BaseException):
-                    if isinstance(reserved, Request):
-                        await self._withdraw(reserved)
-                    if isinstance(result, NotConfirmed):
-                        raise PostUnconfirmed from result
-                    raise result
             try:
-                request = await self._limit_new_hashtags(cast(Request, reserved), cast(list[str], new_tags), caller)
+                request, new_tags = await self._prepare(
+                    self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
+                    stack.enter_async_context(self.limits.refundable(caller, "post")),
+                    self.check_memory(),
+                    self._find_new_hashtags(text, audience, caller),
+                )
+                request = await self._limit_new_hashtags(request, new_tags, caller)
                 post = await self._publish(request, now_ms, redraft_of)
                 if redraft_of is not None:
                     await self.delete(account_id=author_id, post_id=redraft_of)
                 return post
             except NotConfirmed as error:
                 raise PostUnconfirmed from error
+
+    async def _prepare(self, reserve: Awaitable[Request], *checks: Awaitable[object]) -> tuple[Request, list[str]]:
+        """Return the request and the result of the last check, after one round trip.
+
+        If a check refuses the request, its reservations are withdrawn.
+        """
+        *results, reserved = await asyncio.gather(*checks, reserve, return_exceptions=True)
+        for result in (*results, reserved):
+            if isinstance(result, BaseException):
+                if isinstance(reserved, Request):
+                    await self._withdraw(reserved)
+                raise result
+        return cast(Request, reserved), cast(list[str], results[-1])
 
     async def _check_redraft(self, author_id: AccountId, redraft_of: PostId, in_reply_to: PostId | None) -> None:
         """Raise PostInvalid unless the author wrote the post. An earlier request may have deleted it."""

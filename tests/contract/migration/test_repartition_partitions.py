@@ -16,6 +16,7 @@ from socialsite.migration.errors import MigrationRefused
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUnavailable
+from tests.support.models import mostly_nightly
 from tests.support.moving_town import read_whole_home
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import KILLED_EXIT_STATUS, migration_site, run_migration_killed_at
@@ -163,7 +164,7 @@ async def test_a_writer_with_a_key_of_an_old_partition_writes_to_the_new_partiti
     assert await writing > 20
 
 
-@pytest.mark.parametrize("phase", ["copying", "turning", "waiting"])
+@pytest.mark.parametrize("phase", mostly_nightly(["turning", "copying", "waiting"], 1))
 async def test_a_killed_repartition_can_be_repeated(
     crowd: FollowTraffic, redis_url: str, redis_server: RedisServer, phase: str
 ) -> None:

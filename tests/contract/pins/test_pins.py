@@ -18,8 +18,8 @@ async def test_the_last_pinned_post_comes_first(three: ThreePeople) -> None:
     alice, bob, _ = three
     first, second, _third = [await alice.publishes(text) for text in ("a", "b", "c")]
     await alice.pins(second)
-    await alice.pins(first)
-    await alice.pins(second)
+    await alice.pins(first, later_ms=1)
+    await alice.pins(second, later_ms=2)
     for viewer in (alice, bob, None):
         assert await alice.pinned_ids(viewer) == [first.id, second.id]
 

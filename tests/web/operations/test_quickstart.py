@@ -12,11 +12,18 @@ import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
 from tests.support.redis_server import pause_until_aof_written
-from tests.support.site import QuickstartSite, is_alive
+from tests.support.site import QuickstartSite, is_alive, running_site
 from tests.support.waiting import wait_until
 
 Start = Callable[..., QuickstartSite]
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuickstartSite]:
+    """A site for the tests that leave it running."""
+    with running_site(tmp_path_factory.mktemp("site") / "data") as running:
+        yield running
 
 
 @pytest.fixture
@@ -50,7 +57,9 @@ def server_of(data: Path) -> redis.Redis:
     return redis.Redis(unix_socket_path=str(record(data)["socket"]), decode_responses=True)
 
 
-def test_ctrl_c_stops_all_processes_and_the_data_exist_after_the_next_start(start: Start, data: Path) -> None:
+def test_ctrl_c_and_sigterm_stop_all_processes_and_the_data_exist_after_the_next_start(
+    start: Start, data: Path
+) -> None:
     site = start().wait_until_ready()
     assert site.status("/readyz") == 200
     server_of(data).set("posts:{1}:post", "kept")
@@ -65,22 +74,17 @@ def test_ctrl_c_stops_all_processes_and_the_data_exist_after_the_next_start(star
     assert (data / "secret_key").read_text() == key
     assert (data / "secret_key").stat().st_mode & 0o077 == 0
     assert again.status("/") == 200
-
-
-def test_sigterm_stops_the_site_like_ctrl_c(start: Start) -> None:
-    site = start().wait_until_ready()
-    processes = [site.pid, *site.children().values()]
-    os.kill(site.pid, signal.SIGTERM)
-    assert site.wait() == 0
+    processes = [again.pid, *again.children().values(), int(str(record(data)["pid"]))]
+    os.kill(again.pid, signal.SIGTERM)
+    assert again.wait() == 0
     assert not any(map(is_alive, processes))
 
 
-def test_a_second_start_on_the_same_data_exits_1_with_one_line(start: Start, data: Path) -> None:
-    first = start().wait_until_ready()
-    second = start()
+def test_a_second_start_on_the_same_data_exits_1_with_one_line(site: QuickstartSite) -> None:
+    second = QuickstartSite(site.data, "--no-demo", "--port", "0")
     assert second.wait() == 1
-    assert [line for line in second.lines if line] == [f"CommandError: A quickstart already runs on {data}."]
-    assert first.status() == 200
+    assert [line for line in second.lines if line] == [f"CommandError: A quickstart already runs on {site.data}."]
+    assert site.status() == 200
 
 
 def test_a_taken_port_exits_1_with_one_line(start: Start) -> None:
@@ -119,19 +123,19 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
 
 
 @pytest.mark.parametrize("role", ["web", "worker"])
-def test_a_killed_child_is_started_again(start: Start, role: str) -> None:
-    site = start().wait_until_ready()
+def test_a_killed_child_is_started_again(site: QuickstartSite, role: str) -> None:
     victim = site.kill_one(role)
     wait_until(lambda: site.children().get(role, victim) != victim, timeout_s=60)
     wait_until(lambda: site.status() == 200, timeout_s=90)
 
 
-def test_a_killed_redis_is_started_again_with_its_data(start: Start, data: Path) -> None:
-    site = start().wait_until_ready()
-    server_of(data).set("posts:{1}:post", "kept")
-    pause_until_aof_written(server_of(data))  # no request wrote it, so no request has waited for the append-only file
+def test_a_killed_redis_is_started_again_with_its_data(site: QuickstartSite) -> None:
+    server_of(site.data).set("posts:{1}:post", "kept")
+    pause_until_aof_written(
+        server_of(site.data)
+    )  # no request wrote it, so no request has waited for the append-only file
     site.kill_one("redis")
-    wait_until(lambda: site.status() == 200 and server_of(data).ping(), timeout_s=90)
-    assert server_of(data).get("posts:{1}:post") == "kept"
+    wait_until(lambda: site.status() == 200 and server_of(site.data).ping(), timeout_s=90)
+    assert server_of(site.data).get("posts:{1}:post") == "kept"
     assert site.status("/public/") == 200
     wait_until(lambda: set(site.children()) == {"web", "worker"})  # a process that was starting begins again
