@@ -1,7 +1,7 @@
 """Every page in every state: no barrier that axe finds, no sideways scrolling, no message in the console.
 
-Each page is checked on a dark phone of 320 pixels and on a light laptop; EVERY_LOOK=1 adds the other two
-combinations.
+The width of each page is checked on a dark phone of 320 pixels and on a light laptop; EVERY_LOOK=1 adds the other two
+combinations. axe checks each page of the three tables on one of both devices, in turns, and at night on all.
 """
 
 import os
@@ -15,7 +15,7 @@ from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.scenes import home, lists, people, posts
 from tests.browser.scenes.base import LONG_WORD, TEXTS, PageScenario, fills, goes, goes_as_staff, submits
 from tests.support.chromium import BrowserPage
-from tests.support.page_health import find_page_problems, markup_errors
+from tests.support.page_health import VIEWPORTS, find_page_problems, markup_errors
 from tests.support.site import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
@@ -35,8 +35,10 @@ def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> P
     return PageScenario(site, reader(own), own, friend, posts[0])
 
 
-def healthy(reader: BrowserPage) -> None:
-    complaints = find_page_problems(reader.page)
+def healthy(reader: BrowserPage, number: int | None = None) -> None:
+    """Check the open page. A page with a number is checked by axe on one device, except at night."""
+    axe_viewports = VIEWPORTS if number is None or os.environ.get("NIGHTLY") else [VIEWPORTS[number % 2]]
+    complaints = find_page_problems(reader.page, axe_viewports)
     assert not complaints, "\n".join(complaints)
 
 
@@ -152,14 +154,14 @@ REFUSALS = {
 @pytest.mark.parametrize("state", SIGNED_IN)
 def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
     SIGNED_IN[state](scene)
-    healthy(scene.reader)
+    healthy(scene.reader, list(SIGNED_IN).index(state))
 
 
 @pytest.mark.parametrize("state", ANONYMOUS)
 def test_a_page_of_a_visitor(scene: PageScenario, reader: OpenReader, state: str) -> None:
     scene.reader = reader()
     ANONYMOUS[state](scene)
-    healthy(scene.reader)
+    healthy(scene.reader, list(ANONYMOUS).index(state))
 
 
 @pytest.mark.parametrize("state", REFUSALS)
@@ -172,7 +174,7 @@ def test_a_page_of_a_refusal(scene: PageScenario, state: str) -> None:
     )
     act(scene)
     assert answers[-1] == status
-    healthy(scene.reader)
+    healthy(scene.reader, list(REFUSALS).index(state))
 
 
 def test_the_home_of_a_new_account(reader: OpenReader, visitor: SignUpVisitor) -> None:

@@ -10,20 +10,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 REPRESENTATIVE = {
-    "contract": (
-        "accounts/test_accounts",
-        "pubsub/test_presence",
-        "lists/test_lists",
-        "graph/test_follows",
-        "live/test_live",
-        "posts/test_publishing",
-        "reactions/test_reactions",
-        "search/test_search",
-        "workers/test_worker",
-    ),
+    "contract": ("pubsub/test_presence", "live/test_live", "reactions/test_reactions", "workers/test_worker"),
     "web": ("requests/test_headers", "timelines/test_posts", "requests/test_site", "timelines/test_timelines"),
 }
-"""Tests that together run through every layer: the web tests have middleware and views in this process."""
+"""Tests that together run through every layer: the web tests have middleware, views and services in this process.
+
+`make quality`, which is part of `make nightly`, watches all contract tests.
+"""
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 
