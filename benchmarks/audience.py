@@ -79,7 +79,7 @@ class FollowedSite:
 
     async def frame_bytes(self) -> int:
         """Return the size of the frame of an entry with POST_TEXT."""
-        from timelines.live.broadcaster import render_entry_frame
+        from timelines.live.frames import render_entry_frame
 
         author, now_ms = self.author, self.services.clock.now_ms()
         text = f"mark000000 {POST_TEXT}"

@@ -3,17 +3,12 @@
 import asyncio
 from collections.abc import Iterable
 
-from django.utils import translation
-
 from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import TextFrame
-from timelines.live.channels import Channel
-from timelines.live.socket_messages import encode_edited, encode_entry
+from timelines.live.channels import PUBLIC_TOPIC, Channel
+from timelines.live.frames import FrameEncoder
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
-from timelines.notifications.notification import VisibleNotification
-from timelines.notifications.presenters import notification_html
-from timelines.pages.page import HydratedPost, ViewerState
-from timelines.pages.presenters import entry_html
+from timelines.pages.page import HydratedPost, PollState, ViewerState
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
@@ -25,26 +20,15 @@ SENDS_PER_SLICE = 100
 """The number of sockets that get the post before other tasks may run: about 1 ms of work."""
 
 
-def render_entry_frame(timeline: str, entry: HydratedPost | VisibleNotification, language: str) -> TextFrame:
-    with translation.override(language):
-        html = notification_html(entry) if isinstance(entry, VisibleNotification) else entry_html(entry)
-    return encode_entry(timeline, entry.id, entry.author.handle, html)
+FrameKey = tuple[FrameEncoder, str, str, ViewerState | None, str | None, PollState | None]
+FrameCache = dict[FrameKey, TextFrame | None]
+"""The frames of one post during one `send`, because most readers see the same post."""
 
 
-class EntryFrameCache:
-    """Caches the frames of one post during one `send`, because most readers see the same HTML."""
-
-    def __init__(self) -> None:
-        self._frames: dict[tuple[str, str, ViewerState | None, str | None], TextFrame] = {}
-
-    def get_or_render(self, subscription: Subscription, entry: HydratedPost) -> TextFrame:
-        """Return the frame of `entry`, the post as the reader of this subscription sees it."""
-        language = subscription.socket.language
-        key = subscription.name, language, entry.viewer, entry.filter_phrase
-        frame = self._frames.get(key)
-        if frame is None:
-            frame = self._frames[key] = render_entry_frame(subscription.name, entry, language)
-        return frame
+def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
+    """Return what the frame of `entry`, the post as the reader of this subscription sees it, depends on."""
+    socket = subscription.socket
+    return socket.encoder, subscription.name, socket.language, entry.viewer, entry.filter_phrase, entry.shown.poll
 
 
 class Broadcaster:
@@ -63,7 +47,7 @@ class Broadcaster:
         Raises StoreUnavailable.
         """
         topics, sent_topics = list(topics), set[str]()
-        viewers, frames = self._viewer_contexts(topics), EntryFrameCache()
+        viewers, frames = self._viewer_contexts(topics), FrameCache()
         while viewers:
             version = self._registry.relation_version
             hydrated = await self._pipeline.read_post_for_viewers(post_id, author_id, list(viewers.values()))
@@ -71,16 +55,20 @@ class Broadcaster:
             viewers = {}
             for number, subscription in enumerate(self._registry.subscriptions_at(topics), start=1):
                 key = _viewer_key(subscription)
-                if self._registry.is_deleted(post_id):
-                    return sent_topics
                 if key not in entries or (entry := entries[key]) is None:
                     continue
+                if (frame_key := _frame_key(subscription, entry)) not in frames:
+                    socket = subscription.socket
+                    frames[frame_key] = await socket.encoder.entry(subscription.name, entry, socket.language)
+                if self._registry.is_deleted(post_id):
+                    return sent_topics
                 if self._registry.have_relations_changed(subscription.socket.account_id, version):
                     viewers[key] = _channel_of(subscription).viewer_context
                     continue
                 if not sent_topics:  # recorded before the first frame, so that later changes of counts are sent, too
                     self._registry.record_sent(entry.shown.post.id, topics)
-                subscription.send_or_queue(post_id, frames.get_or_render(subscription, entry))
+                if (frame := frames[frame_key]) is not None:
+                    subscription.send_or_queue(post_id, frame)
                 sent_topics.add(_channel_of(subscription).topic)
                 if number % SENDS_PER_SLICE == 0:
                     await asyncio.sleep(0)
@@ -95,17 +83,41 @@ class Broadcaster:
         sockets = list(dict.fromkeys(sockets))
         viewers = {id: ViewerContext(id, ViewContext.THREAD) for id in (socket.account_id for socket in sockets)}
         hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
-        entries, frames = dict(zip(viewers, hydrated, strict=True)), dict[object, TextFrame]()
+        entries, frames = dict(zip(viewers, hydrated, strict=True)), dict[object, TextFrame | None]()
         for number, socket in enumerate(sockets, start=1):
-            if self._registry.is_deleted(post_id):
-                return
             if (entry := entries[socket.account_id]) is None or not entry.post.extra.version:
                 continue
-            key = socket.language, entry.viewer, entry.filter_phrase
+            key = socket.language, entry.viewer, entry.filter_phrase, entry.poll
             if key not in frames:
-                with translation.override(socket.language):
-                    frames[key] = encode_edited(post_id, entry.author.handle, entry_html(entry))
-            socket.writer.send(frames[key])
+                frames[key] = await socket.encoder.edited("", entry, socket.language)
+            if self._registry.is_deleted(post_id):
+                return
+            if (frame := frames[key]) is not None:
+                socket.writer.send(frame)
+            if number % SENDS_PER_SLICE == 0:
+                await asyncio.sleep(0)
+
+    async def send_edited_to_api(self, post_id: PostId) -> None:
+        """Send the newest version to the timelines of API clients on which a new post would be.
+
+        API clients do not name the posts that they show. Raises StoreUnavailable.
+        """
+        topics = PUBLIC_TOPIC, *self._registry.topics_showing(post_id)
+        if not (subscriptions := self._registry.api_subscriptions(topics)):
+            return
+        viewers = {_viewer_key(each): _channel_of(each).viewer_context for each in subscriptions}
+        hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
+        entries, frames = dict(zip(viewers, hydrated, strict=True)), FrameCache()
+        for number, subscription in enumerate(subscriptions, start=1):
+            if (entry := entries[_viewer_key(subscription)]) is None or not entry.post.extra.version:
+                continue
+            if (key := _frame_key(subscription, entry)) not in frames:
+                socket = subscription.socket
+                frames[key] = await socket.encoder.edited(subscription.name, entry, socket.language)
+            if self._registry.is_deleted(post_id):
+                return
+            if (frame := frames[key]) is not None:
+                subscription.socket.writer.send(frame)
             if number % SENDS_PER_SLICE == 0:
                 await asyncio.sleep(0)
 

@@ -18,7 +18,6 @@ from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.errors import StoreError
 from socialsite.web.daphne.flow_control import open_socket_writer
 from socialsite.web.services import SiteServices, loop_services
-from socialsite.web.socket_writer import SocketWriter
 from socialsite.web.websocket import reject_with_status
 from timelines.live import socket_messages
 from timelines.live.message_limit import MessageDecision, MessageLimit
@@ -69,7 +68,7 @@ class StreamConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Handle a message of the client. A client may still send while the socket is being closed."""
         assert self.socket is not None
-        if not self.socket.writer.is_closed and await enforce_message_limit(self.limit, self.socket.writer):
+        if not self.socket.writer.is_closed and await enforce_message_limit(self.limit, self.socket):
             self.server.handle_message(self.socket, text_data)
 
     async def disconnect(self, code: int) -> None:
@@ -82,16 +81,16 @@ class StreamConsumer(AsyncWebsocketConsumer):
             prometheus.SOCKETS.dec()
 
 
-async def enforce_message_limit(limit: MessageLimit, writer: SocketWriter) -> bool:
+async def enforce_message_limit(limit: MessageLimit, socket: LiveSocket) -> bool:
     """Count a message, and return whether it may be handled.
 
     If not, the client gets an error, or its socket is closed.
     """
     decision = await limit.count_message()
     if decision is MessageDecision.REFUSED:
-        writer.send(socket_messages.encode_error(socket_messages.RATE_LIMITED))
+        socket.writer.send(socket.encoder.error(socket_messages.RATE_LIMITED))
     elif decision is MessageDecision.FLOOD:
-        writer.close(socket_messages.FLOOD_CLOSE_CODE)
+        socket.writer.close(socket_messages.FLOOD_CLOSE_CODE)
     return decision is MessageDecision.GRANTED
 
 

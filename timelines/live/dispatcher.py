@@ -14,7 +14,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store.errors import StoreError
 from socialsite.web.socket_writer import TextFrame
 from timelines.live import socket_messages
-from timelines.live.broadcaster import SENDS_PER_SLICE, Broadcaster, render_entry_frame
+from timelines.live.broadcaster import SENDS_PER_SLICE, Broadcaster
 from timelines.live.channels import (
     PUBLIC_TOPIC,
     hashtag_topic,
@@ -28,6 +28,7 @@ from timelines.live.process_messages import (
     EntryDelivered,
     EntryPublished,
     EntryPulled,
+    FiltersChanged,
     ListsChanged,
     LiveMessage,
     Notified,
@@ -82,6 +83,7 @@ class LiveDispatcher:
             case PostEdited(post_id):
                 if sockets := self.registry.sockets_showing(post_id):
                     await self.broadcaster.send_edited(post_id, sockets)
+                await self.broadcaster.send_edited_to_api(post_id)
             case CountsChanged(post_id):
                 self._changed_post_ids.add(post_id)
                 self._counts_changed.set()
@@ -93,6 +95,9 @@ class LiveDispatcher:
             case ListsChanged(owner_id):
                 self.registry.invalidate_relations(owner_id)
                 self.resubscribe_lists(owner_id)
+            case FiltersChanged(account_id):
+                self.registry.invalidate_relations(account_id)
+                self._send_filters_changed(account_id)
             case SessionsEnded():
                 self._close_ended_sessions(message)
             case _:
@@ -132,8 +137,10 @@ class LiveDispatcher:
         if notification is None:
             return
         for subscription in self.registry.subscriptions_at([topic]):
-            frame = render_entry_frame(subscription.name, notification, subscription.socket.language)
-            subscription.send_or_queue(notification_id, frame)
+            socket = subscription.socket
+            frame = await socket.encoder.entry(subscription.name, notification, socket.language)
+            if frame is not None and not self.registry.have_relations_changed(account_id, version):
+                subscription.send_or_queue(notification_id, frame)
 
     async def _send_counts(self, post_id: PostId) -> None:
         if sockets := self.registry.sockets_showing(post_id):
@@ -177,13 +184,34 @@ class LiveDispatcher:
         visitor = ViewerContext(None, ViewContext.POST)
         (deleted,) = await self.pipeline.find_deleted([post_id], [visitor])
         sockets: Sequence[LiveSocket] = list(self.registry.sockets)
+        await self._send_deleted_to_api(post_id, shown_id, is_public=bool(deleted))
         if not deleted:
             showing = (each.socket for each in self.registry.subscriptions_showing(shown_id))
             sockets = list(dict.fromkeys([*self.registry.sockets_watching(post_id), *showing]))
             viewers = [ViewerContext(socket.account_id, ViewContext.POST) for socket in sockets]
             visible = await self.pipeline.find_deleted([post_id], viewers)
             sockets = [socket for socket, deleted in zip(sockets, visible, strict=True) if deleted]
-        await self._send_frame(sockets, socket_messages.encode_deleted(post_id))
+        pages = [socket for socket in sockets if socket.encoder.is_page]
+        await self._send_frame(pages, socket_messages.encode_deleted(post_id))
+
+    async def _send_deleted_to_api(self, post_id: PostId, shown_id: PostId, *, is_public: bool) -> None:
+        """Send a deletion to the subscriptions of API clients that may show the post and whose reader could see it."""
+        subscriptions = self.registry.api_subscriptions([PUBLIC_TOPIC, *self.registry.topics_showing(shown_id)])
+        if subscriptions and not is_public:
+            readers = list(dict.fromkeys(each.socket.account_id for each in subscriptions))
+            viewers = [ViewerContext(id, ViewContext.POST) for id in readers]
+            visible = dict(zip(readers, await self.pipeline.find_deleted([post_id], viewers), strict=True))
+            subscriptions = [each for each in subscriptions if visible[each.socket.account_id]]
+        for subscription in subscriptions:
+            socket = subscription.socket
+            if (frame := socket.encoder.deleted(subscription.name, post_id)) is not None:
+                socket.writer.send(frame)
+
+    def _send_filters_changed(self, account_id: AccountId) -> None:
+        for socket in self.registry.sockets_of_account(account_id):
+            for name in socket.subscriptions:
+                if (frame := socket.encoder.filters_changed(name)) is not None:
+                    socket.writer.send(frame)
 
     async def _send_frame(self, sockets: Iterable[LiveSocket], frame: TextFrame) -> None:
         for number, socket in enumerate(list(sockets), start=1):

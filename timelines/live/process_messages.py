@@ -92,6 +92,12 @@ class ListsChanged(msgspec.Struct, frozen=True, array_like=True, tag="lists1"):
     owner_id: AccountId
 
 
+class FiltersChanged(msgspec.Struct, frozen=True, array_like=True, tag="filters1"):
+    """The keyword filters of an account changed. API clients of the account read them again."""
+
+    account_id: AccountId
+
+
 LiveMessage = (
     EntryPublished
     | EntryDelivered
@@ -103,6 +109,7 @@ LiveMessage = (
     | SessionsEnded
     | RelationChanged
     | ListsChanged
+    | FiltersChanged
 )
 
 encode_live = msgspec.msgpack.Encoder().encode

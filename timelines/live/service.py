@@ -18,6 +18,7 @@ from timelines.live.process_messages import (
     EntryDelivered,
     EntryPublished,
     EntryPulled,
+    FiltersChanged,
     ListsChanged,
     LiveMessage,
     Notified,
@@ -107,6 +108,10 @@ class LiveService:
     async def lists_changed(self, owner_id: AccountId) -> None:
         """Announce that the rules or sources of the owner's lists changed."""
         await self._publish_to_all(owner_id, ListsChanged(owner_id))
+
+    async def filters_changed(self, account_id: AccountId) -> None:
+        """Announce that the keyword filters of the account changed."""
+        await self._publish_to_all(account_id, FiltersChanged(account_id))
 
     async def session_ended(self, account_id: AccountId, session: str | None, *, but: str | None = None) -> None:
         """Close the sockets of one session (its hex id), or of all sessions of the account except `but`."""

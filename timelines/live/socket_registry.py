@@ -8,6 +8,8 @@ from typing import TypeVar
 from socialsite.ids import AccountId, PostId
 from socialsite.web.socket_writer import SocketWriter, TextFrame
 from timelines.live.channels import Channel
+from timelines.live.frames import PAGE_FRAMES, FrameEncoder
+from timelines.visibility.rights import ViewContext
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -18,11 +20,14 @@ MAX_REMEMBERED_SENT_POSTS = 1_000
 """The number of recently sent posts in memory, with their topics. New counts are sent to the same topics."""
 MAX_QUEUED_ENTRIES = 100
 """The number of live entries that may wait for the end of a replay. If more arrive, the replay is repeated."""
+MAX_REMEMBERED_SENT_IDS = 200
+"""The number of ids that a subscription of an API client remembers, so that a replay sends no entry again."""
 
 
 class Subscription:
     """One timeline on one socket.
 
+    `name` is the name in messages of the client, `timeline` the name that ChannelResolver knows.
     `queue` contains the live entries that wait for the end of a replay. It is None while the subscription is live.
     `channel` is None until access to the timeline was checked.
     """
@@ -35,13 +40,19 @@ class Subscription:
         "needs_replay",
         "presence_members",
         "queue",
+        "sent_ids",
         "socket",
         "task",
+        "timeline",
     )
 
-    def __init__(self, socket: "LiveSocket", name: str, after: PostId | None = None) -> None:
+    def __init__(
+        self, socket: "LiveSocket", name: str, after: PostId | None = None, *, timeline: str | None = None
+    ) -> None:
         self.socket = socket
-        self.name = name  # the name of the timeline in client messages
+        self.name = name
+        self.timeline = timeline or name
+        self.sent_ids: deque[PostId] | None = None if socket.encoder.is_page else deque(maxlen=MAX_REMEMBERED_SENT_IDS)
         self.after = after
         self.channel: Channel | None = None
         self.presence_members: list[str] = []
@@ -56,15 +67,27 @@ class Subscription:
         return self.last_id if self.queue is None else self.last_id or self.after
 
     def send_or_queue(self, post_id: PostId, frame: TextFrame) -> None:
-        """Send a live entry, or queue it during a replay."""
+        """Send a live entry, or queue it during a replay.
+
+        A page ignores an entry that it has, but an API client may not, so it gets no entry twice.
+        """
         if self.queue is None:
             self.last_id = max(self.last_id, post_id)
-            self.socket.writer.send(frame)
+            if self.sent_ids is None or self.remember(post_id):
+                self.socket.writer.send(frame)
         elif len(self.queue) < MAX_QUEUED_ENTRIES:
             self.queue.append((post_id, frame))
         else:
             self.queue.clear()
             self.needs_replay = True
+
+    def remember(self, post_id: PostId) -> bool:
+        """Remember an id that is sent. Returns False if an API client has got it before."""
+        if self.sent_ids is not None:
+            if post_id in self.sent_ids:
+                return False
+            self.sent_ids.append(post_id)
+        return True
 
     def pause(self) -> None:
         """Queue live entries until a replay has sent the missed entries."""
@@ -87,12 +110,18 @@ class Subscription:
 class LiveSocket:
     """An accepted websocket and its reader. `session_id` is a hex digest, or None for a visitor."""
 
-    __slots__ = ("account_id", "language", "session_id", "subscriptions", "watched_post_ids", "writer")
+    __slots__ = ("account_id", "encoder", "language", "session_id", "subscriptions", "watched_post_ids", "writer")
 
     def __init__(
-        self, writer: SocketWriter, account_id: AccountId | None, session_id: str | None, language: str
+        self,
+        writer: SocketWriter,
+        account_id: AccountId | None,
+        session_id: str | None,
+        language: str,
+        encoder: FrameEncoder = PAGE_FRAMES,
     ) -> None:
         self.writer = writer
+        self.encoder = encoder
         self.account_id = account_id
         self.session_id = session_id
         self.language = language
@@ -112,6 +141,8 @@ class SocketRegistry:
 
     def __init__(self) -> None:
         self.sockets: dict[LiveSocket, None] = {}
+        self.api_sockets: dict[LiveSocket, None] = {}
+        """The sockets of API clients. `sockets` contains them, too."""
         self._subscriptions_by_topic: dict[str, dict[Subscription, None]] = {}
         self._sockets_by_account: dict[AccountId, dict[LiveSocket, None]] = {}
         self._sockets_by_watched_post: dict[PostId, dict[LiveSocket, None]] = {}
@@ -123,11 +154,14 @@ class SocketRegistry:
 
     def add(self, socket: LiveSocket) -> None:
         self.sockets[socket] = None
+        if not socket.encoder.is_page:
+            self.api_sockets[socket] = None
         if socket.account_id is not None:
             self._sockets_by_account.setdefault(socket.account_id, {})[socket] = None
 
     def remove(self, socket: LiveSocket) -> None:
         self.sockets.pop(socket, None)
+        self.api_sockets.pop(socket, None)
         if socket.account_id is not None:
             _remove_from_index(self._sockets_by_account, socket.account_id, socket)
             if socket.account_id not in self._sockets_by_account:
@@ -183,12 +217,29 @@ class SocketRegistry:
 
     def subscriptions_showing(self, post_id: PostId) -> list[Subscription]:
         """Return the subscriptions that entries with the post were sent to."""
-        return self.subscriptions_at(self._topics_by_sent_post.get(post_id, ()))
+        return self.subscriptions_at(self.topics_showing(post_id))
+
+    def topics_showing(self, post_id: PostId) -> set[str]:
+        """Return the topics that entries with the post were sent to."""
+        return self._topics_by_sent_post.get(post_id, set())
 
     def sockets_showing(self, post_id: PostId) -> list[LiveSocket]:
-        """Return the sockets that watch the post, or that entries with the post were sent to."""
-        showing = (each.socket for each in self.subscriptions_showing(post_id))
+        """Return the pages that watch the post, or that entries with the post were sent to."""
+        showing = (each.socket for each in self.subscriptions_showing(post_id) if each.socket.encoder.is_page)
         return list(dict.fromkeys([*self.sockets_watching(post_id), *showing]))
+
+    def api_subscriptions(self, topics: Iterable[str] = ()) -> list[Subscription]:
+        """Return the subscriptions of API clients, each once: all home timelines, and those of `topics`."""
+        if not self.api_sockets:
+            return []
+        wanted = set(topics)
+        return [
+            each
+            for socket in self.api_sockets
+            for each in socket.subscriptions.values()
+            if each.channel is not None
+            and (each.channel.viewer_context.context is ViewContext.HOME or not wanted.isdisjoint(each.channel.topics))
+        ]
 
     def has_topic(self, topic: str) -> bool:
         return topic in self._subscriptions_by_topic

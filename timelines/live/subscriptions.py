@@ -20,7 +20,6 @@ from socialsite.ids import SEQUENCE_BITS, AccountId, PostId, TimeSource, id_at
 from socialsite.recipes.pubsub_listener import PubSubListener
 from socialsite.store.errors import StoreError
 from timelines.live import socket_messages
-from timelines.live.broadcaster import render_entry_frame
 from timelines.live.channels import LIST_NAME_PREFIX, Channel, ChannelResolver, PageReader, SubscriptionDenied
 from timelines.live.service import LiveService
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
@@ -70,10 +69,15 @@ class SubscriptionManager:
     )
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
-    def subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
-        """Subscribe the socket to a timeline, and replace an existing subscription to the same timeline."""
+    def subscribe(
+        self, socket: LiveSocket, name: str, after: PostId | None = None, *, timeline: str | None = None
+    ) -> None:
+        """Subscribe the socket to a timeline, and replace an existing subscription of this name.
+
+        `timeline` is the name that the channels know, if the client uses another.
+        """
         self.unsubscribe(socket, name)
-        subscription = socket.subscriptions[name] = Subscription(socket, name, after)
+        subscription = socket.subscriptions[name] = Subscription(socket, name, after, timeline=timeline)
         self._start_task(subscription, self._subscribe(subscription, after))
 
     def unsubscribe(self, socket: LiveSocket, name: str) -> None:
@@ -90,8 +94,8 @@ class SubscriptionManager:
         """Subscribe the account's open list timelines again, because the rules of its lists changed."""
         for socket in self.registry.sockets_of_account(account_id):
             for name, subscription in list(socket.subscriptions.items()):
-                if name.startswith(LIST_NAME_PREFIX):
-                    self.subscribe(socket, name, subscription.resume_after)
+                if subscription.timeline.startswith(LIST_NAME_PREFIX):
+                    self.subscribe(socket, name, subscription.resume_after, timeline=subscription.timeline)
 
     def pause_all(self) -> None:
         """Queue live entries of every subscription, because messages may have been missed."""
@@ -129,10 +133,11 @@ class SubscriptionManager:
     async def _subscribe(self, subscription: Subscription, after: PostId | None) -> None:
         socket, name = subscription.socket, subscription.name
         try:
-            channel = await _retry_while_unavailable(lambda: self.channels.resolve(name, socket.account_id))
+            resolve = partial(self.channels.resolve, subscription.timeline, socket.account_id)
+            channel = await _retry_while_unavailable(resolve)
         except SubscriptionDenied as denied:
             del socket.subscriptions[name]
-            socket.writer.send(socket_messages.encode_error(denied.code, name))
+            socket.writer.send(socket.encoder.error(denied.code, name))
             return
         self.registry.add_subscription(subscription, channel)
         await self._register_presence(subscription, channel)
@@ -142,7 +147,8 @@ class SubscriptionManager:
         else:
             subscription.last_id = after
             replayed_ids = await self._replay(subscription, channel)
-        socket.writer.send(socket_messages.encode_subscribed(name, subscription.last_id))
+        if socket.encoder.is_page:
+            socket.writer.send(socket_messages.encode_subscribed(name, subscription.last_id))
         if subscription.needs_replay:
             replayed_ids |= await self._replay(subscription, channel)
         self._resume(subscription, replayed_ids)
@@ -180,12 +186,15 @@ class SubscriptionManager:
 
     async def _send_missed(self, subscription: Subscription, missed: MissedEntries) -> None:
         socket = subscription.socket
-        if missed.has_gap:
+        if missed.has_gap and socket.encoder.is_page:
             socket.writer.send(socket_messages.encode_gap(subscription.name, subscription.last_id, missed.last_id))
         for entry in missed.entries:
             await socket.writer.wait_until_drained()
-            if not self.registry.is_deleted(entry.id):
-                socket.writer.send(render_entry_frame(subscription.name, entry, socket.language))
+            if self.registry.is_deleted(entry.id) or not subscription.remember(entry.id):
+                continue
+            frame = await socket.encoder.entry(subscription.name, entry, socket.language)
+            if frame is not None and not self.registry.is_deleted(entry.id):
+                socket.writer.send(frame)
                 if isinstance(entry, HydratedPost) and subscription.channel is not None:
                     self.registry.record_sent(entry.shown.post.id, [subscription.channel.topic])
         subscription.last_id = missed.last_id
