@@ -259,6 +259,7 @@ class Services:
     def publishing(self) -> PublishingService:
         return self._build(
             PublishingService,
+            find_attachments=self.media.find_attachments,
             attach_pictures=self.media.attach,
             release_pictures=self.media.release,
             boosts=self.boosts,

@@ -68,6 +68,20 @@ class AccountService:
             raise AccountNotFound
         return account
 
+    async def get_active(self, account_id: AccountId) -> Account:
+        """Return the account. Raises AccountNotFound if it is absent, suspended or deleted."""
+        account = await self.get(account_id)
+        if not account.is_active:
+            raise AccountNotFound
+        return account
+
+    async def get_undeleted(self, account_id: AccountId) -> Account:
+        """Return an active or suspended account. Raises AccountNotFound."""
+        account = await self.get(account_id)
+        if account.state == DELETED:
+            raise AccountNotFound
+        return account
+
     def cached_id(self, handle: str) -> AccountId | None:
         """Return the account id that this process has cached for the handle. It is rarely outdated."""
         return self.accounts.cached_id(handle)

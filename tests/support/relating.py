@@ -20,7 +20,8 @@ def service_with_cap_of_one(services: Services) -> BlocksAndMutesService:
     """A service in which every account may block, mute and hide the boosts of one other account."""
     at = services.repositories
     return BlocksAndMutesService(
-        blocks_and_mutes=at.blocks_and_mutes, follow_requests=at.follow_requests, follows=at.follows,
+        store=services.store, blocks_and_mutes=at.blocks_and_mutes,
+        follow_requests=at.follow_requests, follows=at.follows,
         accounts=services.accounts, homes=at.homes, live=services.live,
         blocks_cap=1, mutes_cap=1, hidden_boosts_cap=1,
     )  # fmt: skip

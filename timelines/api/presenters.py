@@ -18,6 +18,7 @@ from timelines.api.entities.status import Mention, status_fields
 from timelines.errors import PostNotFound
 from timelines.notifications.service import MENTIONS_CAP
 from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import Json
 from timelines.profiles.summaries import AccountSummary, AccountSummaryService
 from timelines.text.linkify import find_mentions
 
@@ -34,10 +35,22 @@ def site_url(request: SiteRequest) -> str:
 
 async def accounts_json(services: SiteServices, site: str, ids: Iterable[AccountId]) -> list[msgspec.Raw]:
     """Return the active accounts among `ids`, in their order."""
-    account_ids = list(ids)
-    summaries = await services[AccountSummaryService].find(account_ids)
+    return list((await accounts_by_id(services, site, ids)).values())
+
+
+async def accounts_by_id(
+    services: SiteServices, site: str, ids: Iterable[AccountId], *, is_fresh: bool = False
+) -> dict[AccountId, msgspec.Raw]:
+    """Return the active accounts among `ids`, in their order. With `is_fresh` their counts are read again."""
+    account_ids, service = list(ids), services[AccountSummaryService]
+    summaries = await (service.find_fresh if is_fresh else service.find)(account_ids)
     found = (summaries[id] for id in account_ids if id in summaries)
-    return [msgspec.Raw(_encoded_account(each, site)) for each in found if each.author.is_visible]
+    return {each.id: msgspec.Raw(_encoded_account(each, site)) for each in found if each.author.is_visible}
+
+
+def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
+    """Return an encoded entity with more fields."""
+    return msgspec.Raw(b"%b,%b" % (bytes(entity)[:-1], msgspec.json.encode(fields)[1:]))
 
 
 async def status_json(services: SiteServices, site: str, entry: HydratedPost) -> msgspec.Raw:

@@ -1,8 +1,12 @@
 """The type `Draft`: an unfinished post of an account, or a post that is scheduled for later."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
+from django.utils.translation import gettext as _
+
+from timelines.errors import PostInvalid
 
 DRAFTS_CAP: Final = 100
 """The number of drafts and scheduled posts of one account."""
@@ -41,3 +45,14 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
 
 encode_draft = msgspec.msgpack.Encoder().encode
 decode_draft = msgspec.msgpack.Decoder(Draft).decode
+
+
+def parse_time(text: str) -> int | None:
+    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises PostInvalid."""
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError) as error:
+        raise PostInvalid({"scheduled_at": _("This is not a date and time.")}) from error

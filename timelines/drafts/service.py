@@ -22,7 +22,6 @@ from socialsite.web.requests import FormFields
 from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
 from timelines.drafts.repository import Drafts, DuePost
 from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
-from timelines.media.media import MEDIA_PER_POST
 from timelines.media.service import MediaService
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import PostDetails
@@ -54,6 +53,11 @@ class DraftService:
     async def all(self, account_id: AccountId) -> list[Draft]:
         """Return all drafts and scheduled posts, the last saved first."""
         return await self.drafts.all(account_id)
+
+    async def scheduled(self, account_id: AccountId) -> list[Draft]:
+        """Return the scheduled posts, newest id first."""
+        drafts = [draft for draft in await self.drafts.all(account_id) if draft.scheduled_ms is not None]
+        return sorted(drafts, key=lambda draft: -draft.id)
 
     async def find(self, account_id: AccountId, draft_id: int) -> Draft:
         """Return a draft of the account. Raises DraftNotFound."""
@@ -99,8 +103,7 @@ class DraftService:
     async def _keep_pictures(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
         """Keep the uploaded pictures of the draft for KEPT_MS after its last change, or after its time."""
         media_ids = [int(value) for name, value in draft.fields if name == "media_ids" and parse_id(value)]
-        rows = await self.media.rows.find_many(media_ids[:MEDIA_PER_POST]) if media_ids else []
-        names = [row.name for row in rows if row is not None and row.owner == account_id]
+        names = [row.name for row in await self.media.find_all_own(account_id, media_ids)]
         await self.media.keep_until(names, max(now_ms, draft.scheduled_ms or 0) + KEPT_MS)
 
     async def delete(self, account_id: AccountId, draft_id: int) -> bool:
@@ -162,14 +165,9 @@ class DraftService:
         account = await self.accounts.find(account_id)
         if account is None or account.state != ACTIVE:
             raise PostInvalid({"text": _("The account is suspended.")})
-        form, details = await self._parse(account_id, draft)
-        post = await self.publishing.publish(
+        post = await self.publishing.publish_form(
+            PostForm.parse(FormFields(draft.fields)),
             author_id=account_id,
-            text=form.text,
-            in_reply_to=form.in_reply_to,
-            audience=form.audience,
-            details=details,
-            poll=form.poll,
             idempotency_key=f"scheduled {draft.id} {draft.scheduled_ms}",
             now_ms=self.clock.now_ms(),
             is_private=account.is_private,

@@ -17,9 +17,9 @@ from socialsite.web.requests import (
 )
 from socialsite.web.responses import done, format_iso_time, page_response, respond
 from socialsite.web.uploads import accepts_files
-from timelines.drafts.draft import FIELD_NAMES, Draft
+from timelines.drafts.draft import FIELD_NAMES, Draft, parse_time
 from timelines.drafts.service import DraftService
-from timelines.errors import DraftNotFound, PostInvalid
+from timelines.errors import DraftNotFound
 from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
 from timelines.media.views import check_upload
 from timelines.pages.presenters import Json
@@ -84,17 +84,6 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
 async def delete(request: SiteRequest, draft_id: int) -> HttpResponseBase:
     await request.services[DraftService].delete(require_viewer_id(request), draft_id)
     return done(request, {}, default=DRAFTS_URL)
-
-
-def parse_time(text: str) -> int | None:
-    """Return the time (Unix ms) of an ISO 8601 text, by default in UTC, or None for "". Raises PostInvalid."""
-    if not text:
-        return None
-    try:
-        at = datetime.fromisoformat(text)
-        return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
-    except (ValueError, OverflowError) as error:
-        raise PostInvalid({"scheduled_at": _("This is not a date and time.")}) from error
 
 
 def local_time(at_ms: int | None) -> str:

@@ -14,7 +14,7 @@ from accounts.accounts.service import AccountService
 from accounts.domain import DELETED
 from accounts.errors import AccountNotFound
 from socialsite.ids import AccountId
-from socialsite.store import Read, combine
+from socialsite.store import Read, Store, combine
 from timelines.cached_timelines.repository import CachedTimelines, invalidate_around
 from timelines.errors import BlocksAndMutesCapReached, CannotBlockOrMuteSelf
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
@@ -44,6 +44,7 @@ class LiveEvents(Protocol):
 class BlocksAndMutesService:
     """Performs these actions. A cap can be exceeded by the number of concurrent requests."""
 
+    store: Store
     blocks_and_mutes: BlocksAndMutes
     follow_requests: FollowRequests
     follows: Follows
@@ -124,6 +125,21 @@ class BlocksAndMutesService:
             self.blocks_and_mutes.relationship(viewer_id, other_id, now_ms),
             self.follows.follows_between(viewer_id, other_id),
         ).map(with_follows)
+
+    async def relationships(
+        self, viewer_id: AccountId, other_ids: Sequence[AccountId], now_ms: int
+    ) -> dict[AccountId, tuple[Relationship, bool]]:
+        """Return the relationship to each account that exists, and whether the account requests to follow the viewer.
+
+        It takes one round trip.
+        """
+        requesters, authors, *relationships = await self.store.read(
+            self.follow_requests.received_among(viewer_id, other_ids),
+            self.accounts.read_authors(other_ids),
+            *(self.relationship(viewer_id, other_id, now_ms) for other_id in other_ids),
+        )
+        pairs = zip(other_ids, relationships, strict=True)
+        return {id: (relationship, id in requesters) for id, relationship in pairs if id in authors}
 
     async def may_interact(self, viewer_id: AccountId, author_id: AccountId) -> bool:
         """Return False if one account blocks the other."""

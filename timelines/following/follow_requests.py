@@ -61,6 +61,9 @@ class FollowRequestService:
     def requested_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         return self.follow_requests.requested_among(account_id, others)
 
+    def received_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
+        return self.follow_requests.received_among(account_id, others)
+
     def count(self, account_id: AccountId) -> Read[int]:
         """Read the number of pending requests. Requests of suspended accounts are counted."""
         return self.follow_requests.count(account_id)

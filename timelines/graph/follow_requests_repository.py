@@ -55,12 +55,18 @@ class FollowRequests:
 
     def requested_among(self, requester_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         """Read the accounts among `others` to which the account has sent a request."""
+        return self._among(keys.sent_follow_requests(requester_id), others)
 
+    def received_among(self, target_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
+        """Read the accounts among `others` that have sent a request to the account."""
+        return self._among(keys.follow_requests(target_id), others)
+
+    def _among(self, key: Key, others: Sequence[AccountId]) -> Read[set[AccountId]]:
         def parse(replies: Sequence[Reply]) -> set[AccountId]:
             pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
             return {account_id for account_id, score in pairs if score is not None}
 
-        commands = [("ZMSCORE", keys.sent_follow_requests(requester_id), *others)] if others else []
+        commands = [("ZMSCORE", key, *others)] if others else []
         return Read(commands, parse, self._timelines)
 
     def count_made_by(self, requester_id: AccountId) -> Read[int]:

@@ -16,7 +16,7 @@ from django.core.files.base import File
 from django.utils.translation import gettext_lazy as _
 
 from accounts.accounts.service import AccountService
-from accounts.domain import DELETED
+from accounts.domain import DELETED, PictureKind
 from socialsite.errors import Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits, Caller
@@ -51,6 +51,8 @@ RETRY_CHECK_MS = 3_600_000
 DELETION_MS = 60_000
 """More than the time from `release` until the post is deleted. A request has a shorter deadline."""
 READY_POLL_S = 0.1
+PROFILE_PICTURE_TIMEOUT_S = 5.0
+"""Time that a change of the profile waits for the encoding."""
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
 SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF"}
 HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
@@ -157,6 +159,11 @@ class MediaService:
             raise MediaRefused({"file": REFUSALS.get(row.refusal, REFUSALS["unreadable"])})
         return row
 
+    async def find_all_own(self, owner_id: AccountId, media_ids: Sequence[int]) -> list[Media]:
+        """Return those of the rows that the account has, also if they are not ready."""
+        rows = await self.rows.find_many(media_ids[:MEDIA_PER_POST]) if media_ids else []
+        return [row for row in rows if row is not None and row.owner == owner_id and row.state != "deleting"]
+
     async def describe(
         self, *, owner_id: AccountId, media_id: int, alt: str | None = None, focus: tuple[float, float] | None = None
     ) -> Media:
@@ -212,10 +219,14 @@ class MediaService:
             if not is_free or not await self.rows.update(media_id, expected, {"post": post.id}):
                 raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
 
-    async def release(self, post: Post) -> None:
-        """Schedule the deletion of the pictures of a post. Call it before the post is deleted."""
+    async def release(self, post: Post, *, keep: bool = False) -> None:
+        """Schedule the deletion of the pictures of a post. Call it before the post is deleted.
+
+        If `keep` is set, a new post may contain them for UNATTACHED_MS.
+        """
         names = [f"{each.id}-{each.secret}" for each in post.extra.media]
-        await self.rows.schedule_check(names, self.clock.now_ms(), earlier=True)
+        at_ms = self.clock.now_ms() + (UNATTACHED_MS if keep else 0)
+        await self.rows.schedule_check(names, at_ms, earlier=True)
 
     async def release_name(self, name: str) -> None:
         """Schedule the deletion of an avatar or header that the account no longer uses."""
@@ -225,6 +236,38 @@ class MediaService:
     async def keep_until(self, names: Iterable[str], until_ms: int) -> None:
         """Keep unattached pictures until this time, for a draft or a scheduled post."""
         await self.rows.schedule_check(names, until_ms)
+
+    async def set_profile_picture(
+        self,
+        *,
+        account_id: AccountId,
+        kind: PictureKind,
+        content: "File[bytes] | None",
+        crop: tuple[float, float, float, float] | None = None,
+    ) -> str:
+        """Replace or remove the avatar or header of an account, when it is encoded. Return the name of its files.
+
+        Raises MediaInvalid, MediaQuotaReached.
+        """
+        name = "" if content is None else await self._upload_profile_picture(account_id, kind, content, crop)
+        former = await self.accounts.set_picture(account_id=account_id, kind=kind, name=name)
+        if former != name:
+            await self.release_name(former)
+        return name
+
+    async def _upload_profile_picture(
+        self,
+        account_id: AccountId,
+        kind: PictureKind,
+        content: "File[bytes]",
+        crop: tuple[float, float, float, float] | None,
+    ) -> str:
+        row = await self.upload(owner_id=account_id, content=content, kind=kind, crop=crop)
+        await self.wait_until_done([row], PROFILE_PICTURE_TIMEOUT_S)
+        row = await self.find_own(account_id, row.id)
+        if row.state != "ready":
+            raise MediaInvalid({"file": _("The picture could not be prepared in time. Try again.")})
+        return row.name
 
     async def _is_abandoned(self, post_id: PostId) -> bool:
         """Return whether no post has this id: its request never wrote it, and never will, or it was deleted."""

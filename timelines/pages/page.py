@@ -15,6 +15,31 @@ MIN_FETCH, MAX_FETCH = 10, 200
 """The minimum and maximum number of ids that one read for a page returns."""
 
 
+class PostSelection(msgspec.Struct, frozen=True, gc=False):
+    """What a client wants to see of a timeline. The defaults select every post."""
+
+    only_media: bool = False
+    exclude_replies: bool = False
+    """True to leave out replies to other accounts. Replies of an author to itself stay."""
+    exclude_boosts: bool = False
+    all_hashtags: tuple[str, ...] = ()
+    no_hashtags: tuple[str, ...] = ()
+
+    def includes(self, entry: "HydratedPost") -> bool:
+        """Return whether the entry is selected."""
+        post, shown = entry.post, entry.shown.post
+        if self.exclude_boosts and post.boost_of is not None:
+            return False
+        if self.exclude_replies and post.in_reply_to is not None and post.reply_to_author_id != post.author_id:
+            return False
+        if self.only_media and not shown.extra.media:
+            return False
+        if not (self.all_hashtags or self.no_hashtags):
+            return True
+        tags = set(shown.indexed_hashtags)
+        return tags.issuperset(self.all_hashtags) and tags.isdisjoint(self.no_hashtags)
+
+
 class PagePart(TypedDict, total=False):
     """The keyword arguments of `PageRequest`."""
 
@@ -22,6 +47,7 @@ class PagePart(TypedDict, total=False):
     after: int | None
     limit: int
     may_lag: bool
+    selection: PostSelection | None
 
 
 class PageRequest(msgspec.Struct, frozen=True, gc=False):
@@ -34,6 +60,7 @@ class PageRequest(msgspec.Struct, frozen=True, gc=False):
     after: int | None = None
     limit: int = DEFAULT_LIMIT
     may_lag: bool = False
+    selection: PostSelection | None = None
 
     def __post_init__(self) -> None:
         if self.before is not None and self.after is not None:

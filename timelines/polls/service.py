@@ -4,7 +4,7 @@ A reader who may see the post may vote once. The results are shown after the rea
 everybody after the end. The worker notifies the author and the voters after the end.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -21,6 +21,7 @@ from timelines.posts.repository import PostRepository
 from timelines.publishing.post_writer import PostAnnouncer
 from timelines.reading.pipeline import ReadPipeline
 
+NO_CHOICE = -1  # no option has this number
 ENDS_INTERVAL_S = 5.0
 ENDS_PER_BATCH, VOTERS_PER_BATCH = 50, 200
 
@@ -111,6 +112,11 @@ class PollService:
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
         """The periodic tasks of the workers."""
         return (PeriodicTask("polls", ENDS_INTERVAL_S, self.notify_of_ended_polls),)
+
+
+def parse_choices(texts: Iterable[str]) -> list[int]:
+    """Return the numbers of the options. A text that is no number becomes NO_CHOICE."""
+    return [int(text) if text.isascii() and text.isdigit() and len(text) < 3 else NO_CHOICE for text in texts]
 
 
 def check_choices(poll: Poll, choices: Collection[int]) -> None:

@@ -7,16 +7,13 @@ from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_i
 from socialsite.web.responses import done
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.presenters import post_url
-from timelines.polls.service import PollService
-
-NO_CHOICE = -1  # no option has this number
+from timelines.polls.service import PollService, parse_choices
 
 
 async def vote(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     """Vote with the fields `choices-<post id>` of the site's pages, or `choices`."""
     fields = get_form_data(request)
-    values = fields.values_of(f"choices-{post_id}") or fields.values_of("choices")
-    choices = [int(value) if value.isdecimal() and len(value) < 3 else NO_CHOICE for value in values]
+    choices = parse_choices(fields.values_of(f"choices-{post_id}") or fields.values_of("choices"))
     entry = await request.services[PollService].vote(
         account_id=require_viewer_id(request), post_id=post_id, choices=choices
     )

@@ -10,7 +10,7 @@ Publishing takes four round trips before the response:
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Protocol, cast
@@ -28,9 +28,10 @@ from socialsite.tasks import run_together
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.pages.page import HydratedPost
-from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, Post, PostDetails
+from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, MediaAttachment, Post, PostDetails
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.forms import PostForm
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
 from timelines.text.linkify import find_hashtags
@@ -50,8 +51,14 @@ class BoostRemover(Protocol):
 
 AttachPictures = Callable[[Post, PostId | None], Awaitable[None]]
 """Attaches the pictures of a post, perhaps taken from the post that it replaces (MediaService)."""
-ReleasePictures = Callable[[Post], Awaitable[None]]
-"""Releases the pictures of a post before it is deleted (MediaService)."""
+FindAttachments = Callable[[AccountId, Iterable[int]], Awaitable[tuple[MediaAttachment, ...]]]
+"""Returns what a post stores of the pictures with these ids (MediaService)."""
+
+
+class ReleasePictures(Protocol):
+    """Releases the pictures of a post before it is deleted (MediaService)."""
+
+    async def __call__(self, post: Post, *, keep: bool = False) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +87,35 @@ class PublishingService:
     new_hashtags_per_day: int
     poll_max_options: int
     limits: ActionLimits
+    find_attachments: FindAttachments
     attach_pictures: AttachPictures
     release_pictures: ReleasePictures
+
+    async def publish_form(
+        self,
+        form: PostForm,
+        *,
+        author_id: AccountId,
+        now_ms: int,
+        is_private: bool = False,
+        idempotency_key: str | None = None,
+        caller: Caller | None = None,
+    ) -> Post:
+        """Publish the post of a form, with its pictures, as `publish` does. Raises its errors."""
+        media = await self.find_attachments(author_id, form.media_ids) if form.media_ids else ()
+        return await self.publish(
+            author_id=author_id,
+            text=form.text,
+            in_reply_to=form.in_reply_to,
+            audience=form.audience,
+            details=structs.replace(form.details, media=media) if media else form.details,
+            poll=form.poll,
+            redraft_of=form.redraft_of,
+            idempotency_key=idempotency_key or form.idempotency_key,
+            now_ms=now_ms,
+            is_private=is_private,
+            caller=caller,
+        )
 
     async def publish(
         self,
@@ -234,10 +268,11 @@ class PublishingService:
         record = IdempotencyRecord(UNASSIGNED_ID, digest, draft.audience if is_derived else None)
         return Request(draft, key_digest, record, await self._reserve_id(author_id, key_digest, record, now_ms))
 
-    async def delete(self, *, account_id: AccountId, post_id: PostId) -> None:
+    async def delete(self, *, account_id: AccountId, post_id: PostId, keep_pictures: bool = False) -> None:
         """Delete a post of the account. When this returns, no viewer sees the post. The call may be repeated.
 
-        Raises PostNotFound if the post never existed or belongs to another account.
+        If `keep_pictures` is set, another post may contain the pictures for some time, as after an upload. Raises
+        PostNotFound if the post never existed or belongs to another account.
         """
         versions = await self.posts.find_versions(post_id)
         post = versions[-1] if versions else None
@@ -245,7 +280,7 @@ class PublishingService:
             await self.boosts.remove(post)
             return
         if post is not None and post.author_id == account_id and post.extra.media:
-            await self.release_pictures(post)
+            await self.release_pictures(post, keep=keep_pictures)
         if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:

@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpResponsePermanentRedirect
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
-from msgspec.structs import replace
 
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
@@ -26,7 +25,6 @@ from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.presenters import post_json, post_url, profile_url, version_json
-from timelines.posts.post import MediaAttachment
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
 from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft, preserve_edit
 from timelines.publishing.edits import EditService
@@ -49,19 +47,9 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
         composer = refused_composer_context(require_account(request).preferences, fields, "")
         return page_response(request, COMPOSE_TEMPLATE, {"composer": composer})
     await upload_pictures_of_form(request, me)
-    form = PostForm.parse(get_form_data(request))
-    media: tuple[MediaAttachment, ...] = ()
-    if form.media_ids:
-        media = await services[MediaService].find_attachments(me, form.media_ids)
-    post = await services[PublishingService].publish(
+    post = await services[PublishingService].publish_form(
+        PostForm.parse(get_form_data(request)),
         author_id=me,
-        text=form.text,
-        in_reply_to=form.in_reply_to,
-        audience=form.audience,
-        details=replace(form.details, media=media) if media else form.details,
-        poll=form.poll,
-        redraft_of=form.redraft_of,
-        idempotency_key=form.idempotency_key,
         now_ms=services.clock.now_ms(),
         is_private=viewer.is_private,
         caller=request.caller,

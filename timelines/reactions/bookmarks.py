@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from socialsite.ids import AccountId, PostId
-from socialsite.store import Read, Store
+from socialsite.store import Key, Read, Store
+from socialsite.store.read import CommandRunner
 from timelines import keys
 from timelines.graph.zset_page import ScoredId, read_page
 from timelines.pages.page import HydratedPost
@@ -77,15 +78,30 @@ class Bookmarks:
 
     def read(self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool) -> Read[list[Bookmark]]:
         """Read `limit` bookmarks older than `edge`, newest first; or newer ones, oldest first, if `upward` is true."""
-        cursor = None if edge is None else ScoredId(edge.at_ms, edge.post_id)
-        members = read_page(self._timelines, [keys.bookmarks(account_id)], cursor, limit, upward=upward)
-        return members.map(lambda members: [Bookmark(member.at_ms, PostId(member.id)) for member in members])
+        return read_marked_posts(self._timelines, keys.bookmarks(account_id), edge, limit, upward=upward)
+
+
+def read_marked_posts(
+    store: CommandRunner, key: Key, edge: Bookmark | None, limit: int, *, upward: bool
+) -> Read[list[Bookmark]]:
+    """Read the bookmarks or likes of an account, as `Bookmarks.read` does."""
+    cursor = None if edge is None else ScoredId(edge.at_ms, edge.post_id)
+    members = read_page(store, [key], cursor, limit, upward=upward)
+    return members.map(lambda members: [Bookmark(member.at_ms, PostId(member.id)) for member in members])
+
+
+class ReadMarkedPosts(Protocol):
+    """`Bookmarks.read` or `Reactions.read_likes`."""
+
+    def __call__(
+        self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool
+    ) -> Read[list[Bookmark]]: ...
 
 
 async def load_bookmarks_page(
-    bookmarks: Bookmarks, pipeline: ReadPipeline, account_id: AccountId, cursor: BookmarkCursor | None, limit: int
+    read: ReadMarkedPosts, pipeline: ReadPipeline, account_id: AccountId, cursor: BookmarkCursor | None, limit: int
 ) -> BookmarksPage:
-    """Load the `limit` bookmarks after the cursor, without deleted and hidden posts.
+    """Load the `limit` bookmarks or likes after the cursor, without deleted and hidden posts.
 
     The page is full unless the bookmarks end.
     """
@@ -93,7 +109,7 @@ async def load_bookmarks_page(
     edge, upward, is_end = None if cursor is None else cursor.edge, cursor is not None and cursor.upward, False
     for _ in range(MAX_ROUNDS):
         size = max(MIN_FETCH, limit + 1 - len(entries))
-        batch = await bookmarks.read(account_id, edge, size, upward=upward)
+        batch = await read(account_id, edge, size, upward=upward)
         entries += await _hydrate(pipeline, account_id, batch)
         is_end = len(batch) < size
         if is_end or len(entries) > limit:

@@ -16,6 +16,7 @@ from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.graph.zset_page import read_account_page
 from timelines.posts.counts import LEAVE_SET, add_member_command, count_script_keys
 from timelines.posts.post import Post
+from timelines.reactions.bookmarks import Bookmark, read_marked_posts
 
 SWAP_SCORE = load_script("swap_score.lua", __package__)
 MAX_COMPARISONS = 10
@@ -113,6 +114,12 @@ class Reactions:
         """Return the ids of the posts that the account reacted to, oldest reaction first, at most `limit`."""
         key = kind.index(account_id)
         return parse_post_ids(await self._timelines[key].execute("ZRANGE", key, 0, limit - 1))
+
+    def read_likes(
+        self, account_id: AccountId, edge: Bookmark | None, limit: int, *, upward: bool
+    ) -> Read[list[Bookmark]]:
+        """Read posts that the account likes, with the times of the likes, as `Bookmarks.read` does."""
+        return read_marked_posts(self._timelines, keys.liked_posts(account_id), edge, limit, upward=upward)
 
     async def remove_from_index(self, kind: ReactionKind, account_id: AccountId, post_ids: list[PostId]) -> None:
         key = kind.index(account_id)

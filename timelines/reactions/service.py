@@ -115,7 +115,18 @@ class ReactionsService:
         self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
     ) -> BookmarksPage:
         """Return a page of bookmarked posts. The last bookmarked post comes first."""
-        return await load_bookmarks_page(self.bookmark_repository, self.pipeline, account_id, cursor, limit)
+        return await load_bookmarks_page(self.bookmark_repository.read, self.pipeline, account_id, cursor, limit)
+
+    async def likes(
+        self, account_id: AccountId, *, cursor: BookmarkCursor | None = None, limit: int = DEFAULT_LIMIT
+    ) -> BookmarksPage:
+        """Return a page of posts that the account likes. The last like comes first."""
+        return await load_bookmarks_page(self.reactions.read_likes, self.pipeline, account_id, cursor, limit)
+
+    async def find_boost(self, account_id: AccountId, original_id: PostId) -> HydratedPost | None:
+        """Return the account's boost of a post, as the account sees it."""
+        boost_id = await self.reactions.find_score(ReactionKind.BOOST, original_id, account_id)
+        return None if boost_id is None else await self.pipeline.find_visible(account_id, PostId(boost_id))
 
     async def likers(
         self,

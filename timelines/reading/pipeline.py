@@ -22,6 +22,8 @@ from timelines.visibility.rights import ViewContext
 
 MAX_ROUNDS = 40
 """The maximum number of reads for one page. If too many posts are hidden, the page ends early with a cursor."""
+MAX_SELECTIVE_ROUNDS = 8
+"""The same for a page of selected posts, of which there may be few among thousands."""
 VIEWERS_PER_BATCH = 500
 """The maximum number of viewers in one round trip. A full batch takes a few ms on the server."""
 OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
@@ -50,13 +52,15 @@ class ReadPipeline:
     async def read_page(self, skeleton: Skeleton, request: PageRequest, viewer: ViewerContext) -> TimelinePage:
         """Return one page. The page is full unless the timeline ends or MAX_ROUNDS is reached."""
         entries: list[HydratedPost] = []
-        bound, is_end = request.bound, False
-        for round_number in range(MAX_ROUNDS):  # one entry above the limit shows that there is a next page
+        bound, is_end, selection = request.bound, False, request.selection
+        rounds = MAX_SELECTIVE_ROUNDS if selection else MAX_ROUNDS
+        for round_number in range(rounds):  # one entry above the limit shows that there is a next page
             size = fetch_size(request, len(entries), round_number)
             post_ids = await skeleton.next_ids(bound, size, upward=request.upward)
             state = await self.hydrate(post_ids, [viewer], may_lag=request.may_lag)
             visible_posts = filter_posts(state.loaded, state.rights[0], post_ids)
-            entries += present(state.loaded, state.rights[0], visible_posts)
+            presented = present(state.loaded, state.rights[0], visible_posts)
+            entries += filter(selection.includes, presented) if selection else presented
             is_end = len(post_ids) < size
             if is_end or len(entries) > request.limit:
                 break

@@ -134,6 +134,10 @@ class ReadingService:
             raise PostNotFound
         return entry
 
+    async def posts(self, post_ids: Sequence[PostId], *, viewer_id: AccountId | None) -> list[HydratedPost]:
+        """Return those of the posts whose pages the viewer may see, in the order of `post_ids`."""
+        return await self.pipeline.read_posts(post_ids, ViewerContext(viewer_id, ViewContext.POST))
+
     def post_count(self, account_id: AccountId) -> Read[int]:
         """Return the number of posts in the author timeline of the account."""
         return self.author_feeds.count(account_id)

@@ -23,6 +23,8 @@ PARENTS_CAP = 200_000
 MAX_GUESSED_PARENTS = 200
 """The maximum number of parents that are read in one round trip, if the cache contains their chain."""
 
+WHOLE_THREAD = 400
+"""The maximum number of replies for clients that read a thread as a whole."""
 MAX_GUESSED_CHILDREN = 200
 """The maximum number of replies to one post in the cache."""
 
@@ -53,6 +55,10 @@ class ThreadService:
             self._ancestors(post, viewer_id), self._replies(post.id, viewer_id, after, limit)
         )
         return ThreadPage(ancestors, earlier, replies, following)
+
+    async def load_whole(self, post: Post, *, viewer_id: AccountId | None) -> ThreadPage:
+        """Return the thread like `load_page`, with WHOLE_THREAD replies."""
+        return await self.load_page(post, viewer_id=viewer_id, limit=WHOLE_THREAD)
 
     # Ancestors
 

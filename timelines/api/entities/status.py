@@ -9,9 +9,11 @@ from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html
 from timelines.api.entities.media import attachment_entity
 from timelines.api.entities.poll import poll_entity
+from timelines.drafts.draft import Draft
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json, hashtag_url, post_url, profile_url
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.publishing.forms import PostForm
 from timelines.text.linkify import find_all_hashtags
 from timelines.visibility.rights import requires_follow
 
@@ -63,6 +65,47 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
             }
         ),
         "filtered": [],
+    }
+
+
+def version_entity(post: Post, site_url: str) -> Json:
+    """Return one version of a post as StatusEdit, without its account."""
+    extra = post.extra
+    poll = None if extra.poll is None else {"options": [{"title": text} for text in extra.poll.options]}
+    return {
+        "content": content_html(post.text, site_url),
+        "spoiler_text": extra.spoiler_text,
+        "sensitive": extra.sensitive or bool(extra.spoiler_text),
+        "created_at": format_iso_time(extra.edited_ms or post.created_ms),
+        "media_attachments": [attachment_entity(each, site_url) for each in extra.media],
+        "emojis": [],
+        "quote": None,
+        **({} if poll is None else {"poll": poll}),
+    }
+
+
+def scheduled_entity(draft: Draft, form: PostForm, media: list[Json]) -> Json:
+    """Return a scheduled post as ScheduledStatus."""
+    poll, reply = form.poll, form.in_reply_to
+    return {
+        "id": str(draft.id),
+        "scheduled_at": format_iso_time(draft.scheduled_ms or 0),
+        "params": {
+            "text": form.text,
+            "poll": poll
+            and {"options": poll.options, "expires_in": poll.expires_in or None, "multiple": poll.multiple},
+            "media_ids": [str(each) for each in form.media_ids] or None,
+            "sensitive": form.details.sensitive,
+            "spoiler_text": form.details.spoiler_text or None,
+            "visibility": None if form.audience is None else VISIBILITY_BY_AUDIENCE[form.audience],
+            "in_reply_to_id": None if reply is None else str(reply),
+            "language": form.details.language,
+            "application_id": None,
+            "scheduled_at": None,
+            "idempotency": None,
+            "with_rate_limit": False,
+        },
+        "media_attachments": media,
     }
 
 
