@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Conflict, Invalid, NotFound, Unauthorized, Unavailable
+from socialsite.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized, Unavailable
 
 
 class FieldErrors(Invalid):
@@ -45,3 +45,22 @@ class AccountSuspended(InvalidCredentials):
     """Handle and password are right, but the account is suspended. A wrong password never gets this response."""
 
     message = _("This account is suspended. Please contact the people who run this site.")
+
+
+class InvalidToken(Unauthorized):
+    """The request has no access token, or one that has ended."""
+
+    code = "invalid_token"
+    message = _("The access token is invalid")
+
+
+class MissingScope(Forbidden):
+    """The access token does not have the scope that the endpoint needs."""
+
+    message = _("This action is outside the authorized scopes")
+
+
+class AccountRequired(Invalid):
+    """The access token belongs to an app, but the endpoint needs an account."""
+
+    message = _("This method requires an authenticated user")

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, ClientId
 from socialsite.store.key import Key, cached_key
 
 
@@ -27,7 +27,7 @@ def account_ids() -> Key:
     return Key("accounts", tag="ids", name="accounts")
 
 
-def session(account_id: AccountId, session_id: str) -> Key:
+def session(account_id: AccountId | ClientId, session_id: str) -> Key:
     """STRING: a StoredSession as MessagePack; `session_id` is the hex SHA-256 of the token.
 
     The TTL is the rest of its idle or absolute timeout, whichever ends first. A session is valid only if it is in
@@ -36,12 +36,25 @@ def session(account_id: AccountId, session_id: str) -> Key:
     return Key("sessions", tag=str(account_id), name=f"session:{session_id}")
 
 
-def session_index(account_id: AccountId) -> Key:
+def session_index(account_id: AccountId | ClientId) -> Key:
     """ZSET: session id -> last use in ms, at most SESSIONS_CAP members. TTL: the idle time since any use.
 
     Removing a member from the index ends its session, even if the key of the session remains.
     """
     return Key("sessions", tag=str(account_id), name="index")
+
+
+def access_token(owner: AccountId | ClientId, token_id: str) -> Key:
+    """STRING: the StoredSession of an access token; `token_id` is the hex SHA-256 of its secret.
+
+    The owner is an account, or an app that uses the API for itself. The token is valid only if it is in the index.
+    """
+    return Key("sessions", tag=str(owner), name=f"token:{token_id}")
+
+
+def access_token_index(owner: AccountId | ClientId) -> Key:
+    """ZSET: token id -> last use in ms, at most ACCESS_TOKENS_CAP members. TTL: the idle time since any use."""
+    return Key("sessions", tag=str(owner), name="tokens")
 
 
 def totals(account_id: int) -> Key:

@@ -11,6 +11,7 @@ from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
 from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService
+from accounts.sessions.tokens import AccessTokenService
 from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
@@ -182,6 +183,8 @@ class Services:
     @cached_property
     def sessions(self) -> SessionService:
         return self._build(SessionService, on_sessions_ended=self.live.session_ended)
+
+    access_tokens = _Built(AccessTokenService)
 
     @cached_property
     def badge_port(self) -> BadgePort:

@@ -15,6 +15,8 @@ from typing import NewType, Protocol
 
 AccountId = NewType("AccountId", int)
 PostId = NewType("PostId", int)
+ClientId = NewType("ClientId", str)
+"""The id of an app that uses the API: 32 hex digits."""
 
 EPOCH_MS = 946_684_800_000
 SEQUENCE_BITS = 12

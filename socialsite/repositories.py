@@ -1,7 +1,8 @@
 """The repositories of one event loop, one of each kind over one store."""
 
 from accounts.accounts.repository import AccountRepository
-from accounts.sessions.repository import SessionRepository
+from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
+from accounts.sessions.values import ACCESS_TOKEN_LIMITS, APP_TOKEN_LIMITS
 from socialsite.clock import Clock, FixedClock
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
@@ -50,6 +51,8 @@ class Repositories:
         )
         self.accounts = AccountRepository(store)
         self.sessions = SessionRepository(store)
+        self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, ACCESS_TOKENS)
+        self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, ACCESS_TOKENS)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.drafts = Drafts(store)

@@ -10,6 +10,7 @@ from socialsite.web.requests import dispatch_by_method
 
 urlpatterns = [
     path("", include("timelines.urls")),
+    path("", include("timelines.api.urls")),
     path("accounts/", include("accounts.urls")),
     path("ops/", include("socialsite.admin.urls")),
     path("about/", dispatch_by_method(GET=about), name="about"),

@@ -1,8 +1,9 @@
 """Reads the session, the account and the rate limit of the address in one round trip.
 
-The middleware sets request.session, request.account (Account or None), request.user and request.auser. Django's alogin
-and alogout need the last two. After the view it saves a changed session and sets or deletes the cookie, as Django's
-SessionMiddleware does, but without a thread.
+Requests to the API have an access token, which sets request.account and request.token; their cookies are ignored.
+For all other requests the middleware sets request.session, request.account (Account or None), request.user and
+request.auser. Django's alogin and alogout need the last two. After the view it saves a changed session and sets or
+deletes the cookie, as Django's SessionMiddleware does, but without a thread.
 """
 
 import time
@@ -18,6 +19,7 @@ from django.utils.http import http_date
 from accounts.models import Account
 from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService, SessionStore
+from accounts.sessions.tokens import AccessTokenService
 from accounts.sessions.values import SessionToken
 from socialsite.errors import RateLimited
 from socialsite.limits import ActionLimits, raise_if_refused
@@ -26,7 +28,7 @@ from socialsite.store.commands import Command
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import PROBE_PATHS, Middleware
 from socialsite.web.middleware.errors import respond_to_error
-from socialsite.web.requests import SAFE_METHODS, SiteRequest, require_viewer_id, wants_json
+from socialsite.web.requests import SAFE_METHODS, SiteRequest, is_api_path, require_viewer_id, wants_json
 
 
 class SessionMiddleware(Middleware):
@@ -36,6 +38,8 @@ class SessionMiddleware(Middleware):
         if request.path_info in PROBE_PATHS:
             request.account = None
             return await self.get_response(request)
+        if is_api_path(request.path_info):
+            return await self._respond_to_api(request)
         try:
             await load_session(request)
         except (StoreUnavailable, RateLimited) as error:
@@ -46,6 +50,39 @@ class SessionMiddleware(Middleware):
         except StoreUnavailable as error:
             return respond_to_error(request, error)
         return response
+
+    async def _respond_to_api(self, request: SiteRequest) -> HttpResponseBase:
+        request.account = None
+        try:
+            await load_token(request)
+        except (StoreUnavailable, RateLimited) as error:
+            return respond_to_error(request, error)
+        return await self.get_response(request)
+
+
+async def load_token(request: SiteRequest) -> None:
+    """Read the access token and its account, and count the request. Raises RateLimited, StoreUnavailable."""
+    tokens, text = request.services[AccessTokenService], find_bearer_token(request)
+    reads = tokens.read_commands(text)
+    hits = request.services[ActionLimits].address_commands(request.client_address)
+    replies = await request.services.store.gather([*reads, *hits])
+    request.account, token = tokens.parse_replies(text, replies[: len(reads)])
+    request.token, request.has_invalid_token = token, token is None and bool(text)
+    for reply in replies[len(reads) :]:
+        raise_if_refused(parse_decision(reply))
+    try:
+        await tokens.touch(token)
+    except StoreUnavailable:
+        if request.method not in SAFE_METHODS:
+            raise
+
+
+def find_bearer_token(request: SiteRequest) -> str:
+    """Return the token of the Authorization header or of the query string, or ""."""
+    scheme, _, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return str(text).strip()
+    return request.GET.get("access_token", "") if "access_token" in request.META.get("QUERY_STRING", "") else ""
 
 
 async def load_session(request: SiteRequest) -> None:

@@ -5,13 +5,14 @@ describes this double check.) So removing ids from the index ends sessions in on
 a crash is useless.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from accounts import keys
-from accounts.sessions.values import SessionLimits, SessionRecord, SessionToken, StoredSession
-from socialsite.ids import AccountId
+from accounts.sessions.values import BearerToken, SessionLimits, SessionRecord, SessionToken, StoredSession
+from socialsite.ids import AccountId, ClientId
 from socialsite.store.commands import Command, Reply, load_script
 from socialsite.store.key import Key
 from socialsite.store.store import Store
@@ -25,14 +26,35 @@ _decoder = msgspec.msgpack.Decoder(StoredSession)
 encode = msgspec.msgpack.encode
 
 
+Owner = AccountId | ClientId
+"""Access tokens belong to an account or an app, sessions of browsers only to an account."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKeys:
+    """The builders of the keys of one kind of sessions."""
+
+    session: Callable[[Owner, str], Key]
+    index: Callable[[Owner], Key]
+
+
+BROWSER_SESSIONS = SessionKeys(keys.session, keys.session_index)
+ACCESS_TOKENS = SessionKeys(keys.access_token, keys.access_token_index)
+
+
 class SessionRepository:
-    def __init__(self, store: Store, limits: SessionLimits | None = None) -> None:
+    """The sessions of browsers, or the access tokens of apps. `session_keys` selects the kind."""
+
+    def __init__(
+        self, store: Store, limits: SessionLimits | None = None, session_keys: SessionKeys = BROWSER_SESSIONS
+    ) -> None:
         self._sessions = store.component("sessions")
         self.limits = limits or SessionLimits()
+        self.keys = session_keys
 
-    async def open(self, token: SessionToken, stored: StoredSession, now_ms: int) -> None:
+    async def open(self, token: SessionToken | BearerToken, stored: StoredSession, now_ms: int) -> None:
         """Store a new session. If the account has `max_sessions` sessions, its least recently used session ends."""
-        session, index = self._keys(token.account_id, token.session_id)
+        session, index = self._keys(token.owner, token.session_id)
         ttl_ms = self.limits.ttl_ms(stored.created_ms, now_ms)
         args = (
             token.session_id,
@@ -50,37 +72,37 @@ class SessionRepository:
         args = (token.session_id, encode(stored))
         return bool(await self._sessions[index].run(SAVE_SESSION_SCRIPT, [session, index], args))
 
-    async def touch(self, account_id: AccountId, session_id: str, created_ms: int, now_ms: int) -> bool:
+    async def touch(self, owner: Owner, session_id: str, created_ms: int, now_ms: int) -> bool:
         """Store the time of the last use. Returns False if the session has ended."""
-        session, index = self._keys(account_id, session_id)
+        session, index = self._keys(owner, session_id)
         args = (session_id, now_ms, self.limits.ttl_ms(created_ms, now_ms), self.limits.idle_timeout_ms)
         return bool(await self._sessions[index].run(TOUCH_SESSION_SCRIPT, [session, index], args))
 
-    async def find(self, account_id: AccountId, session_id: str) -> SessionRecord | None:
-        commands = self.read_commands(account_id, session_id)
+    async def find(self, owner: Owner, session_id: str) -> SessionRecord | None:
+        commands = self.read_commands(owner, session_id)
         return self.parse_session(*await self._sessions.gather(commands))
 
-    async def list_sessions(self, account_id: AccountId) -> list[tuple[str, SessionRecord]]:
+    async def list_sessions(self, owner: Owner) -> list[tuple[str, SessionRecord]]:
         """Return (id, session) of each stored session. The last used session comes first."""
-        ids = await self._read_session_ids(account_id)
-        commands = [command for i in ids for command in self.read_commands(account_id, i)]
+        ids = await self._read_session_ids(owner)
+        commands = [command for i in ids for command in self.read_commands(owner, i)]
         replies = await self._sessions.gather(commands)
         sessions = ((i, self.parse_session(*replies[2 * n : 2 * n + 2])) for n, i in enumerate(ids))
         return [(session_id, session) for session_id, session in sessions if session is not None]
 
-    async def end(self, account_id: AccountId, session_id: str) -> bool:
+    async def end(self, owner: Owner, session_id: str) -> bool:
         """End a session. Return whether it was open."""
-        return bool(await self._end(account_id, [session_id]))
+        return bool(await self._end(owner, [session_id]))
 
-    async def end_all(self, account_id: AccountId, *, except_id: str | None = None) -> Sequence[str]:
+    async def end_all(self, owner: Owner, *, except_id: str | None = None) -> Sequence[str]:
         """End all sessions except `except_id`, and return their ids. Sessions that are opened meanwhile may stay."""
-        ids = [session_id for session_id in await self._read_session_ids(account_id) if session_id != except_id]
-        await self._end(account_id, ids, except_id=except_id or "")
+        ids = [session_id for session_id in await self._read_session_ids(owner) if session_id != except_id]
+        await self._end(owner, ids, except_id=except_id or "")
         return ids
 
-    def read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:
+    def read_commands(self, owner: Owner, session_id: str) -> list[Command]:
         """Return the two commands that read a session. `parse_session` takes their replies."""
-        session, index = self._keys(account_id, session_id)
+        session, index = self._keys(owner, session_id)
         return [("ZSCORE", index, session_id), ("GET", session)]
 
     def parse_session(self, score: Reply, value: Reply) -> SessionRecord | None:
@@ -91,18 +113,18 @@ class SessionRepository:
         except msgspec.MsgspecError:  # another release wrote the value, or it is damaged: the user must sign in again
             return None
 
-    async def _read_session_ids(self, account_id: AccountId) -> Sequence[str]:
-        index = keys.session_index(account_id)
+    async def _read_session_ids(self, owner: Owner) -> Sequence[str]:
+        index = self.keys.index(owner)
         newest = ("ZRANGE", index, 0, self.limits.max_sessions - 1, "REV")
         return [reply.decode() for reply in await self._sessions[index].execute(*newest)]
 
-    async def _end(self, account_id: AccountId, ids: Sequence[str], except_id: str | None = None) -> int:
-        index = keys.session_index(account_id)
-        sessions = [keys.session(account_id, session_id) for session_id in ids]
+    async def _end(self, owner: Owner, ids: Sequence[str], except_id: str | None = None) -> int:
+        index = self.keys.index(owner)
+        sessions = [self.keys.session(owner, session_id) for session_id in ids]
         args = ("these" if except_id is None else "all", except_id or "", *ids)
         # `write` waits for replicas if they are required: after a failover the session must stay ended.
         (ended,) = await self._sessions.write(index, END_SESSIONS_SCRIPT.command([index, *sessions], args))
         return int(ended)
 
-    def _keys(self, account_id: AccountId, session_id: str) -> tuple[Key, Key]:
-        return keys.session(account_id, session_id), keys.session_index(account_id)
+    def _keys(self, owner: Owner, session_id: str) -> tuple[Key, Key]:
+        return self.keys.session(owner, session_id), self.keys.index(owner)

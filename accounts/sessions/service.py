@@ -38,9 +38,10 @@ ASYNC_ONLY_MESSAGE = "Sessions are async: use the method of this name with an `a
 
 @dataclass(kw_only=True, slots=True)
 class SessionService:
-    """Opens, reads, lists and ends sessions."""
+    """Opens, reads, lists and ends sessions. Access tokens end together with the sessions of their account."""
 
     sessions: SessionRepository
+    tokens: SessionRepository
     accounts: AccountRepository
     clock: TimeSource
     on_sessions_ended: OnSessionsEnded
@@ -65,14 +66,14 @@ class SessionService:
     def read_session_commands(self, cookie: str | None) -> list[Command]:
         """Return the three commands that read a session, or none if this site cannot have issued the cookie."""
         token = SessionToken.parse(cookie)
-        return self._read_commands(token.account_id, token.session_id) if token else []
+        return self.read_commands(self.sessions, token.account_id, token.session_id) if token else []
 
     def parse_session_replies(
         self, cookie: str | None, replies: Sequence[Reply], now_ms: int
     ) -> "tuple[Account | None, SessionStore]":
         """Return the account and the session from the replies to `read_session_commands`."""
         token = SessionToken.parse(cookie)
-        if token is not None and (active := self._parse_active(token.account_id, replies, now_ms)):
+        if token is not None and (active := self.parse_active(self.sessions, token.account_id, replies, now_ms)):
             account, record = active
             session = SessionStore(cookie, sessions=self)
             session.populate(record)
@@ -92,7 +93,7 @@ class SessionService:
         session.last_used_ms = now_ms
 
     async def are_sessions_active(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
-        """Return for each (account id, session id) whether a request with this session would be signed in."""
+        """Return for each (account id, session or token id) whether a request with it would be signed in."""
         active: list[bool] = []
         for batch in batches(pairs, SESSIONS_PER_CHECK):
             active += await self._check_batch(batch)
@@ -110,17 +111,20 @@ class SessionService:
         ]
 
     async def end(self, account_id: AccountId, session_id: str) -> bool:
-        """End one session. Returns whether it was open; False if the text is not a session id."""
+        """End one session or access token. Returns whether it was open; False if the text is not an id."""
         if not SESSION_ID_PATTERN.fullmatch(session_id):
             return False
-        ended = await self.sessions.end(account_id, session_id)
+        ended = await self.sessions.end(account_id, session_id) or await self.tokens.end(account_id, session_id)
         if ended:
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
         return ended
 
     async def end_all(self, account_id: AccountId, except_id: str | None = None) -> None:
-        """End every session of the account, except the session with the id `except_id`."""
-        ended = await self.sessions.end_all(account_id, except_id=except_id)
+        """End every session and access token of the account, except the session with the id `except_id`."""
+        ended = [
+            *await self.tokens.end_all(account_id),
+            *await self.sessions.end_all(account_id, except_id=except_id),
+        ]
         for session_id in ended if except_id else (None,):
             await notify_sessions_ended(self.on_sessions_ended, account_id, session_id)
 
@@ -128,8 +132,9 @@ class SessionService:
 
     async def find(self, token: SessionToken) -> SessionRecord | None:
         """Return the session of a token, or None if a request with this token would not be signed in."""
-        commands = self._read_commands(token.account_id, token.session_id)
-        active = self._parse_active(token.account_id, await self.accounts.gather(commands), self.now_ms())
+        commands = self.read_commands(self.sessions, token.account_id, token.session_id)
+        replies = await self.accounts.gather(commands)
+        active = self.parse_active(self.sessions, token.account_id, replies, self.now_ms())
         return active[1] if active else None
 
     async def open(self, token: SessionToken, stored: StoredSession) -> None:
@@ -138,31 +143,38 @@ class SessionService:
     async def save(self, token: SessionToken, stored: StoredSession) -> bool:
         return await self.sessions.save(token, stored)
 
-    def _read_commands(self, account_id: AccountId, session_id: str) -> list[Command]:
-        session = self.sessions.read_commands(account_id, session_id)
-        return [*session, self.accounts.read_account_command(account_id)]
+    def read_commands(self, sessions: SessionRepository, account_id: AccountId, session_id: str) -> list[Command]:
+        """Return the three commands that read a session and its account. `parse_active` takes their replies."""
+        return [*sessions.read_commands(account_id, session_id), self.accounts.read_account_command(account_id)]
 
-    def _parse_active(
-        self, account_id: AccountId, replies: Sequence[Reply], now_ms: int
+    def parse_active(
+        self, sessions: SessionRepository, account_id: AccountId, replies: Sequence[Reply], now_ms: int
     ) -> tuple[Account, SessionRecord] | None:
         """Return the account and the session, or None if the session is not valid.
 
         A valid session is stored and in the index, has not expired, and its account's password is unchanged.
         """
         score, value, account_reply = replies
-        record = self.sessions.parse_session(score, value)
+        record = sessions.parse_session(score, value)
         account = self.accounts.parse_account(account_id, account_reply)
         if record is None or account is None or not account.is_active:
             return None
-        if self.limits.is_expired(record.stored.created_ms, record.last_used_ms, now_ms):
+        if sessions.limits.is_expired(record.stored.created_ms, record.last_used_ms, now_ms):
             return None
         return (account, record) if _matches_account(record.stored, account) else None
 
     async def _check_batch(self, pairs: Sequence[tuple[AccountId, str]]) -> list[bool]:
-        commands = [command for account_id, i in pairs for command in self._read_commands(account_id, i)]
+        kinds = (self.sessions, self.tokens)
+        commands = [
+            command for account_id, i in pairs for kind in kinds for command in self.read_commands(kind, account_id, i)
+        ]
         replies, now_ms = await self.accounts.gather(commands), self.now_ms()
+        size = 3 * len(kinds)
         return [
-            self._parse_active(account_id, replies[3 * n : 3 * n + 3], now_ms) is not None
+            any(
+                self.parse_active(kind, account_id, replies[start : start + 3], now_ms) is not None
+                for kind, start in zip(kinds, range(n * size, (n + 1) * size, 3), strict=True)
+            )
             for n, (account_id, _) in enumerate(pairs)
         ]
 

@@ -14,15 +14,19 @@ from typing import Final, Self
 import msgspec
 
 from socialsite.clock import DAY_MS
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, ClientId
 
 SESSIONS_CAP: Final = 50
 """The maximum number of open sessions of an account. One more ends the least recently used session."""
+ACCESS_TOKENS_CAP: Final = 100
+"""The maximum number of access tokens of an account or an app. One more ends the least recently used token."""
 SESSION_SCHEMA_VERSION: Final = 1
 SESSION_ID_PATTERN = re.compile(r"[0-9a-f]{64}")
+ACCOUNT_ID_MAX_LENGTH = 16  # digits
 DEVICE_MAX_LENGTH = 60  # code points
 
 _COOKIE_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([A-Za-z0-9_-]{43})")
+_BEARER_PATTERN = re.compile(r"([1-9][0-9]{0,15}|[0-9a-f]{32})-([A-Za-z0-9_-]{43})")
 _BROWSERS: Sequence[tuple[str, str]] = (  # the first match wins: most user agents also contain later names
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -67,9 +71,74 @@ class SessionToken:
         return f"{self.account_id}.{self.secret}"
 
     @property
+    def owner(self) -> AccountId:
+        return self.account_id
+
+    @property
     def session_id(self) -> str:
         """The hex SHA-256 of the secret. It identifies the session in keys, pages and live messages."""
-        return hashlib.sha256(self.secret.encode()).hexdigest()
+        return hash_secret(self.secret)
+
+
+@dataclass(frozen=True, slots=True)
+class BearerToken:
+    """The secret of an access token and its owner, an account or an app. No cookie has this form."""
+
+    owner: AccountId | ClientId
+    secret: str = field(repr=False)
+
+    @classmethod
+    def generate(cls, owner: AccountId | ClientId) -> Self:
+        return cls(owner, secrets.token_urlsafe(32))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Return the token of a text, or None if this site cannot have issued the text."""
+        match = _BEARER_PATTERN.fullmatch(text)
+        if not match:
+            return None
+        is_account = len(match[1]) <= ACCOUNT_ID_MAX_LENGTH
+        return cls(AccountId(int(match[1])) if is_account else ClientId(match[1]), match[2])
+
+    @property
+    def text(self) -> str:
+        return f"{self.owner}-{self.secret}"
+
+    @property
+    def session_id(self) -> str:
+        return hash_secret(self.secret)
+
+
+def hash_secret(secret: str) -> str:
+    """Return the hex SHA-256 of a random secret. The store contains only this digest."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class TokenGrant(msgspec.Struct, frozen=True):
+    """What an access token permits, and the app that has it. It is a part of the stored session."""
+
+    app_id: str
+    app_name: str
+    scopes: tuple[str, ...]
+    website: str = ""
+
+
+class AccessToken(msgspec.Struct, frozen=True):
+    """The valid access token of a request. `account_id` is None for a token that an app has for itself."""
+
+    id: str
+    account_id: AccountId | None
+    grant: TokenGrant
+    created_ms: int
+    last_used_ms: int
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return self.grant.scopes
+
+    @property
+    def app_name(self) -> str:
+        return self.grant.app_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +157,13 @@ class SessionLimits:
     def ttl_ms(self, created_ms: int, now_ms: int) -> int:
         """Return the time to live of the stored session from `now_ms` on. It is at least 1, as PEXPIRE requires."""
         return max(1, min(self.idle_timeout_ms, created_ms + self.absolute_timeout_ms - now_ms))
+
+
+NEVER_MS: Final = 100 * 365 * DAY_MS
+ACCESS_TOKEN_LIMITS = SessionLimits(400 * DAY_MS, NEVER_MS, max_sessions=ACCESS_TOKENS_CAP)
+"""Apps expect that a token that they use does not expire."""
+APP_TOKEN_LIMITS = SessionLimits(30 * DAY_MS, NEVER_MS, max_sessions=ACCESS_TOKENS_CAP)
+"""Everybody may register an app and get tokens for it, so unused ones expire."""
 
 
 class StoredSession(msgspec.Struct, frozen=True, array_like=True, repr_omit_defaults=True):

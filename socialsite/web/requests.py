@@ -42,6 +42,8 @@ class FormFields(dict[str, str]):
 
     def __init__(self, fields: Iterable[tuple[str, str]]) -> None:
         super().__init__()
+        self.pairs: list[tuple[str, str]] = []
+        """All fields in their order, with the repeated ones."""
         self._values: dict[str, list[str]] = {}
         for name, value in fields:
             self.add(name, value)
@@ -49,6 +51,7 @@ class FormFields(dict[str, str]):
     def add(self, name: str, value: str) -> None:
         """Add a value to the field, which may have some already."""
         self[name] = value
+        self.pairs.append((name, value))
         self._values.setdefault(name.removesuffix("[]"), []).append(value)
 
     def values_of(self, name: str) -> list[str]:
@@ -84,11 +87,25 @@ class Badge(Protocol):
     def newest(self) -> int: ...
 
 
+class ApiToken(Protocol):
+    """The access token of a request (accounts.sessions.values.AccessToken)."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def scopes(self) -> tuple[str, ...]: ...
+    @property
+    def app_name(self) -> str: ...
+
+
 class SiteRequest(ASGIRequest):
     """A request with attributes that the middleware sets before it calls the view."""
 
     services: SiteServices
     account: Viewer | None
+    token: ApiToken | None = None
+    """The access token of a request to the API. Pages have none."""
+    has_invalid_token: bool = False
     request_id: str
     client_address: str
     refused_status: HTTPStatus | None
@@ -117,6 +134,15 @@ class SiteRequest(ASGIRequest):
 
 P = ParamSpec("P")
 AsyncView = Callable[Concatenate[SiteRequest, P], Awaitable[HttpResponseBase]]
+
+
+API_PREFIX = "/api/"
+TOKEN_PATHS = ("/oauth/token", "/oauth/revoke")
+
+
+def is_api_path(path: str) -> bool:
+    """Return whether the URL belongs to the API. Its requests have access tokens, and their cookies are ignored."""
+    return path.startswith(API_PREFIX) or path in TOKEN_PATHS
 
 
 def wants_json(request: SiteRequest) -> bool:
@@ -156,11 +182,11 @@ def parse_body(request: SiteRequest) -> FormFields:
     """Parse the body. A JSON null is an absent field, and a JSON array a repeated field. Raises MalformedRequest."""
     match request.content_type:
         case "application/json":
-            return _reject_invalid_text(_parse_json(request.body))
+            return reject_invalid_text(_parse_json(request.body))
         case "multipart/form-data":
-            return _reject_invalid_text(_parse_multipart(request))
+            return reject_invalid_text(parse_multipart(request))
         case "application/x-www-form-urlencoded":
-            return _reject_invalid_text(_parse_urlencoded(request.body))
+            return reject_invalid_text(parse_urlencoded(request.body))
     if request.body:
         raise MalformedRequest
     return FormFields(())
@@ -179,19 +205,20 @@ def _parse_json(body: bytes) -> Iterable[tuple[str, str]]:
     return [(name, str(value)) for name, value in values if value is not None]
 
 
-def _parse_urlencoded(body: bytes) -> Iterable[tuple[str, str]]:
+def parse_urlencoded(body: bytes, max_fields: int | None = None) -> Iterable[tuple[str, str]]:
+    """Return the fields of form data or a query string. Raises MalformedRequest."""
     try:
         return parse_qsl(
             body.decode(),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
+            max_num_fields=max_fields or settings.DATA_UPLOAD_MAX_NUMBER_FIELDS,
         )
     except ValueError as error:  # also UnicodeDecodeError
         raise MalformedRequest from error
 
 
-def _parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
+def parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
     """Parse multipart with Django. Django replaces invalid UTF-8, which is refused here in bodies without files."""
     fields = request.POST
     if not request.FILES:
@@ -202,7 +229,7 @@ def _parse_multipart(request: SiteRequest) -> Iterable[tuple[str, str]]:
     return [(name, str(value)) for name, values in fields.lists() for value in values]
 
 
-def _reject_invalid_text(fields: Iterable[tuple[str, str]]) -> FormFields:
+def reject_invalid_text(fields: Iterable[tuple[str, str]]) -> FormFields:
     """Return the fields. Raises MalformedRequest for NUL or half a surrogate pair."""
     texts = list(fields)
     all_text = "".join(chain.from_iterable(texts))
@@ -267,8 +294,11 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
         return await view(request, *args, **kwargs)
 
     dispatch.methods = frozenset(views)  # type: ignore[attr-defined]  # read by the tests that walk the URLs
-    for name in ("on_error_page", "upload_rules"):
-        setattr(dispatch, name, getattr(views.get("POST"), name, None))
+    dispatch.on_error_page = getattr(views.get("POST"), "on_error_page", None)  # type: ignore[attr-defined]
+    dispatch.upload_rules = {  # type: ignore[attr-defined]
+        method: rules for method, view in views.items() if (rules := getattr(view, "upload_rules", None))
+    }
+    dispatch.csrf_exempt = all(getattr(view, "csrf_exempt", False) for view in views.values())  # type: ignore[attr-defined]
     return dispatch
 
 

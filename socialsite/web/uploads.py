@@ -22,6 +22,7 @@ from socialsite.errors import MalformedRequest, RequestTooLarge
 from socialsite.web.asgi_types import Receive, Scope
 from socialsite.web.requests import AsyncView, P, SiteRequest
 
+UPLOAD_METHODS = ("POST", "PUT", "PATCH")
 FORM_MAX_BYTES = 128 * 1024
 """Bytes of a body beside its files."""
 
@@ -60,7 +61,7 @@ class BodyInFile(bytes):
 def accepts_files(
     max_files_bytes: int, check: Callable[[SiteRequest], Awaitable[None]]
 ) -> Callable[[AsyncView[P]], AsyncView[P]]:
-    """Let a POST view read files of so many bytes together. `check` is called before the body is read."""
+    """Let a view read files of so many bytes together. `check` is called before the body is read."""
 
     def mark(view: AsyncView[P]) -> AsyncView[P]:
         view.upload_rules = UploadRules(max_files_bytes + FORM_MAX_BYTES, check)  # type: ignore[attr-defined]
@@ -71,13 +72,13 @@ def accepts_files(
 
 def find_upload_rules(method: str, path: str, content_type: bytes) -> UploadRules | None:
     """Return the rules of the view at a path, or None if the view reads no files or the body is not multipart."""
-    if method != "POST" or not content_type.lower().startswith(b"multipart/form-data"):
+    if method not in UPLOAD_METHODS or not content_type.lower().startswith(b"multipart/form-data"):
         return None
     try:
-        rules: UploadRules | None = getattr(resolve(path).func, "upload_rules", None)
+        rules_by_method: dict[str, UploadRules] = getattr(resolve(path).func, "upload_rules", {})
     except Resolver404:
         return None
-    return rules
+    return rules_by_method.get(method)
 
 
 def find_rules_of_scope(scope: Scope) -> UploadRules | None:

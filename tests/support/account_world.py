@@ -7,7 +7,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
 from accounts.current import bind_services
 from accounts.models import Account
-from accounts.sessions.repository import SessionRepository
+from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.values import SessionLimits
 from socialsite.clock import FixedClock
@@ -35,6 +35,7 @@ class AccountWorld:
         self.session_repository = SessionRepository(self.store, self.limits)
         self.sessions = SessionService(
             sessions=self.session_repository,
+            tokens=SessionRepository(self.store, session_keys=ACCESS_TOKENS),
             accounts=self.account_repository,
             clock=self.clock,
             on_sessions_ended=self._ended,

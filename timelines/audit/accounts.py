@@ -6,7 +6,7 @@ from functools import partial
 from accounts import keys as account_keys
 from accounts.accounts.repository import ACCOUNT_FIELDS
 from accounts.domain import DELETED, SUSPENDED
-from accounts.sessions.values import SESSIONS_CAP
+from accounts.sessions.values import ACCESS_TOKENS_CAP
 from socialsite.ids import AccountId
 from socialsite.store import Command, Key, Reply
 from timelines import keys
@@ -129,7 +129,7 @@ class AccountChecks:
 
     async def sessions(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each session has an account, expires, is readable, and is in the index."""
-        indexes = [(account_keys.session_index(AccountId(int(key.tag))), key.rpartition(":")[2]) for key in checked]
+        indexes = [(_index_of(key), key.rpartition(":")[2]) for key in checked]
         scores = await reader.gather(("ZSCORE", index, session_id) for index, session_id in indexes)
         states = await reader.read_states(int(key.tag) for key in checked)
         rows = await reader.read_each(checked, ("GET",), ("PTTL",))
@@ -149,7 +149,7 @@ class AccountChecks:
     async def session_indexes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         """Check that each entry refers to a session. If the session has expired, its entry is a leftover."""
         states = await reader.read_states(int(key.tag) for key in checked)
-        for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * SESSIONS_CAP), ("PTTL",)):
+        for key, (members, ttl_ms) in await reader.read_each(checked, ("ZRANGE", 0, 2 * ACCESS_TOKENS_CAP), ("PTTL",)):
             if not members:
                 continue
             if states[int(key.tag)] in (ABSENT, DELETED):
@@ -159,8 +159,9 @@ class AccountChecks:
                 expire = self._context.run(("PEXPIRE", key, self._context.sessions.limits.idle_timeout_ms))
                 yield Discrepancy("session_index_eternal", key, repair=expire)
             ids = [member.decode() for member in members]
+            key_of = account_keys.access_token if key.endswith(":tokens") else account_keys.session
             owner = AccountId(int(key.tag))
-            exist = await reader.gather(("EXISTS", account_keys.session(owner, session_id)) for session_id in ids)
+            exist = await reader.gather(("EXISTS", key_of(owner, session_id)) for session_id in ids)
             for session_id, exists in zip(ids, exist, strict=True):
                 if not exists:
                     remove = self._context.remove(key, session_id)
@@ -181,6 +182,13 @@ class AccountChecks:
                     yield Discrepancy("notification_garbage", key, detail_of(member), remove)
                 elif not {int(key.tag), notification.account_id} <= existing:
                     yield Discrepancy("notification_of_nobody", key, detail_of(member), remove)
+
+
+def _index_of(session: Key) -> Key:
+    """Return the index that must contain a session or an access token."""
+    owner = AccountId(int(session.tag))
+    is_token = session.rpartition("}:")[2].startswith("token:")
+    return account_keys.access_token_index(owner) if is_token else account_keys.session_index(owner)
 
 
 def find_missing_fields(row: Reply) -> list[str]:

@@ -87,8 +87,8 @@ class KeyFamilies:
             # accounts: handles; handles and sessions: accounts; sessions: the index, and the other way round
             family(r"accounts:\{\d+\}:account", "hash", accounts.accounts),
             family(r"accounts:\{[0-9a-f]{32}\}:handle", "string", accounts.handles),
-            family(r"sessions:\{\d+\}:session:[0-9a-f]{64}", "string", accounts.sessions, leftovers=True),
-            family(r"sessions:\{\d+\}:index", "zset", accounts.session_indexes, leftovers=True),
+            family(r"sessions:\{\d{1,16}\}:(session|token):[0-9a-f]{64}", "string", accounts.sessions, leftovers=True),
+            family(r"sessions:\{\d{1,16}\}:(index|tokens)", "zset", accounts.session_indexes, leftovers=True),
             # timelines: posts; cached timelines: a rebuild from author feeds
             family(
                 r"timelines:\{(\d+\}:profile|q\d+\}:profile:\d+)", "zset", indexes.profiles,

@@ -99,6 +99,8 @@ class AsyncCsrfMiddleware(AsyncHooksMixin, CsrfViewMiddleware):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> HttpResponseBase | None:
+        if getattr(callback, "csrf_exempt", False):
+            return None
         if request.content_type == JSON_TYPE and settings.CSRF_HEADER_NAME not in request.META:
             with suppress(MalformedRequest):  # a malformed body has no token
                 if token := get_form_data(request).get("csrfmiddlewaretoken"):

@@ -19,7 +19,7 @@ from socialsite import errors as site
 from socialsite.analytics.metrics import REFUSALS
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.requests import SAFE_METHODS, ErrorPageHook, SiteRequest, wants_json
+from socialsite.web.requests import SAFE_METHODS, ErrorPageHook, SiteRequest, is_api_path, wants_json
 from socialsite.web.responses import json_response, page_response, redirect_to_login
 
 log = structlog.get_logger("socialsite.errors")
@@ -58,6 +58,9 @@ DEFAULT_MESSAGES: Mapping[int, tuple[str, LazyText]] = {
 }
 """Status -> code and message, for errors of Django and of the store without a code and message."""
 
+API_MESSAGES: Mapping[int, LazyText] = {404: _("Record not found")}
+"""Status -> the message in the API, where it differs from pages."""
+
 HANDLED_ERRORS: tuple[type[Exception], ...] = tuple(STATUS_BY_ERROR)
 
 
@@ -75,7 +78,8 @@ def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
         log.warning("store unavailable", kind=type(error).__name__, reason=str(error))
     if isinstance(error, site.RateLimited) and hasattr(request, "services"):
         request.services.statistics.meter.count(REFUSALS, error.rule)
-    if isinstance(error, site.SignInRequired) and not wants_json(request):
+    is_api = is_api_path(request.path_info)
+    if isinstance(error, site.SignInRequired) and not is_api and not wants_json(request):
         return redirect_to_login(request)
     code, message = DEFAULT_MESSAGES.get(status, DEFAULT_MESSAGES[500])
     return error_response(
@@ -101,6 +105,8 @@ def error_response(
 ) -> HttpResponse:
     """Return an error as JSON or as a page. The view's `on_error_page` may add context, for example a post's text."""
     texts = {name: str(value) for name, value in (fields or {}).items()}
+    if is_api_path(request.path_info):
+        return _api_error_response(status, message, texts, headers)
     if wants_json(request):
         return json_response({"error": code, "message": str(message), "fields": texts}, status, headers)
     page |= {"status": status, "message": message, "page_title": message}
@@ -111,6 +117,21 @@ def error_response(
         page |= own_context
         templates = [own_template, *templates] if own_template else templates
     return page_response(request, templates, page, status, headers)
+
+
+def _api_error_response(
+    status: int, message: LazyText, fields: Mapping[str, str], headers: Mapping[str, str] | None
+) -> HttpResponse:
+    """Return an error in the form of Mastodon's API. Its clients know 422 where pages have 409."""
+    data: dict[str, object] = {"error": str(API_MESSAGES.get(status, message))}
+    if status == HTTPStatus.CONFLICT:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY and fields:
+        data["error"] = _("Validation failed: %s") % " ".join(fields.values())
+        data["details"] = {
+            name: [{"error": "ERR_INVALID", "description": description}] for name, description in fields.items()
+        }
+    return json_response(data, status, headers)
 
 
 def _find_error_page_hook(request: SiteRequest) -> ErrorPageHook | None:

@@ -1,0 +1,120 @@
+"""Access tokens: sessions of apps that use the API. A cookie is never accepted as a token, nor a token as a cookie.
+
+A token of an account ends with the account's sessions (SessionService.end_all). An app may also have tokens for itself,
+which belong to no account.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
+
+from accounts.models import Account
+from accounts.sessions.repository import SessionRepository
+from accounts.sessions.service import SessionService
+from accounts.sessions.values import (
+    DEVICE_MAX_LENGTH,
+    SESSION_SCHEMA_VERSION,
+    AccessToken,
+    BearerToken,
+    SessionRecord,
+    StoredSession,
+    TokenGrant,
+)
+from socialsite.ids import AccountId, ClientId, TimeSource
+from socialsite.store.commands import Command, Reply
+from socialsite.store.store import Store
+
+GRANT_KEY = "grant"
+"""The key of the TokenGrant in StoredSession.data."""
+
+
+@dataclass(kw_only=True, slots=True)
+class AccessTokenService:
+    """Issues and reads access tokens."""
+
+    tokens: SessionRepository
+    app_tokens: SessionRepository
+    sessions: SessionService
+    store: Store
+    clock: TimeSource
+
+    async def issue(self, account: Account, grant: TokenGrant) -> str:
+        """Return a new token of an account. It is not stored in this form and cannot be shown again."""
+        token = BearerToken.generate(AccountId(account.id))
+        data: dict[str, object] = {SESSION_KEY: str(account.id), HASH_SESSION_KEY: account.get_session_auth_hash()}
+        await self.tokens.open(token, self._to_stored(grant, data), self.clock.now_ms())
+        return token.text
+
+    async def issue_for_app(self, client_id: ClientId, grant: TokenGrant) -> str:
+        """Return a new token of an app that belongs to no account."""
+        token = BearerToken.generate(client_id)
+        await self.app_tokens.open(token, self._to_stored(grant, {}), self.clock.now_ms())
+        return token.text
+
+    def read_commands(self, text: str) -> list[Command]:
+        """Return the commands that read a token, or none if this site cannot have issued the text."""
+        token = BearerToken.parse(text)
+        if token is None:
+            return []
+        if isinstance(token.owner, int):
+            return self.sessions.read_commands(self.tokens, token.owner, token.session_id)
+        return self.app_tokens.read_commands(token.owner, token.session_id)
+
+    def parse_replies(self, text: str, replies: Sequence[Reply]) -> tuple[Account | None, AccessToken | None]:
+        """Return the account and the token from the replies to `read_commands`. Both are None if it is not valid."""
+        token = BearerToken.parse(text)
+        if token is None:
+            return None, None
+        if isinstance(token.owner, int):
+            active = self.sessions.parse_active(self.tokens, token.owner, replies, self.clock.now_ms())
+            access_token = _build_token(token.session_id, token.owner, active[1]) if active else None
+            return (active[0], access_token) if active and access_token else (None, None)
+        record = self.app_tokens.parse_session(*replies)
+        return None, _build_token(token.session_id, None, record) if record else None
+
+    async def load(self, text: str) -> tuple[Account | None, AccessToken | None]:
+        """Return the account and the token of a text, or two times None. Store the time of the last use."""
+        commands = self.read_commands(text)
+        account, token = self.parse_replies(text, await self.store.gather(commands) if commands else [])
+        await self.touch(token)
+        return account, token
+
+    async def touch(self, token: AccessToken | None) -> None:
+        """Store the time of the last use, at most once in `touch_interval_ms`."""
+        now_ms = self.clock.now_ms()
+        if token is None or now_ms - token.last_used_ms < self.tokens.limits.touch_interval_ms:
+            return
+        if token.account_id is not None:
+            await self.tokens.touch(token.account_id, token.id, token.created_ms, now_ms)
+        else:
+            await self.app_tokens.touch(ClientId(token.grant.app_id), token.id, token.created_ms, now_ms)
+
+    async def list_tokens(self, account_id: AccountId) -> list[AccessToken]:
+        """Return the access tokens of an account; the last used comes first."""
+        sessions = await self.tokens.list_sessions(account_id)
+        tokens = (_build_token(token_id, account_id, record) for token_id, record in sessions)
+        return [token for token in tokens if token is not None]
+
+    async def end(self, text: str) -> bool:
+        """End a token. Return whether it was valid."""
+        token = BearerToken.parse(text)
+        if token is None:
+            return False
+        if isinstance(token.owner, int):
+            return await self.sessions.end(token.owner, token.session_id)
+        return await self.app_tokens.end(token.owner, token.session_id)
+
+    def _to_stored(self, grant: TokenGrant, data: dict[str, object]) -> StoredSession:
+        data[GRANT_KEY] = msgspec.to_builtins(grant)
+        return StoredSession(SESSION_SCHEMA_VERSION, self.clock.now_ms(), grant.app_name[:DEVICE_MAX_LENGTH], data)
+
+
+def _build_token(token_id: str, account_id: AccountId | None, record: SessionRecord) -> AccessToken | None:
+    """Return the token, or None if the stored value is damaged."""
+    try:
+        grant = msgspec.convert(record.stored.data.get(GRANT_KEY), TokenGrant)
+    except msgspec.ValidationError:
+        return None
+    return AccessToken(token_id, account_id, grant, record.stored.created_ms, record.last_used_ms)

@@ -1,0 +1,46 @@
+"""The decorator of every endpoint of the API. It checks the access token.
+
+An endpoint parses its fields, calls a service, and presents the result. It reads no cookie, so it needs no CSRF token.
+`request.account` and `request.token` belong to the access token (accounts/sessions/middleware.py).
+"""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.http.response import HttpResponseBase
+
+from accounts.errors import AccountRequired, InvalidToken, MissingScope
+from accounts.oauth.scopes import includes
+from socialsite.web.requests import AsyncView, P, SiteRequest
+
+
+def endpoint(
+    *scopes: str | None, needs_account: bool = False, needs_token: bool = False
+) -> Callable[[AsyncView[P]], AsyncView[P]]:
+    """Check that a token has one of the scopes, before the view is called.
+
+    Without a token the view is called for a visitor, unless it needs an account or a token. `None` is no scope: then
+    an invalid token is ignored. Raises InvalidToken (401), MissingScope (403), AccountRequired (422).
+    """
+
+    def mark(view: AsyncView[P]) -> AsyncView[P]:
+        @wraps(view)
+        async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            _check_token(request)
+            return await view(request, *args, **kwargs)
+
+        check_and_call.csrf_exempt = True  # type: ignore[attr-defined]  # read by Django
+        return check_and_call
+
+    def _check_token(request: SiteRequest) -> None:
+        token = request.token
+        if token is None:
+            if needs_account or needs_token or (request.has_invalid_token and scopes != (None,)):
+                raise InvalidToken
+            return
+        if scopes != (None,) and not any(includes(token.scopes, scope) for scope in scopes if scope):
+            raise MissingScope
+        if needs_account and request.account is None:
+            raise AccountRequired
+
+    return mark

@@ -1,0 +1,133 @@
+"""The fields of API requests: the query string and a body in JSON, form data or multipart, for every method.
+
+Nested JSON becomes flat as in form data: `{"source": {"privacy": "public"}}` is `source[privacy]`, a list of texts is
+`id[]`, and a list of objects is `fields[0][name]`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+
+import msgspec
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.errors import Invalid, MalformedRequest
+from socialsite.ids import parse_id
+from socialsite.web.requests import (
+    JSON_INTEGER_MAX,
+    JSON_TYPE,
+    FormFields,
+    SiteRequest,
+    parse_multipart,
+    parse_urlencoded,
+    reject_invalid_text,
+)
+from socialsite.web.uploads import set_form
+
+JSON_DEPTH_MAX = 4
+FIELDS_MAX = 200
+"""The maximum number of fields of a query string. Clients ask for many ids at once."""
+FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
+"""All other texts are true, as in Rails. An empty text is an absent field."""
+_ITEM_PATTERN = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
+
+
+def api_fields(request: SiteRequest) -> FormFields:
+    """Return the fields of the query string and the body, which are parsed once. Raises MalformedRequest."""
+    fields = getattr(request, "_api_fields", None)
+    if fields is None:
+        query = parse_urlencoded(request.META.get("QUERY_STRING", "").encode(), FIELDS_MAX)
+        fields = request._api_fields = reject_invalid_text([*query, *_parse_body(request)])  # type: ignore[attr-defined]
+    return fields
+
+
+def flag(fields: FormFields, name: str, default: bool = False) -> bool:
+    """Return a boolean, which clients write as 1, true, True, on or t and as 0, false, False, off or f."""
+    text = fields.get(name, "").lower()
+    return text not in FALSE_TEXTS if text else default
+
+
+def id_field(fields: FormFields, name: str) -> int | None:
+    """Return the id in a field, or None if the field is absent or empty. Raises Invalid."""
+    text = fields.get(name, "")
+    if not text:
+        return None
+    number = parse_id(text)
+    if number is None:
+        raise Invalid({name: _("This is not an id.")})
+    return number
+
+
+def ids_field(fields: FormFields, name: str, maximum: int) -> list[int]:
+    """Return the ids of `name[]`, at most `maximum`, each once. Texts that are no ids are left out."""
+    numbers = (parse_id(text) for text in fields.values_of(name))
+    return list(dict.fromkeys(number for number in numbers if number is not None))[:maximum]
+
+
+def limit_field(fields: FormFields, default: int, maximum: int) -> int:
+    """Return `limit`, clamped to 1..maximum. Raises Invalid if the limit is not a number."""
+    text = fields.get("limit", "")
+    if not text:
+        return default
+    number = parse_id(text.removeprefix("-"))
+    if number is None:
+        raise Invalid({"limit": _("This is not a number.")})
+    return 1 if text.startswith("-") else min(max(number, 1), maximum)
+
+
+def object_fields(fields: FormFields, name: str) -> list[dict[str, str]]:
+    """Return the objects of a list: `name[0][key]` by their numbers, or `name[][key]`, split where a key repeats."""
+    objects: dict[str, dict[str, str]] = {}
+    unnumbered = 0
+    for field, value in fields.pairs:
+        match = _ITEM_PATTERN.fullmatch(field.removeprefix(name)) if field.startswith(f"{name}[") else None
+        if match is None:
+            continue
+        number, key = match[1], match[2]
+        if not number:
+            unnumbered += key in objects.get(f"[{unnumbered}]", {})
+            number = f"[{unnumbered}]"
+        objects.setdefault(number, {})[key] = value
+    return list(objects.values())
+
+
+def _parse_body(request: SiteRequest) -> Iterable[tuple[str, str]]:
+    if request.content_type == "multipart/form-data":
+        if request.method != "POST" and not hasattr(request, "_files"):  # Django parses only POST by itself
+            set_form(request, *request.parse_file_upload(request.META, BytesIO(request.body)))
+        return parse_multipart(request)
+    if not request.body:
+        return ()
+    if request.content_type == JSON_TYPE:
+        return _flatten_json(request.body)
+    if request.content_type in ("application/x-www-form-urlencoded", ""):
+        return parse_urlencoded(request.body)
+    raise MalformedRequest
+
+
+def _flatten_json(body: bytes) -> Iterable[tuple[str, str]]:
+    try:
+        value = msgspec.json.decode(body)
+    except (ValueError, RecursionError) as error:  # also UnicodeDecodeError
+        raise MalformedRequest from error
+    if not isinstance(value, dict):
+        raise MalformedRequest
+    return [pair for name, each in value.items() for pair in _flatten(name, each, JSON_DEPTH_MAX)]
+
+
+def _flatten(name: str, value: object, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a value. A null is an absent field. Raises MalformedRequest."""
+    if depth == 0:
+        raise MalformedRequest
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _flatten(f"{name}[{key}]", each, depth - 1)
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _flatten(f"{name}[{number}]" if isinstance(each, dict) else f"{name}[]", each, depth - 1)
+    elif isinstance(value, bool):
+        yield name, "true" if value else "false"
+    elif isinstance(value, int) and abs(value) > JSON_INTEGER_MAX:
+        raise MalformedRequest
+    elif value is not None:
+        yield name, str(value)

@@ -1,0 +1,73 @@
+"""Pages of the API: `max_id`, `since_id` and `min_id` in requests, and the `Link` header of responses."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+from django.http import HttpResponse
+
+from socialsite.web.requests import FormFields, SiteRequest
+from socialsite.web.responses import json_response
+from timelines.api.fields import id_field, limit_field
+from timelines.pages.page import PagePart, PageRequest
+from timelines.pages.responses import absolute_url, quote_path
+
+T = TypeVar("T")
+DEFAULT_API_LIMIT, MAX_API_LIMIT = 20, 40
+CURSOR_NAMES = ("max_id", "since_id", "min_id")
+
+
+class ApiPage(msgspec.Struct, frozen=True):
+    """A part of a collection. `max_id` and `since_id` read downwards, `min_id` reads upwards. All are exclusive."""
+
+    max_id: int | None
+    since_id: int | None
+    min_id: int | None
+    limit: int
+
+    @property
+    def part(self) -> PagePart:
+        """The arguments of services that return pages. `trim` then removes what the other cursors exclude."""
+        if self.min_id is not None:
+            return {"after": self.min_id, "limit": self.limit}
+        return {"before": self.max_id, "limit": self.limit}
+
+    @property
+    def request(self) -> PageRequest:
+        return PageRequest(**self.part)
+
+    def trim(self, entries: Iterable[T], id_of: Callable[[T], int]) -> list[T]:
+        """Return the entries without those at or beyond `max_id`, `since_id` and `min_id`."""
+        newest = None if self.max_id is None else self.max_id
+        oldest = max(self.since_id or 0, self.min_id or 0)
+        return [entry for entry in entries if oldest < id_of(entry) and (newest is None or id_of(entry) < newest)]
+
+
+def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int = MAX_API_LIMIT) -> ApiPage:
+    """Return the cursors and the limit of a request. Raises Invalid."""
+    max_id, since_id, min_id = (id_field(fields, name) for name in CURSOR_NAMES)
+    return ApiPage(max_id, since_id, min_id, limit_field(fields, default, maximum))
+
+
+def page_response(
+    request: SiteRequest, data: Sequence[object], *, next_id: object | None, previous_id: object | None
+) -> HttpResponse:
+    """Return a page as JSON. `next_id` is the `max_id` of the older page, `previous_id` the `min_id` of the newer.
+
+    An empty page has no links. A cursor that is None has none either.
+    """
+    cursors = {"max_id": ("next", next_id), "min_id": ("prev", previous_id)} if data else {}
+    links = [
+        f'<{_url_with_cursor(request, name, value)}>; rel="{relation}"'
+        for name, (relation, value) in cursors.items()
+        if value is not None
+    ]
+    return json_response(data, headers={"Link": ", ".join(links)} if links else None)
+
+
+def _url_with_cursor(request: SiteRequest, name: str, value: object) -> str:
+    """Return the absolute URL of this page with another cursor. The access token of a query is left out."""
+    query = parse_qsl(request.META.get("QUERY_STRING", ""), keep_blank_values=True)
+    kept = [(key, text) for key, text in query if key not in (*CURSOR_NAMES, "access_token")]
+    return f"{absolute_url(request, quote_path(request.path))}?{urlencode([*kept, (name, value)])}"

@@ -1,0 +1,15 @@
+"""The URLs of the API that Mastodon clients use. They have no final slash (docs/guide/api.md)."""
+
+from django.urls import path
+
+from socialsite.web.requests import dispatch_by_method
+from timelines.api import accounts
+
+app_name = "api"
+urlpatterns = [
+    path(
+        "api/v1/accounts/verify_credentials",
+        dispatch_by_method(GET=accounts.verify_credentials),
+        name="verify-credentials",
+    ),
+]
