@@ -104,6 +104,7 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "backup": (),
     "check": (),
     "create_account": ("TEXT --password ceiling-lamp-7", "carol --password TEXT"),
+    "create_token": ("TEXT", "alice --scopes TEXT", "alice --name TEXT"),
     "deadletters": ("retry TEXT", "drop TEXT"),
     "delete_account": ("TEXT --no-input",),
     "flush_buffers": (),

@@ -25,6 +25,7 @@ from socialsite.startup import open_services, share_newest_post_id
 from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
 from socialsite.web.services import loop_services
+from tests.support.api import create_token
 from tests.support.browser import HttpBrowser
 from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
 from tests.support.pictures import encode_all, picture, uploaded
@@ -105,6 +106,7 @@ async def use_pages(site: Services, world: World) -> None:
         assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200
         assert (await alice.post_json(f"/posts/{first['id']}/edit/", text="other words")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
+        await create_token(site, "alice")
 
 
 async def use_lists(site: Services, world: World) -> None:

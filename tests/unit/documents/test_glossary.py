@@ -14,10 +14,10 @@ PLAIN = frozenset(
     cached characters check checks child clock cluster command commands config connection consumer context control
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
     directory
-    dispatcher django domain dump encoding errors estimate factory families fanouts flow flush followed forms
+    dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init inventory
     known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
-    metrics middleware mirrors missed models multiprocess names page pair parsers partial password passwords
+    metrics middleware mirrors missed models multiprocess names page pagination pair parsers partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules
     sample sampler scanner scanning sentinel server servers set settings shared shutdown size socket sockets

@@ -6,8 +6,8 @@ from pathlib import Path
 from tests.support.routes import routes
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "interface.md").read_text()
-ELSEWHERE = "/ops/"
-"""Prefix of the addresses that docs/reference/admin.md lists."""
+ELSEWHERE = ("/ops/", "/api/")
+"""Prefixes of the addresses that docs/reference/admin.md and docs/guide/api.md list."""
 
 
 def listed(heading: str) -> set[str]:
