@@ -83,13 +83,16 @@ class ActionLimits:
 
     async def take_daily(self, caller: Caller | None, name: str, per_day: int, wanted: int) -> int:
         """Count up to `wanted` uses of today for the account and the address. Return how many the limits allow."""
-        if caller is None or caller.account_id is None or not wanted:
+        limits = _daily_limits(caller, per_day)
+        if not limits or not wanted:
             return wanted
-        limits = {
-            Identifier.account(caller.account_id): per_day,
-            address_identifier(caller.address): per_day * ACCOUNTS_PER_ADDRESS,
-        }
         return await self._limiter.hit_daily(name, limits, wanted, self._clock.server_ms())
+
+    async def refund_daily(self, caller: Caller | None, name: str, unused: int) -> None:
+        """Subtract uses that `take_daily` allowed. An error of the store is ignored, since the counter expires."""
+        if unused and (limits := _daily_limits(caller, 0)):
+            with suppress(StoreError):
+                await self._limiter.refund_daily(name, limits, unused, self._clock.server_ms())
 
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
@@ -131,6 +134,15 @@ class ActionLimits:
 
     async def _count(self, hits: Hits, now_ms: int) -> None:
         raise_if_refused(await self._limiter.hit_all(hits, now_ms))
+
+
+def _daily_limits(caller: Caller | None, per_day: int) -> dict[Identifier, int]:
+    if caller is None or caller.account_id is None:
+        return {}
+    return {
+        Identifier.account(caller.account_id): per_day,
+        address_identifier(caller.address): per_day * ACCOUNTS_PER_ADDRESS,
+    }
 
 
 def raise_if_refused(decision: Decision) -> None:

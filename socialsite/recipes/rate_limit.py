@@ -16,7 +16,7 @@ one identifier refuses, the hit of the other is taken back. `now_ms` is the call
 
 import hashlib
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -159,8 +159,14 @@ class RateLimiter:
         room = (limit + hits - count for limit, count in zip(limits.values(), counts, strict=False))
         granted = max(0, min(hits, *room))
         if granted < hits:
-            await self._limits.gather([("DECRBY", key, hits - granted) for key in counters])
+            await self.refund_daily(name, limits, hits - granted, now_ms)
         return granted
+
+    async def refund_daily(self, name: str, identifiers: Iterable[Identifier], hits: int, now_ms: int) -> None:
+        """Subtract hits of this day that `hit_daily` granted, because the counted actions did not happen."""
+        counters = [daily_counter_key(identifier, name, now_ms // DAY_MS) for identifier in identifiers]
+        refunds: list[Command] = [("DECRBY", key, hits) for key in counters]
+        await self._limits.gather([*refunds, *(("PEXPIRE", key, 2 * DAY_MS) for key in counters)])
 
     async def read_stats(self, identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> list[WindowStats]:
         """Return the counters of each rule for operators. No hit is counted."""

@@ -2,7 +2,7 @@
 
 Publishing takes four round trips before the response:
 
-1. Reserve an id, claim the idempotency key and count the rate limits.
+1. Reserve an id, claim the idempotency key, and count the rate limits and the hashtags that may be new.
 2. Add the job to the outbox.
 3. Write the post and add it to the author's own timelines.
 4. Announce the post, and check that it still exists and is durable.
@@ -12,8 +12,8 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -24,7 +24,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
-from socialsite.tasks import run_together
+from socialsite.tasks import run_all_to_end, run_together
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.pages.page import HydratedPost
@@ -39,6 +39,7 @@ from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_tex
 
 MAX_ATTEMPTS = 20
 UNASSIGNED_ID = PostId(0)
+KNOWN_HASHTAGS_CAP = 10_000
 
 
 class BoostRemover(Protocol):
@@ -71,6 +72,17 @@ class Request:
     reservation: Reservation
 
 
+class TakenHashtags(NamedTuple):
+    """New hashtags of a text, and how many uses of the author's daily number were counted for them."""
+
+    new: list[str]
+    counted: int
+
+    @property
+    def unused(self) -> int:
+        return max(0, self.counted - len(self.new))
+
+
 @dataclass(kw_only=True, slots=True)
 class PublishingService:
     """Publishes and deletes posts."""
@@ -90,6 +102,8 @@ class PublishingService:
     find_attachments: FindAttachments
     attach_pictures: AttachPictures
     release_pictures: ReleasePictures
+    _known_hashtags: set[str] = field(init=False, default_factory=set)
+    """Hashtags that had a timeline when this process used them. They are not new again."""
 
     async def publish_form(
         self,
@@ -151,32 +165,42 @@ class PublishingService:
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
         async with AsyncExitStack() as stack:
             try:
-                request, new_tags = await self._prepare(
+                request, taken = await self._prepare(
+                    caller,
                     self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
+                    self._take_new_hashtags(text, audience, caller),
                     stack.enter_async_context(self.limits.refundable(caller, "post")),
                     self.check_memory(),
-                    self._find_new_hashtags(text, audience, caller),
                 )
-                request = await self._limit_new_hashtags(request, new_tags, caller)
-                post = await self._publish(request, now_ms, redraft_of)
+                request, unused = _limit_new_hashtags(request, taken)
+                refund = self.limits.refund_daily(caller, "newtags", unused)
+                post = await run_all_to_end(self._publish(request, now_ms, redraft_of), refund)
                 if redraft_of is not None:
                     await self.delete(account_id=author_id, post_id=redraft_of)
                 return post
             except NotConfirmed as error:
                 raise PostUnconfirmed from error
 
-    async def _prepare(self, reserve: Awaitable[Request], *checks: Awaitable[object]) -> tuple[Request, list[str]]:
-        """Return the request and the result of the last check, after one round trip.
+    async def _prepare(
+        self,
+        caller: Caller | None,
+        reserve: Awaitable[Request],
+        take_hashtags: Awaitable[TakenHashtags],
+        *checks: Awaitable[object],
+    ) -> tuple[Request, TakenHashtags]:
+        """Return the request and its new hashtags, after one round trip.
 
         If a check refuses the request, its reservations are withdrawn.
         """
-        *results, reserved = await asyncio.gather(*checks, reserve, return_exceptions=True)
-        for result in (*results, reserved):
+        *results, taken, reserved = await asyncio.gather(*checks, take_hashtags, reserve, return_exceptions=True)
+        for result in (*results, taken, reserved):
             if isinstance(result, BaseException):
                 if isinstance(reserved, Request):
                     await self._withdraw(reserved)
+                if isinstance(taken, TakenHashtags):
+                    await self.limits.refund_daily(caller, "newtags", taken.counted)
                 raise result
-        return cast(Request, reserved), cast(list[str], results[-1])
+        return cast(Request, reserved), cast(TakenHashtags, taken)
 
     async def _check_redraft(self, author_id: AccountId, redraft_of: PostId, in_reply_to: PostId | None) -> None:
         """Raise PostInvalid unless the author wrote the post. An earlier request may have deleted it."""
@@ -190,34 +214,30 @@ class PublishingService:
             details = structs.replace(details, poll=poll.build(now_ms, self.poll_max_options))
         self.validate_content(text, details)
 
-    async def _find_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> list[str]:
-        """Return the hashtags of the text that have no timeline yet, if the caller has limits."""
-        tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []
-        sizes = await self.hashtag_timelines.sizes(tags) if tags else {}
-        return [tag for tag in tags if not sizes[tag]]
+    async def _take_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> TakenHashtags:
+        """Count the hashtags of the text that may be new against the author's daily number.
 
-    async def _limit_new_hashtags(self, request: Request, new_tags: list[str], caller: Caller | None) -> Request:
-        """Count the new hashtags of the post, and exclude those beyond the author's daily number from the index.
-
-        The memory of a hashtag is never freed while its post exists, so a limit per minute is not enough.
+        Sizes and counts take one round trip, so hashtags that this process does not know are counted before it is clear
+        which of them are new. The caller refunds the others. If the caller has no limits, no hashtag counts.
         """
-        audience = request.draft.audience if request.reservation.audience is None else request.reservation.audience
-        if not new_tags or audience != PUBLIC or request.reservation.existing is not None:
-            return request
-        draft = await self._exclude_hashtags(request.draft, new_tags, caller)
-        return replace(request, draft=draft)
+        tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []
+        unknown = [tag for tag in tags if tag not in self._known_hashtags]
+        if not unknown:
+            return TakenHashtags([], 0)
+        taken, sizes = await run_together(
+            self.limits.take_daily(caller, "newtags", self.new_hashtags_per_day, len(unknown)),
+            self.hashtag_timelines.sizes(unknown),
+        )
+        if len(self._known_hashtags) > KNOWN_HASHTAGS_CAP:
+            self._known_hashtags.clear()
+        self._known_hashtags.update(tag for tag in unknown if sizes[tag])
+        return TakenHashtags([tag for tag in unknown if not sizes[tag]], taken)
 
     async def limit_new_hashtags_of_edit(self, post: Post, caller: Caller | None) -> Post:
         """Count the new hashtags of an edited post, as for a new post."""
-        new_tags = await self._find_new_hashtags(post.text, post.audience, caller)
-        return await self._exclude_hashtags(post, new_tags, caller)
-
-    async def _exclude_hashtags(self, post: Post, new_tags: list[str], caller: Caller | None) -> Post:
-        allowed = await self.limits.take_daily(caller, "newtags", self.new_hashtags_per_day, len(new_tags))
-        unindexed = tuple(new_tags[allowed:])
-        if unindexed == post.extra.unindexed_hashtags:
-            return post
-        return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
+        taken = await self._take_new_hashtags(post.text, post.audience, caller)
+        await self.limits.refund_daily(caller, "newtags", taken.unused)
+        return _exclude_hashtags(post, taken)
 
     async def _publish(self, request: Request, now_ms: int, redraft_of: PostId | None) -> Post:
         draft, reservation = request.draft, request.reservation
@@ -382,6 +402,25 @@ class PublishingService:
             offered = replace(offered, audience=agreement.audience)
             agreement = await self.posts.replace_idempotency_record(author_id, key_digest, agreement, offered)
         raise IdempotencyConflict
+
+
+def _limit_new_hashtags(request: Request, taken: TakenHashtags) -> tuple[Request, int]:
+    """Exclude the new hashtags beyond the author's daily number from the index.
+
+    The memory of a hashtag is never freed while its post exists, so a limit per minute is not enough. Returns also how
+    many counted uses to refund.
+    """
+    audience = request.draft.audience if request.reservation.audience is None else request.reservation.audience
+    if audience != PUBLIC or request.reservation.existing is not None:
+        return request, taken.counted
+    return replace(request, draft=_exclude_hashtags(request.draft, taken)), taken.unused
+
+
+def _exclude_hashtags(post: Post, taken: TakenHashtags) -> Post:
+    unindexed = tuple(taken.new[taken.counted :])
+    if unindexed == post.extra.unindexed_hashtags:
+        return post
+    return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
 
 
 def default_audience(is_private: bool, parent: HydratedPost | None = None) -> int:

@@ -2,15 +2,18 @@
 
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 
 from socialsite.container import Services
+from socialsite.ids import PostId
 from socialsite.limits import ACCOUNTS_PER_ADDRESS, Caller
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.world import Person, World, ids_on
 from timelines.audit import Audit
+from timelines.errors import PostInvalid
 from timelines.posts.post import FOLLOWERS, Post
 
 PER_DAY = 4
@@ -68,3 +71,25 @@ async def test_the_accounts_of_an_address_share_ten_times_the_number(world: Worl
     people = await world.people(*(f"p{number}" for number in range(ACCOUNTS_PER_ADDRESS + 1)))
     posts = [await publish(services, one, " ".join(f"#t{one.id}x{n}" for n in range(PER_DAY + 1))) for one in people]
     assert [len(post.indexed_hashtags) for post in posts] == [PER_DAY] * ACCOUNTS_PER_ADDRESS + [0]
+
+
+async def test_hashtags_that_are_not_new_do_not_use_up_the_number(
+    world: World, services: Services, redis_urls: StoreUrls
+) -> None:
+    """A process that does not know them yet counts them, and refunds them."""
+    alice, bob = await world.people("alice", "bob")
+    for tag in "uvwxyz":
+        await publish(services, bob if tag < "x" else alice, f"#{tag}")  # alice uses three of four
+    async with open_services(redis_urls, services.config) as other_process:
+        await publish(other_process, alice, "#u #v #w #x #y #z")
+        refused = Caller(alice.id, "192.0.2.1")
+        with pytest.raises(PostInvalid):
+            await other_process.publishing.publish(
+                author_id=alice.id,
+                text="#never",
+                in_reply_to=PostId(1),
+                now_ms=services.clock.now_ms(),
+                caller=refused,
+            )
+    post = await publish(services, alice, "#last #toomany")
+    assert post.indexed_hashtags == ["last"]

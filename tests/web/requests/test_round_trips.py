@@ -42,14 +42,18 @@ async def site(proxy: FaultProxy) -> AsyncIterator[Services]:
         yield opened
 
 
-async def test_publishing_takes_five_round_trips_until_the_answer(alice: HttpBrowser, proxy: FaultProxy) -> None:
-    """Session; limits, id and idempotency key; job; post and timelines; announcement and append-only file."""
+@pytest.mark.parametrize("hashtag", ["#tea", "#new{}"], ids=["a known hashtag", "a new hashtag"])
+async def test_publishing_takes_five_round_trips_until_the_answer(
+    alice: HttpBrowser, proxy: FaultProxy, hashtag: str
+) -> None:
+    """Session; limits, id, idempotency key and hashtags; job; post and timelines; announcement and append-only file."""
     await alice.post("/posts/", text="connections are open now, and #tea exists", idempotency_key="first")
     rounds = []
     with proxy.with_fault(Fault.DELAY):
         for attempt in range(ATTEMPTS):
             started = time.monotonic()
-            answer = await alice.post("/posts/", text="hello #tea", idempotency_key=f"k{attempt}")
+            text = f"hello {hashtag.format(attempt)}"
+            answer = await alice.post("/posts/", text=text, idempotency_key=f"k{attempt}")
             rounds.append((time.monotonic() - started) / ROUND_TRIP_S)
             assert answer.status_code == 303
             if rounds[-1] < MAX_PUBLISH_ROUND_TRIPS + 1:
