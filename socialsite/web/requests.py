@@ -54,6 +54,14 @@ class FormFields(dict[str, str]):
         self.pairs.append((name, value))
         self._values.setdefault(name.removesuffix("[]"), []).append(value)
 
+    def replace(self, name: str, values: Iterable[str]) -> None:
+        """Replace all values of the field `name` and of `name[]`."""
+        for each in (name, f"{name}[]"):
+            self.pop(each, None)
+        self._values.pop(name, None)
+        for value in values:
+            self.add(name, value)
+
     def values_of(self, name: str) -> list[str]:
         """Return the values of the field `name` and of `name[]`, in their order."""
         return self._values.get(name, [])

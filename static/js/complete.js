@@ -18,7 +18,7 @@ const kept = new Map(); // query -> options, for this page
  * `choose` inserts an option. `isFirstChosen`: Enter and Tab take the first option without an arrow key.
  */
 const FIELDS = {
-  "[data-composer] textarea": {
+  "[data-composer] textarea[name=text]": {
     isFirstChosen: true,
     begun: (before) => BEGUN.exec(before)?.slice(1).find(Boolean),
     queries: (begun) => [begun],

@@ -4,7 +4,7 @@
  */
 
 import { ServerDraft } from "./drafts.js";
-import { addPictures, editorOf } from "./lazy.js";
+import { addPictures, editorOf, restorePictures } from "./lazy.js";
 import { page, postOf, send } from "./send.js";
 import { sayTimes } from "./times.js";
 import { toast } from "./toast.js";
@@ -60,6 +60,7 @@ class Composer {
     const about = form.elements.namedItem("in_reply_to")?.value ?? "";
     this.draft = `draft:${document.body.dataset.handle}:${about}`;
     this.warningDraft = `${this.draft}:warning`;
+    this.pictureDraft = `${this.draft}:pictures`;
     this.sentAs = `${this.draft}:key`; // key of the last request: perhaps only its response was lost
   }
 
@@ -76,12 +77,13 @@ class Composer {
     for (const kind of ["paste", "dragover", "drop"]) this.form.addEventListener(kind, (event) => this.#takeFiles(event));
     for (const input of this.form.querySelectorAll("[data-add-pictures]"))
       input.addEventListener("change", () => this.#addPictures([...input.files]).then(() => (input.value = "")));
-    this.form.addEventListener("pictures:changed", async () => (this.text.required = !(await editorOf(this.form))?.count));
+    this.form.addEventListener("pictures:changed", ({ detail }) => this.#picturesChanged(detail));
     this.form.addEventListener("submit", (event) => {
-      if (this.isEdit && this.left >= 0) return this.#sendFoldedWarning();
+      if (this.isEdit && this.left >= 0) return this.#saveEdit(event);
       event.preventDefault();
       this.#submit(event.submitter?.matches("[data-save-draft]") ? "/drafts/" : this.form.action);
     });
+    this.#restorePictures();
     this.#showCount();
     if (location.hash === `#${this.text.id}` || this.text.ariaInvalid === "true") this.focus();
   }
@@ -104,6 +106,33 @@ class Composer {
     this.warning.disabled = !isOpen;
     if (isOpen && !this.warning.value) this.warning.focus();
     this.#showCount();
+  }
+
+  /** Pictures of the page are shown in the editor, and else those of a draft that was not sent. */
+  #restorePictures() {
+    const kept = this.drafts.read(this.pictureDraft);
+    const isOnPage = this.form.querySelector(".picture-stored");
+    if (isOnPage || kept) restorePictures(this.form, isOnPage ? null : JSON.parse(kept)).catch(() => {});
+  }
+
+  #picturesChanged({ ids, names }) {
+    const count = ids.length + names.length;
+    this.text.required = !count;
+    this.drafts.write(this.pictureDraft, count ? JSON.stringify({ ids, names }) : "");
+    this.onServer.changed();
+  }
+
+  /** The browser sends an edit, once its pictures are uploaded. */
+  async #saveEdit(event) {
+    const editor = editorOf(this.form);
+    if (!editor || this.isChecked) return this.#sendFoldedWarning();
+    event.preventDefault();
+    const problem = await (await editor).findProblem();
+    if (problem) return this.#say(problem.trim());
+    await new Promise((resolve) => setTimeout(resolve)); // a browser ignores a submission during the event of another
+    this.isChecked = true;
+    this.form.requestSubmit(event.submitter);
+    this.isChecked = false;
   }
 
   /** Of an edit, an absent field keeps its value: a folded warning is removed by an empty one. */

@@ -36,7 +36,7 @@ export class ServerDraft {
   /** A scheduled post is changed by its button only. */
   async #save() {
     const { fields } = this;
-    if (fields.get("scheduled_at") || !(fields.get("text").trim() || this.id.value)) return;
+    if (fields.get("scheduled_at") || !(fields.get("text").trim() || fields.get("media_ids") || this.id.value)) return;
     const { ok, data } = await send("/drafts/", fields);
     if (ok) this.id.value = data.id ?? "";
   }

@@ -2,16 +2,21 @@
 
 const editors = new WeakMap(); // form -> promise of its editor
 
-/** Add files to the pictures of a post that is being written. Throws without a connection. */
-export async function addPictures(form, files) {
+async function withEditor(form, act) {
   if (!editors.has(form)) editors.set(form, import("./pictures.js").then(({ openEditor }) => openEditor(form)));
   try {
-    await (await editors.get(form)).add(files);
+    await act(await editors.get(form));
   } catch (error) {
     editors.delete(form);
     throw error;
   }
 }
+
+/** Add files to the pictures of a post that is being written. Throws without a connection. */
+export const addPictures = (form, files) => withEditor(form, (editor) => editor.add(files));
+
+/** Show pictures that were uploaded before the page was loaded: those of the page, and those of an unsent draft. */
+export const restorePictures = (form, contents) => withEditor(form, (editor) => contents && editor.restore(contents));
 
 /** Return the editor of a form, or undefined if no picture was added. */
 export const editorOf = (form) => editors.get(form);

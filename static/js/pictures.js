@@ -41,16 +41,24 @@ function post(path, fields, token, { onProgress, signal } = {}) {
   });
 }
 
+/** Return {status, data} of an uploaded picture; the status is 0 without a response. */
+async function fetchPicture(id, signal) {
+  const answer = await fetch(`/media/${id}/`, { headers: { Accept: "application/json" }, signal }).catch(() => null);
+  return { status: answer?.status ?? 0, data: (await answer?.json().catch(() => null)) ?? {} };
+}
+
 class Picture {
   #abort = new AbortController();
   #saving = Promise.resolve(true);
   #saved = "";
 
-  constructor(editor, file, row) {
+  /** A picture without a file is uploaded already. Its row has its values. */
+  constructor(editor, row, file = null) {
     this.editor = editor;
-    this.file = file;
     this.row = row;
-    this.state = "uploading";
+    this.file = file;
+    this.state = file ? "uploading" : "ready";
+    this.name = file?.name ?? "";
     this.thumb = row.querySelector(".picture-thumb");
     this.point = row.querySelector(".picture-point");
     this.status = row.querySelector("[role=status]");
@@ -59,10 +67,9 @@ class Picture {
     this.left = row.querySelector(".picture-left");
     this.retry = row.querySelector("[data-retry]");
     this.axes = row.querySelectorAll("[data-axis]");
-    this.id = Object.assign(document.createElement("input"), { type: "hidden", name: "media_ids", disabled: true });
-    row.append(this.id);
-    row.querySelector(".name").textContent = file.name;
-    this.progress.ariaLabel += ` ${file.name}`;
+    this.ids = row.querySelectorAll("input[type=hidden]");
+    row.querySelector(".name").textContent = this.name;
+    this.progress.ariaLabel += ` ${this.name}`;
     this.text.addEventListener("input", () => this.#count());
     this.text.addEventListener("change", () => this.save());
     for (const axis of this.axes) axis.addEventListener("change", () => this.save());
@@ -70,10 +77,27 @@ class Picture {
     this.thumb.addEventListener("click", (event) => this.#point(event));
     row.querySelector(".picture-focus").addEventListener("toggle", () => this.#showPoint());
     this.retry.addEventListener("click", () => this.upload());
+    for (const button of row.querySelectorAll("button")) button.type = "button"; // without a script it sends the form
     row.querySelector("[data-remove]").addEventListener("click", () => editor.remove(this));
     for (const button of row.querySelectorAll("[data-move]"))
       button.addEventListener("click", () => editor.move(this, Number(button.dataset.move), button));
+    this.#saved = this.#values;
     this.#count();
+  }
+
+  get id() {
+    return this.ids[0].value;
+  }
+
+  #found(id) {
+    for (const input of this.ids) input.value = id;
+    this.#say("ready");
+    this.save();
+  }
+
+  get #values() {
+    const [x, y] = [...this.axes].map((axis) => axis.value);
+    return JSON.stringify({ description: this.text.value, focus: `${x},${y}` });
   }
 
   get isDescribed() {
@@ -107,15 +131,23 @@ class Picture {
     let { status, data } = await post("/media/", { file: this.file }, this.editor.token, { onProgress, signal });
     for (let polls = 0; (status === 202 || status === 206) && polls < POLLS && !signal.aborted; polls++) {
       await pause(POLL_MS);
-      const answer = await fetch(`/media/${data.id}/`, { headers: { Accept: "application/json" }, signal }).catch(() => null);
-      if (answer) [status, data] = [answer.status, { ...data, ...(await answer.json().catch(() => ({}))) }];
+      const answer = await fetchPicture(data.id, signal);
+      if (answer.status) [status, data] = [answer.status, { ...data, ...answer.data }];
     }
     if (signal.aborted) return data.id && this.editor.discard(data.id);
     if (status !== 200) return this.#say(status ? "failed" : "lost", data.fields?.file || (status && data.message));
-    this.id.value = data.id;
-    this.id.disabled = false;
-    this.#say("ready");
-    this.save();
+    this.#found(data.id);
+  }
+
+  /** Show what the site stores of a picture that was uploaded before this page was loaded. */
+  restore({ id, preview_url, description, meta }) {
+    const image = Object.assign(new Image(), { src: preview_url, alt: this.row.querySelector("canvas").ariaLabel });
+    this.row.querySelector("canvas").replaceWith(image);
+    this.text.value = description ?? "";
+    for (const axis of this.axes) axis.value = meta.focus[axis.dataset.axis];
+    this.#saved = this.#values;
+    this.#count();
+    this.#found(id);
   }
 
   #say(state, message = "") {
@@ -134,11 +166,9 @@ class Picture {
   /** Store the description and the focal point, if they changed. Returns whether they are stored. */
   save() {
     this.#saving = this.#saving.then(async () => {
-      const [x, y] = [...this.axes].map((axis) => axis.value);
-      const fields = { description: this.text.value, focus: `${x},${y}` };
-      const sent = JSON.stringify(fields);
-      if (this.state !== "ready" || sent === (this.#saved || JSON.stringify({ description: "", focus: "0,0" }))) return true;
-      const { status } = await post(`/media/${this.id.value}/`, fields, this.editor.token);
+      const sent = this.#values;
+      if (this.state !== "ready" || sent === this.#saved || this.editor.isOfStoredPost) return true;
+      const { status } = await post(`/media/${this.id}/`, JSON.parse(sent), this.editor.token);
       if (status === 200) this.#saved = sent;
       return status === 200;
     });
@@ -147,7 +177,7 @@ class Picture {
 
   cancel() {
     this.#abort.abort();
-    if (this.id.value) this.editor.discard(this.id.value);
+    if (this.id && (this.file || !this.editor.isOfStoredPost)) this.editor.discard(this.id);
     this.row.remove();
   }
 
@@ -160,7 +190,7 @@ class Picture {
 
   #point(event) {
     if (!this.row.querySelector(".picture-focus").open) return;
-    const box = this.thumb.querySelector("canvas").getBoundingClientRect();
+    const box = this.thumb.firstElementChild.getBoundingClientRect();
     const [x, y] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
     const clamp = (value) => String(Math.max(-1, Math.min(1, value)));
     this.axes[0].value = clamp(2 * x - 1);
@@ -209,21 +239,60 @@ class Editor {
     return this.#pictures.length;
   }
 
+  /** Is the form an edit or a redraft? Then the descriptions are stored with the post only. */
+  get isOfStoredPost() {
+    return this.form.dataset.composer === "edit";
+  }
+
+  /** The ids of the uploaded pictures, and the names of the others. */
+  get contents() {
+    const isReady = ({ state }) => state === "ready";
+    return {
+      ids: this.#pictures.filter(isReady).map(({ id }) => id),
+      names: this.#pictures.filter((each) => !isReady(each)).map(({ name }) => name),
+    };
+  }
+
+  /** Take the rows that the page has of uploaded pictures. */
+  adopt(section) {
+    for (const row of section.querySelectorAll(".picture-row")) this.#append(new Picture(this, row));
+    this.element.querySelector("[name=sensitive]").checked = "sensitive" in section.dataset;
+    section.remove();
+    this.changed();
+  }
+
+  /** Show the uploaded pictures of a draft after the page was loaded again, and name those that were not uploaded. */
+  async restore({ ids, names }) {
+    for (const id of ids) {
+      const { status, data } = await fetchPicture(id);
+      if (status !== 200) continue;
+      const picture = new Picture(this, await part("#picture-row"));
+      this.#append(picture);
+      picture.restore(data);
+    }
+    this.#complain(names.map((name) => this.words.interrupted.replace("{name}", () => name)).join(" "));
+    this.changed();
+  }
+
   async add(files) {
     const problems = [];
     for (const file of files) {
       const refusal = this.count >= Number(this.words.maxPictures) ? "tooMany" : await findRefusal(file, Number(this.words.maxBytes));
       if (refusal) problems.push(this.words[refusal].replace("{name}", () => file.name));
-      else await this.#append(file);
+      else await this.#upload(file);
     }
     this.#complain([...new Set(problems)].join(" "));
     this.changed();
   }
 
-  async #append(file) {
-    const picture = new Picture(this, file, await part("#picture-row"));
+  #append(picture) {
     this.#pictures.push(picture);
     this.rows.append(picture.row);
+  }
+
+  async #upload(file) {
+    const picture = new Picture(this, await part("#picture-row"), file);
+    this.#append(picture);
     picture.drawPreview();
     picture.upload();
   }
@@ -257,7 +326,7 @@ class Editor {
       row.querySelector('[data-move="-1"]').disabled = at === 0;
       row.querySelector('[data-move="1"]').disabled = at === this.count - 1;
     });
-    this.form.dispatchEvent(new Event("pictures:changed"));
+    this.form.dispatchEvent(new CustomEvent("pictures:changed", { detail: this.contents }));
   }
 
   #complain(text) {
@@ -293,5 +362,8 @@ class Editor {
 }
 
 export async function openEditor(form) {
-  return new Editor(form, await part("#picture-editor"));
+  const editor = new Editor(form, await part("#picture-editor"));
+  const stored = form.querySelector(".picture-stored");
+  if (stored) editor.adopt(stored);
+  return editor;
 }

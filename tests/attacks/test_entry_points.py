@@ -57,7 +57,7 @@ ACTIONS: dict[str, str] = {
         ),
         "next",
     ),
-    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language poll[options]",
+    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language poll[options] picture",
     "/posts/<id:post_id>/vote/": "choices",
     "/drafts/": "text spoiler_text draft scheduled_at poll[options]",
     "/drafts/<id:draft_id>/delete/": "next",

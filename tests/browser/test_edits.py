@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.browser.test_live import COME_BACK, LOSE_SOCKET, goes_live_with
+from tests.browser.test_pictures import GIF, PHOTO, TALL, choose, post, wait_until_ready
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems, overflowing_elements
 from tests.support.visitor import HttpVisitor, JsonObject
@@ -84,14 +85,84 @@ def test_an_author_edits_a_post_from_its_menu(reader: OpenReader, own: HttpVisit
     expect(mine.page.locator("#compose")).to_have_value("")  # the form of new posts has no draft of the edit
 
 
+def with_pictures(reader: OpenReader, own: HttpVisitor) -> BrowserPage:
+    """Publish a post with two pictures, and open the form to edit it."""
+    mine = reader(own)
+    mine.go_to("/")
+    rows = choose(mine.page, PHOTO, TALL)
+    wait_until_ready(rows, 2)
+    for number, text in enumerate(("a photo", "a tall one")):
+        rows.nth(number).get_by_label("Description").fill(text)
+    post(mine.page)
+    expect(mine.entries).to_have_count(1)
+    mine.go_to(f"/posts/{mine.entry_ids()[0]}/edit/")
+    wait_until_ready(rows, 2)
+    return mine
+
+
+def test_pictures_of_a_post_are_moved_described_removed_and_added(
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+) -> None:
+    mine = with_pictures(reader, own)
+    other = reader(friend)
+    other.go_to_live(f"/@{own.handle}/")
+    page, rows = mine.page, mine.page.locator(".picture-row")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.picture-thumb img')].every((each) => each.naturalWidth)"
+    )
+    expect(rows.nth(0).get_by_label("Description")).to_have_value("a photo")
+    rows.nth(1).get_by_role("button", name="Move before the previous picture").click()
+    rows.nth(0).get_by_label("Description").fill("very tall")
+    rows.nth(1).get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(1)
+    choose(page, GIF)
+    wait_until_ready(rows, 2)
+    rows.nth(1).get_by_label("Description").fill("dance")
+    assert find_page_problems(page) == []
+    page.get_by_role("button", name="Save").click()
+    shown = [page.locator(".thread-post a.picture img"), other.entries.first.locator("a.picture img")]
+    for pictures in shown:
+        expect(pictures).to_have_count(2)
+        expect(pictures.nth(0)).to_have_attribute("alt", "very tall")
+        expect(pictures.nth(1)).to_have_attribute("alt", "dance")
+    page.locator(".post-edited").first.click()
+    versions = page.locator(".versions > li")
+    expect(versions.nth(0).locator("a.picture img")).to_have_count(2)
+    expect(versions.nth(1).locator("a.picture img").nth(0)).to_have_attribute("alt", "a photo")
+    assert find_page_problems(page) == []
+    assert mine.complaints == []
+
+
+def test_pictures_of_a_post_are_edited_without_javascript(reader: OpenReader, own: HttpVisitor) -> None:
+    with_pictures(reader, own)
+    post_id = own.get(f"/@{own.handle}/")["posts"][0]["id"]
+    mine = reader(own, java_script_enabled=False, viewport={"width": 320, "height": 600})
+    mine.go_to(f"/posts/{post_id}/edit/")
+    page, rows = mine.page, mine.page.locator(".picture-row")
+    expect(rows).to_have_count(2)
+    rows.nth(1).get_by_label("Description").fill("very tall")
+    rows.nth(1).get_by_role("button", name="Move before the previous picture").click()
+    expect(rows.nth(0).get_by_label("Description")).to_have_value("very tall")
+    rows.nth(1).get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(1)
+    page.locator("[name=file-0]").set_input_files([GIF])
+    page.locator("[name=description-0]").fill("dance")
+    assert overflowing_elements(page) == []
+    page.get_by_role("button", name="Save").click()
+    pictures = page.locator(".thread-post a.picture img")
+    expect(pictures).to_have_count(2)
+    expect(pictures.nth(0)).to_have_attribute("alt", "very tall")
+    expect(pictures.nth(1)).to_have_attribute("alt", "dance")
+
+
 def test_a_post_is_edited_without_javascript_at_320_pixels(reader: OpenReader, own: HttpVisitor) -> None:
     post = own.publishes("fisrt words")
     mine: BrowserPage = reader(own, java_script_enabled=False, viewport={"width": 320, "height": 600})
     mine.go_to(f"/posts/{post['id']}/edit/")
-    mine.page.locator("textarea").fill("first words " + "x" * 500)
+    mine.page.locator("[name=text]").fill("first words " + "x" * 500)
     mine.page.get_by_role("button", name="Save").click()
     expect(mine.page.locator(".error")).to_contain_text("at most 500 characters")
-    mine.page.locator("textarea").fill("first words")
+    mine.page.locator("[name=text]").fill("first words")
     mine.page.get_by_role("button", name="Save").click()
     expect(mine.page.locator(f".thread-post {TEXT}")).to_have_text("first words")
     for path in (post["url"], f"{post['url']}history/", f"/posts/{post['id']}/edit/"):

@@ -267,6 +267,55 @@ def test_a_page_without_pictures_loads_nothing_of_them(me: BrowserPage, own: Htt
     assert [url for url in loaded if re.search("pictures|viewer|picture_parts", url)] == []
 
 
+def test_the_pictures_of_a_draft_return_after_a_reload_and_a_lost_one_is_named(me: BrowserPage) -> None:
+    page = me.page
+    rows = choose(page, PHOTO)
+    wait_until_ready(rows, 1)
+    with page.expect_response(re.compile(r"/media/\d+/$")):
+        rows.get_by_label("Description").fill("kept")
+        rows.get_by_label("Description").blur()
+    page.route("**/media/", lambda route: None)  # this upload never ends
+    choose(page, TALL)
+    expect(rows).to_have_count(2)
+    page.reload()
+    wait_until_ready(rows, 1)
+    expect(rows).to_have_count(1)
+    expect(rows.get_by_label("Description")).to_have_value("kept")
+    page.wait_for_function("() => document.querySelector('.picture-thumb img').naturalWidth > 0")
+    expect(page.locator(".picture-problems")).to_contain_text("tall.png was not uploaded before the page was closed.")
+    assert find_page_problems(page) == []
+    post(page)
+    expect(me.entries.locator("a.picture img")).to_have_attribute("alt", "kept")
+    page.reload()
+    expect(me.entries).to_have_count(1)
+    expect(rows).to_have_count(0)
+
+
+def test_a_swipe_shows_the_next_picture(reader: OpenReader, own: HttpVisitor) -> None:
+    me = reader(own, has_touch=True, viewport={"width": 360, "height": 640})
+    me.go_to("/")
+    wait_until_ready(choose(me.page, PHOTO, TALL), 2)
+    post(me.page)
+    me.page.get_by_role("button", name="Post without").click()
+    me.entries.locator("a.picture").first.tap()
+    count = me.page.locator("#viewer-count")
+    expect(count).to_have_text("Picture 1 of 2")
+    touch = me.page.context.new_cdp_session(me.page)
+
+    def swipe(start: int, end: int) -> None:
+        points = [[start, 300], [(start + end) // 2, 302], [end, 304], None]
+        for point, kind in zip(points, ("touchStart", "touchMove", "touchMove", "touchEnd"), strict=True):
+            at = [{"x": point[0], "y": point[1]}] if point else []
+            touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+    swipe(300, 60)
+    expect(count).to_have_text("Picture 2 of 2")
+    swipe(300, 60)  # there is no third one
+    expect(count).to_have_text("Picture 2 of 2")
+    swipe(60, 300)
+    expect(count).to_have_text("Picture 1 of 2")
+
+
 def test_nothing_of_the_pictures_is_inaccessible_or_too_wide(me: BrowserPage) -> None:
     page = me.page
     rows = choose(page, PHOTO, TALL, GIF)
@@ -301,4 +350,5 @@ def test_a_picture_is_posted_and_opened_without_a_script(reader: OpenReader, own
     expect(shown).to_have_attribute("alt", "without a script")
     shown.click()
     expect(page).to_have_url(re.compile(r"/media/.*/full\.jpg$"))
-    me.complaints.clear()  # the styles of Chromium's own page for a picture, which the policy of the file forbids
+    expect(page.locator("img")).to_be_visible()
+    assert me.complaints == []  # nothing forbids the styles of Chromium's own page for a picture

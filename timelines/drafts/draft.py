@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 from django.utils.translation import gettext as _
 
+from socialsite.ids import parse_id
 from timelines.errors import PostInvalid
 
 DRAFTS_CAP: Final = 100
@@ -35,6 +36,11 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
     def value(self, name: str) -> str:
         """Return the value of a field, or "" if it is absent."""
         return dict(self.fields).get(name, "")
+
+    @property
+    def media_ids(self) -> list[int]:
+        """The ids of the pictures, in their order."""
+        return [int(value) for name, value in self.fields if name == "media_ids" and parse_id(value)]
 
     @property
     def is_empty(self) -> bool:

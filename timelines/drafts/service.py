@@ -15,7 +15,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.domain import ACTIVE
 from socialsite.clock import DAY_MS
 from socialsite.errors import ApiError, Unavailable
-from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource, parse_id
+from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
@@ -102,9 +102,8 @@ class DraftService:
 
     async def _keep_pictures(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
         """Keep the uploaded pictures of the draft for KEPT_MS after its last change, or after its time."""
-        media_ids = [int(value) for name, value in draft.fields if name == "media_ids" and parse_id(value)]
-        names = [row.name for row in await self.media.find_all_own(account_id, media_ids)]
-        await self.media.keep_until(names, max(now_ms, draft.scheduled_ms or 0) + KEPT_MS)
+        rows = await self.media.find_all_own(account_id, draft.media_ids)
+        await self.media.keep_until((row.name for row in rows), max(now_ms, draft.scheduled_ms or 0) + KEPT_MS)
 
     async def delete(self, account_id: AccountId, draft_id: int) -> bool:
         """Delete a draft or scheduled post. Return whether it existed."""

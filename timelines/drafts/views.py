@@ -20,12 +20,15 @@ from socialsite.web.uploads import accepts_files
 from timelines.drafts.draft import FIELD_NAMES, Draft, parse_time
 from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
+from timelines.media.forms import parse_media_changes
 from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
+from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.presenters import Json
 from timelines.publishing import views as publishing
 from timelines.publishing.composer import refused_composer_context
 from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
+from timelines.publishing.forms import picture_fields
 
 DRAFTS_URL = "/drafts/"
 
@@ -45,7 +48,10 @@ async def show(request: SiteRequest, draft_id: int) -> HttpResponseBase:
     """Show a draft in the form of a post."""
     account = require_account(request)
     draft = await request.services[DraftService].find(AccountId(account.id), draft_id)
-    composer = refused_composer_context(account.preferences, FormFields(draft.fields), draft.error)
+    rows = await request.services[MediaService].find_all_own(AccountId(account.id), draft.media_ids)
+    fields = [(name, value) for name, value in draft.fields if name != "media_ids"]
+    fields += picture_fields(row.attachment for row in rows)
+    composer = refused_composer_context(account.preferences, FormFields(fields), draft.error)
     composer |= {"draft": str(draft.id), "scheduled_at": local_time(draft.scheduled_ms)}
     return page_response(request, COMPOSE_TEMPLATE, {"composer": composer, "is_draft": True})
 
@@ -54,8 +60,12 @@ async def show(request: SiteRequest, draft_id: int) -> HttpResponseBase:
 @accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def save(request: SiteRequest) -> HttpResponseBase:
     """Save the form of a post as a draft, or schedule it. An empty form deletes its draft."""
+    return await _show_again(request) or await _save(request)
+
+
+async def _save(request: SiteRequest) -> HttpResponseBase:
     fields, service, me = get_form_data(request), request.services[DraftService], require_viewer_id(request)
-    await publishing.upload_pictures_of_form(request, me)
+    await _save_descriptions(request.services[MediaService], me, fields)
     draft_id = parse_id(fields.get("draft", "")) or 0
     kept = tuple((name, value) for name in sorted(FIELD_NAMES) for value in fields.values_of(name))
     draft = Draft(draft_id, kept, scheduled_ms=parse_time(fields.get("scheduled_at", "")))
@@ -73,10 +83,13 @@ async def save(request: SiteRequest) -> HttpResponseBase:
 @accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish a post and delete its draft. A post with a time is scheduled."""
-    if get_form_data(request).get("scheduled_at"):
-        return await save(request)
+    if page := await _show_again(request):
+        return page
+    fields = get_form_data(request)
+    if fields.get("scheduled_at"):
+        return await _save(request)
     response = await publishing.publish(request)
-    if draft_id := parse_id(get_form_data(request).get("draft", "")):
+    if draft_id := parse_id(fields.get("draft", "")):
         await request.services[DraftService].delete(require_viewer_id(request), draft_id)
     return response
 
@@ -84,6 +97,25 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
 async def delete(request: SiteRequest, draft_id: int) -> HttpResponseBase:
     await request.services[DraftService].delete(require_viewer_id(request), draft_id)
     return done(request, {}, default=DRAFTS_URL)
+
+
+async def _show_again(request: SiteRequest) -> HttpResponseBase | None:
+    """Upload the files of the form. Return the form again if a button for pictures was used, which needs no script."""
+    await publishing.upload_pictures_of_form(request, require_viewer_id(request))
+    fields = get_form_data(request)
+    if not publishing.arrange_pictures(fields):
+        return None
+    composer = refused_composer_context(require_account(request).preferences, fields, "")
+    return page_response(request, COMPOSE_TEMPLATE, {"composer": composer, "is_draft": bool(fields.get("draft"))})
+
+
+async def _save_descriptions(media: MediaService, owner_id: AccountId, fields: FormFields) -> None:
+    """Store the descriptions and focal points of the pictures of a draft in their rows."""
+    changes = parse_media_changes(fields)
+    for row in await media.find_all_own(owner_id, list(changes)):
+        change = changes[row.id]
+        if not row.post and row.state != "refused":
+            await media.describe(owner_id=owner_id, media_id=row.id, alt=change.alt, focus=change.focus)
 
 
 def local_time(at_ms: int | None) -> str:
@@ -98,7 +130,7 @@ def draft_context(draft: Draft) -> Json:
         "saved_ms": draft.saved_ms,
         "scheduled_ms": draft.scheduled_ms,
         "error": draft.error,
-        "pictures": sum(name == "media_ids" for name, _value in draft.fields),
+        "pictures": len(draft.media_ids),
         "has_poll": bool(draft.value("poll[options]")),
     }
 

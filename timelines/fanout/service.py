@@ -8,6 +8,7 @@ large fan-out.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.recipes.job_queue import PermanentFailure
 from socialsite.tasks import run_all_to_end, run_together
 from timelines.cached_timelines.repository import CachedTimelines
+from timelines.errors import PostInvalid
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.time_slice import SLICE_MS, run_slice, slice_end, slice_is_over
 from timelines.graph.follow import FIRST_PASS, PassCursor, PassPage
@@ -39,6 +41,7 @@ from timelines.jobs import (
 from timelines.lists.repository import ListMembers
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.live.service import LiveService
+from timelines.media.service import MediaService
 from timelines.posts.post import Post
 from timelines.posts.repository import EditResult, PostRepository, WriteResult
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -75,6 +78,7 @@ class FanOutService:
     list_timelines: CachedTimelines
     accounts: AccountService
     live: LiveService
+    media: MediaService
     lag: DeliveryLag
     meter: Meter
     clock: TimeSource
@@ -123,7 +127,11 @@ class FanOutService:
     async def _finish_edit(self, job: EditPost) -> tuple[bytes, ...]:
         """Finish an edit, and notify the listeners."""
         edited, number = job.post, job.post.extra.version
-        result = await self.posts.edit(edited.id, bytes(job.former), bytes(job.value))
+        result = EditResult.CONFLICT
+        with suppress(PostInvalid):  # a picture is deleted, so that nobody was told that this version is stored
+            if edited.extra.media and await self.posts.find_value(edited.id) == bytes(job.former):
+                await self.media.attach(edited)
+            result = await self.posts.edit(edited.id, bytes(job.former), bytes(job.value))
         versions = await self.author_timelines.update(edited.id)
         if versions[number : number + 1] != [edited]:  # the post was deleted, or another edit was stored first
             return ()

@@ -6,8 +6,10 @@ from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 
+from socialsite.ids import parse_id
+from socialsite.web.requests import FormFields
 from timelines.errors import MediaInvalid
-from timelines.media.media import MediaKind
+from timelines.media.media import MediaChange, MediaKind
 
 KINDS = ("picture", "avatar", "header")
 
@@ -16,6 +18,24 @@ def parse_focus(fields: Mapping[str, str]) -> tuple[float, float] | None:
     """Return the focal point "x,y", each from -1.0 to 1.0, or None if it is absent. Raises MediaInvalid."""
     numbers = _parse_numbers(fields, "focus", 2, -1.0)
     return None if numbers is None else (numbers[0], numbers[1])
+
+
+def parse_media_changes(fields: FormFields) -> dict[int, MediaChange]:
+    """Return what `media_attributes[][...]` says of each picture: `id`, `description` and `focus`. Raises MediaInvalid.
+
+    Each picture has the same fields, in the same order. The form of a page has `focus_x` and `focus_y` for `focus`.
+    """
+    ids, alts, focuses, xs, ys = (
+        fields.values_of(f"media_attributes[][{name}]") for name in ("id", "description", "focus", "focus_x", "focus_y")
+    )
+    focuses = focuses or [f"{x},{y}" for x, y in zip(xs, ys, strict=False)]
+    if any(values and len(values) != len(ids) for values in (alts, focuses)):
+        raise MediaInvalid({"media_attributes": _("Each picture must have the same fields.")})
+    return {
+        media_id: MediaChange(alts[at] if alts else None, parse_focus({"focus": focuses[at]}) if focuses else None)
+        for at, media_id in enumerate(map(parse_id, ids))
+        if media_id is not None
+    }
 
 
 def parse_crop(fields: Mapping[str, str]) -> tuple[float, float, float, float] | None:

@@ -65,10 +65,16 @@ class Media(msgspec.Struct, frozen=True):
     extension: str = "webp"
     is_animated: bool = False
     refusal: str = ""
+    unused_ms: int = 0
+    """The time at which a check found that no version of the post contains the picture, or 0."""
 
     @property
     def name(self) -> str:
         return f"{self.id}-{self.secret}"
+
+    @property
+    def focus(self) -> tuple[float, float]:
+        return self.focus_x, self.focus_y
 
     @property
     def attachment(self) -> MediaAttachment:
@@ -80,10 +86,17 @@ class Media(msgspec.Struct, frozen=True):
             height=self.height,
             blurhash=self.blurhash,
             alt=self.alt,
-            focus=(self.focus_x, self.focus_y),
+            focus=self.focus,
             is_animated=self.is_animated,
             extension=self.extension,
         )
+
+
+class MediaChange(msgspec.Struct, frozen=True):
+    """What a client changes of a picture. None keeps the value."""
+
+    alt: str | None = None
+    focus: tuple[float, float] | None = None
 
 
 def media_url(name: str, size: MediaSize, extension: str) -> str:

@@ -7,13 +7,14 @@ last.
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
 
 import structlog
 from django.core.files.base import File
 from django.utils.translation import gettext_lazy as _
+from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED, PictureKind
@@ -29,6 +30,7 @@ from timelines.media.media import (
     UNATTACHED_MS,
     UPLOAD_MAX_BYTES,
     Media,
+    MediaChange,
     MediaKind,
     MediaSize,
     media_file,
@@ -186,45 +188,55 @@ class MediaService:
 
     # Posts
 
-    async def find_attachments(self, owner_id: AccountId, media_ids: Iterable[int]) -> tuple[MediaAttachment, ...]:
-        """Return what a post stores of its pictures, in this order. Raises PostInvalid.
+    async def find_attachments(
+        self,
+        owner_id: AccountId,
+        media_ids: Iterable[int],
+        changes: Mapping[int, MediaChange] | None = None,
+        current: Iterable[MediaAttachment] = (),
+    ) -> tuple[MediaAttachment, ...]:
+        """Return what a post stores of its pictures, in this order, with the changes. Raises PostInvalid, MediaInvalid.
 
-        `attach` checks that no other post contains them, since a repeated request finds them in its own post.
+        `current` are the pictures that the post contains already. `attach` checks that no other post contains the
+        others, since a repeated request finds them in its own post.
         """
         ids = list(dict.fromkeys(media_ids))
         if len(ids) > MEDIA_PER_POST:
             raise PostInvalid({"media_ids": _("A post has at most four pictures.")})
-        attachments = []
-        for row in await self.rows.find_many(ids):
+        attachments = {each.id: each for each in current}
+        for row in await self.rows.find_many(media_id for media_id in ids if media_id not in attachments):
             if row is None or row.owner != owner_id or row.kind != "picture" or row.state == "deleting":
                 raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
             if row.state != "ready":
                 is_refused = row.state == "refused"
                 text = REFUSALS.get(row.refusal) if is_refused else _("A picture is not ready yet. Try again.")
                 raise PostInvalid({"media_ids": text or REFUSALS["unreadable"]})
-            attachments.append(row.attachment)
-        return tuple(attachments)
+            attachments[row.id] = row.attachment
+        return tuple(change_attachment(attachments[media_id], (changes or {}).get(media_id)) for media_id in ids)
 
     async def attach(self, post: Post, replaced_id: PostId | None = None) -> None:
-        """Record that a post contains its pictures, before the post is written. Raises PostInvalid.
+        """Record that a post contains its pictures, before the post or its version is written. Raises PostInvalid.
 
         `replaced_id` is the post that the new one replaces, and that may contain the pictures.
         """
-        media_ids = [each.id for each in post.extra.media]
-        for media_id, row in zip(media_ids, await self.rows.find_many(media_ids), strict=True):
-            if row is not None and row.post == post.id:
+        media = post.extra.media
+        for each, row in zip(media, await self.rows.find_many(each.id for each in media), strict=True):
+            if row is not None and row.post == post.id and row.attachment == each and not row.unused_ms:
                 continue
-            is_free = row is not None and (row.post in (0, replaced_id) or await self._is_abandoned(row.post))
+            owners = 0, post.id, replaced_id
+            is_free = row is not None and (row.post in owners or await self._is_abandoned(row.post))
             expected = {"owner": post.author_id, "state": "ready", "post": row.post if row else 0}
-            if not is_free or not await self.rows.update(media_id, expected, {"post": post.id}):
+            x, y = each.focus
+            changed = {"post": post.id, "alt": each.alt, "focus_x": x, "focus_y": y, "unused_ms": 0}
+            if not is_free or not await self.rows.update(each.id, expected, changed):
                 raise PostInvalid({"media_ids": _("One of the pictures does not exist, or no longer does.")})
 
-    async def release(self, post: Post, *, keep: bool = False) -> None:
-        """Schedule the deletion of the pictures of a post. Call it before the post is deleted.
+    async def release(self, versions: Iterable[Post], *, keep: bool = False) -> None:
+        """Schedule the deletion of the pictures of all versions of a post. Call it before the post is deleted.
 
         If `keep` is set, a new post may contain them for UNATTACHED_MS.
         """
-        names = [f"{each.id}-{each.secret}" for each in post.extra.media]
+        names = {f"{each.id}-{each.secret}" for version in versions for each in version.extra.media}
         at_ms = self.clock.now_ms() + (UNATTACHED_MS if keep else 0)
         await self.rows.schedule_check(names, at_ms, earlier=True)
 
@@ -312,7 +324,7 @@ class MediaService:
                 elif await self.rows.find_check(name) <= self.clock.now_ms() - DELETION_MS:
                     await self.rows.complete_check(name)
                 return False  # a new check stays due, because the deletion of the post may be under way
-            expected = {"post": row.post, "state": row.state}
+            expected = {"post": row.post, "state": row.state} | ({"unused_ms": row.unused_ms} if row.unused_ms else {})
             if not await self.rows.update(row.id, expected, {"state": "deleting"}):
                 return False  # it changed meanwhile: the next check follows
         if parsed is not None:
@@ -332,10 +344,18 @@ class MediaService:
             return 0 if row.name in (owner.avatar, owner.header) else None
         if not row.post:
             return None
-        state = await self.posts.find_state(row.post)
+        state, now_ms = await self.posts.find_state(row.post), self.clock.now_ms()
         if isinstance(state, Post):
-            return 0
-        return self.clock.now_ms() + RETRY_CHECK_MS if state is PostState.PENDING else None
+            versions = await self.posts.find_versions(row.post)
+            if any(each.id == row.id for version in versions for each in version.extra.media):
+                return 0
+            # An edit attaches its pictures before it is written, so that one may be under way.
+            if row.unused_ms and row.unused_ms <= now_ms - RETRY_CHECK_MS:
+                return None
+            if not row.unused_ms:
+                await self.rows.update(row.id, {"post": row.post}, {"unused_ms": now_ms})
+            return now_ms + RETRY_CHECK_MS
+        return now_ms + RETRY_CHECK_MS if state is PostState.PENDING else None
 
     async def check_due(self) -> int:
         """Delete the pictures that are due and that nothing uses. Return their number.
@@ -388,6 +408,14 @@ def require_picture(content: "File[bytes]") -> None:
         return
     is_heic = first[4:8] == b"ftyp" and first[8:12] in HEIC_BRANDS
     raise MediaRefused({"file": REFUSALS["heic" if is_heic else "unreadable"]})
+
+
+def change_attachment(attachment: MediaAttachment, change: MediaChange | None) -> MediaAttachment:
+    """Return the picture with another text or focal point. Raises MediaInvalid."""
+    if change is None:
+        return attachment
+    alt = attachment.alt if change.alt is None else validate_alt(change.alt)
+    return structs.replace(attachment, alt=alt, focus=change.focus or attachment.focus)
 
 
 def validate_alt(alt: str) -> str:

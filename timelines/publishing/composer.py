@@ -1,7 +1,6 @@
 """The template context of the form for a new post. The form is empty or contains a rejected post."""
 
 import secrets
-from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,8 +15,11 @@ from socialsite.ids import PostId, parse_id
 from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import FormFields
+from timelines.errors import MediaInvalid
+from timelines.media.forms import parse_media_changes
 from timelines.media.media import MEDIA_PER_POST
 from timelines.posts.post import AUDIENCE_BY_NAME, NAME_BY_AUDIENCE, PUBLIC
+from timelines.publishing.forms import TRUE_VALUES
 from timelines.publishing.polls import DEFAULT_DURATION_S, DURATIONS, PollForm, parse_duration
 
 
@@ -35,7 +37,7 @@ def composer_context(
         "language": preferences.language or "",
         "languages": offered_languages(preferences, ""),
         "text": "",
-        "media_ids": (),
+        "pictures": "",
         "error": "",
         "idempotency_key": Placeholder(secrets.token_urlsafe(16)),
         "max_length": settings.POST_MAX_LENGTH,
@@ -63,7 +65,7 @@ def offered_languages(preferences: Preferences, chosen: str) -> dict[str, str]:
 
 
 def edit_composer_context(
-    preferences: Preferences, post_id: PostId, fields: Mapping[str, str], poll: PollForm | None, error: str = ""
+    preferences: Preferences, post_id: PostId, fields: FormFields, poll: PollForm | None, error: str = ""
 ) -> dict[str, Any]:
     """Return the form to edit a post, with the fields of the stored or the rejected version."""
     language = parse_language(fields.get("language", "")) or ""
@@ -74,9 +76,27 @@ def edit_composer_context(
         "language": language,
         "languages": offered_languages(preferences, language),
         "poll": "" if poll is None else Placeholder(poll_fields_html(poll, get_language() or "")),
+        **picture_context(fields),
         "is_edit": True,
         "version": Placeholder(fields.get("version", "")),
         "action": Placeholder(reverse("timelines:edit", args=[post_id])),
+    }
+
+
+def picture_context(fields: FormFields) -> dict[str, Any]:
+    """Return the rows of the pictures, and the numbers of the file fields of a page without scripts."""
+    media_ids = list(dict.fromkeys(filter(None, map(parse_id, fields.values_of("media_ids")))))[:MEDIA_PER_POST]
+    try:
+        changes = parse_media_changes(fields)
+    except MediaInvalid:
+        changes = {}
+    is_sensitive = fields.get("sensitive", "") in TRUE_VALUES
+    rows = [{"id": str(media_id), "change": changes.get(media_id)} for media_id in media_ids]
+    html = render_to_string("timelines/_composer_stored_pictures.html", {"rows": rows, "is_sensitive": is_sensitive})
+    return {
+        "pictures": Placeholder(html) if rows else "",
+        "file_numbers": range(MEDIA_PER_POST - len(rows)),
+        "sensitive": is_sensitive,
     }
 
 
@@ -110,15 +130,14 @@ def refused_composer_context(
             next_url=fields.get("next") or None,
             warning=fields.get("spoiler_text", ""),
         ),
-        "media_ids": tuple(dict.fromkeys(fields.values_of("media_ids"))),
+        **picture_context(fields),
         "text": fields.get("text", ""),
         "redraft_of": fields.get("redraft_of", ""),
+        "draft": fields.get("draft", ""),
         "error": error,
         "language": language,
         "languages": offered_languages(preferences, language),
         "poll": Placeholder(poll_fields_html(PollForm.parse(fields) or PollForm(()), get_language() or "")),
-        "file_numbers": range(MEDIA_PER_POST - len(fields.values_of("media_ids"))),
-        "sensitive": "sensitive" in fields,
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),
     }

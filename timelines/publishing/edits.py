@@ -4,7 +4,7 @@ An edit is stored like a post: first the job with the new version, then the vers
 derived from it. So a crash loses no acknowledged edit, and a worker finishes the others.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -18,6 +18,8 @@ from socialsite.store import NotDurable
 from socialsite.store.aof import wait_for_aof_during
 from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.jobs import EditPost, encode_job
+from timelines.media.media import MediaChange
+from timelines.media.service import MediaService
 from timelines.pages.page import HydratedPost
 from timelines.posts.post import Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
@@ -40,6 +42,7 @@ class EditService:
     author_timelines: AuthorTimelines
     outbox: JobQueue
     announcer: PostAnnouncer
+    media: MediaService
     find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
     check_memory: Callable[[], Awaitable[None]]
     limits: ActionLimits
@@ -56,6 +59,8 @@ class EditService:
         text: str,
         details: PostDetails,
         poll: PollForm | None = None,
+        media_ids: Sequence[int] | None = None,
+        media_changes: Mapping[int, MediaChange] | None = None,
         now_ms: int,
         version: int | None = None,
         caller: Caller | None = None,
@@ -64,15 +69,20 @@ class EditService:
 
         The service sets `version` and `edited_ms` of the details. A repeated call changes nothing. If `version` is
         given, it is the version that the author has read. `poll` changes the poll of the details, which then starts
-        anew unless its options are the same.
+        anew unless its options are the same. `media_ids` are the pictures in their new order; by default the pictures
+        of the details stay. `media_changes` changes their texts and focal points, as Mastodon's `media_attributes`.
 
-        Raises PostNotFound, PostInvalid, EditConflict, EditsCapReached, RateLimited and StoreFull. Raises
+        Raises PostNotFound, PostInvalid, MediaInvalid, EditConflict, EditsCapReached, RateLimited and StoreFull. Raises
         PostUnconfirmed if the required replicas did not confirm the edit in time; then repeat the call.
         """
         if poll is not None and details.poll is not None:
             new_poll = poll.build(now_ms, self.publishing.poll_max_options)
             if (new_poll.options, new_poll.multiple) != (details.poll.options, details.poll.multiple):
                 details = structs.replace(details, poll=new_poll)
+        if media_ids is not None or media_changes:
+            ids = [each.id for each in details.media] if media_ids is None else media_ids
+            media = await self.media.find_attachments(account_id, ids, media_changes, details.media)
+            details = structs.replace(details, media=media)
         text, new_details = self.publishing.validate_content(text, details)
         async with self.limits.refundable(caller, "edit"):
             await self.check_memory()
@@ -109,6 +119,8 @@ class EditService:
             if post.extra.version >= VERSIONS_CAP:
                 raise EditsCapReached
             value = encode_post(await self.publishing.limit_new_hashtags_of_edit(edited, caller))
+            if edited.extra.media != post.extra.media:
+                await self.media.attach(edited)
             job = EditPost(msgspec.Raw(former), msgspec.Raw(value))
             await self.outbox.add(encode_job(job), sender=account_id)
             result = await self.posts.edit(post_id, former, value)

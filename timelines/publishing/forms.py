@@ -1,7 +1,7 @@
 """The forms of a new post and of an edited post."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
@@ -10,7 +10,17 @@ from socialsite import languages
 from socialsite.ids import PostId, parse_id
 from socialsite.web.requests import FormFields
 from timelines.errors import PostInvalid
-from timelines.posts.post import AUDIENCE_BY_NAME, FOLLOWERS, NAME_BY_AUDIENCE, NO_DETAILS, Post, PostDetails
+from timelines.media.forms import parse_media_changes
+from timelines.media.media import MediaChange
+from timelines.posts.post import (
+    AUDIENCE_BY_NAME,
+    FOLLOWERS,
+    NAME_BY_AUDIENCE,
+    NO_DETAILS,
+    MediaAttachment,
+    Post,
+    PostDetails,
+)
 from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
@@ -58,6 +68,19 @@ def parse_media_ids(fields: FormFields) -> tuple[int, ...]:
     return tuple(media_id for media_id in ids if media_id is not None)
 
 
+def picture_fields(media: Iterable[MediaAttachment]) -> list[tuple[str, str]]:
+    """Return the fields of the pictures of a post, as the rows of the composer send them."""
+    name = "media_attributes[][{}]".format
+    return [
+        field
+        for each in media
+        for field in (
+            ("media_ids", str(each.id)), (name("id"), str(each.id)), (name("description"), each.alt),
+            (name("focus"), f"{each.focus[0]},{each.focus[1]}"),
+        )
+    ]  # fmt: skip
+
+
 def edit_fields(post: Post) -> dict[str, str]:
     """Return the fields of the form to edit a post, with the values of its newest version."""
     extra = post.extra
@@ -78,19 +101,22 @@ def shown_poll(post: Post) -> PollForm | None:
 
 @dataclass(frozen=True, slots=True)
 class EditForm:
-    """The next version of a post as the client sent it. Absent fields keep their values, and pictures stay.
+    """The next version of a post as the client sent it. Absent fields keep their values.
 
-    `version` is the version that the author has read, if the client sent it. EditService checks the rest.
+    `media_ids` is None if the pictures stay. `version` is the version that the author has read, if the client sent it.
+    EditService checks the rest.
     """
 
     text: str
     details: PostDetails
     version: int | None
     poll: PollForm | None
+    media_ids: tuple[int, ...] | None
+    media_changes: Mapping[int, MediaChange]
 
     @classmethod
     def parse(cls, fields: FormFields, post: Post) -> "EditForm":
-        """Return the parsed form. Raises PostInvalid."""
+        """Return the parsed form. Raises PostInvalid, MediaInvalid."""
         values, version = {**edit_fields(post), **fields}, fields.get("version", "")
         if version and not (version.isascii() and version.isdigit() and len(version) < 10):
             raise PostInvalid({"version": _("This is not the number of a version.")})
@@ -98,7 +124,9 @@ class EditForm:
         details = structs.replace(
             post.extra, spoiler_text=sent.spoiler_text, sensitive=sent.sensitive, language=sent.language
         )
-        return cls(values["text"], details, int(version) if version else None, PollForm.parse(fields))
+        number, poll = int(version) if version else None, PollForm.parse(fields)
+        media_ids = parse_media_ids(fields) if fields.values_of("media_ids") else None
+        return cls(values["text"], details, number, poll, media_ids, parse_media_changes(fields))
 
 
 def _parse_post_id(fields: Mapping[str, str], name: str) -> PostId | None:
@@ -115,7 +143,7 @@ def redraft_fields(post: Post) -> FormFields:
     fields = [
         *edit_fields(post).items(), ("audience", NAME_BY_AUDIENCE[post.audience]), ("redraft_of", str(post.id)),
     ]  # fmt: skip
-    fields += [("media_ids", str(each.id)) for each in extra.media]
+    fields += picture_fields(extra.media)
     if post.in_reply_to is not None:
         fields.append(("in_reply_to", str(post.in_reply_to)))
     if poll is not None:
@@ -138,14 +166,16 @@ class PostForm:
     redraft_of: PostId | None = None
     """The post of the author that the new post replaces."""
     media_ids: tuple[int, ...] = ()
+    media_changes: Mapping[int, MediaChange] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
-        """Return the parsed form. Raises PostInvalid."""
+        """Return the parsed form. Raises PostInvalid, MediaInvalid."""
         key = fields.get("idempotency_key", "")
         parent_id, redraft_of = (_parse_post_id(fields, name) for name in ("in_reply_to", "redraft_of"))
         if len(key) > MAX_IDEMPOTENCY_KEY_LENGTH:
             raise PostInvalid({"idempotency_key": _("This key is longer than 128 characters.")})
         details, poll, media_ids = parse_details(fields), PollForm.parse(fields), parse_media_ids(fields)
         audience = parse_audience(fields)
-        return cls(fields.get("text", ""), parent_id, key or None, audience, details, poll, redraft_of, media_ids)
+        text, changes = fields.get("text", ""), parse_media_changes(fields)
+        return cls(text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes)

@@ -10,7 +10,7 @@ Publishing takes four round trips before the response:
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol, cast
@@ -27,6 +27,7 @@ from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
+from timelines.media.media import MediaChange
 from timelines.pages.page import HydratedPost
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, MediaAttachment, Post, PostDetails
 from timelines.posts.repository import IdempotencyRecord, PostRepository
@@ -52,14 +53,16 @@ class BoostRemover(Protocol):
 
 AttachPictures = Callable[[Post, PostId | None], Awaitable[None]]
 """Attaches the pictures of a post, perhaps taken from the post that it replaces (MediaService)."""
-FindAttachments = Callable[[AccountId, Iterable[int]], Awaitable[tuple[MediaAttachment, ...]]]
-"""Returns what a post stores of the pictures with these ids (MediaService)."""
+FindAttachments = Callable[
+    [AccountId, Iterable[int], Mapping[int, MediaChange] | None], Awaitable[tuple[MediaAttachment, ...]]
+]
+"""Returns what a post stores of the pictures with these ids, with changes (MediaService)."""
 
 
 class ReleasePictures(Protocol):
-    """Releases the pictures of a post before it is deleted (MediaService)."""
+    """Releases the pictures of all versions of a post before the post is deleted (MediaService)."""
 
-    async def __call__(self, post: Post, *, keep: bool = False) -> None: ...
+    async def __call__(self, versions: Iterable[Post], *, keep: bool = False) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class PublishingService:
         caller: Caller | None = None,
     ) -> Post:
         """Publish the post of a form, with its pictures, as `publish` does. Raises its errors."""
-        media = await self.find_attachments(author_id, form.media_ids) if form.media_ids else ()
+        media = await self.find_attachments(author_id, form.media_ids, form.media_changes) if form.media_ids else ()
         return await self.publish(
             author_id=author_id,
             text=form.text,
@@ -299,8 +302,8 @@ class PublishingService:
         if post is not None and post.author_id == account_id and post.boost_of is not None:
             await self.boosts.remove(post)
             return
-        if post is not None and post.author_id == account_id and post.extra.media:
-            await self.release_pictures(post, keep=keep_pictures)
+        if post is not None and post.author_id == account_id and any(each.extra.media for each in versions):
+            await self.release_pictures(versions, keep=keep_pictures)
         if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:

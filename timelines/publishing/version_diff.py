@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from timelines.pages.pictures import pictures_context
 from timelines.posts.post import Post
 
 DIFF_CACHE_SIZE = 1_024
@@ -32,13 +33,20 @@ class VersionRow(NamedTuple):
     number: int
     written_ms: int
     fields: list[VersionField]
+    pictures: dict[str, object]
+    """The context of timelines/_pictures.html."""
 
 
 def version_rows(versions: Sequence[Post]) -> list[VersionRow]:
     """Return the rows of the page, newest first. `versions` are in order."""
     before = [None, *versions[:-1]]
     rows = [
-        VersionRow(version.extra.version + 1, version.extra.edited_ms or version.created_ms, _changes(old, version))
+        VersionRow(
+            version.extra.version + 1,
+            version.extra.edited_ms or version.created_ms,
+            _changes(old, version),
+            pictures_context(version),
+        )
         for old, version in zip(before, versions, strict=True)
     ]
     return rows[::-1]

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import (
+    FormFields,
     SiteRequest,
     error_page,
     get_form_data,
@@ -26,9 +27,10 @@ from timelines.media.service import MediaService
 from timelines.media.views import check_upload
 from timelines.pages.presenters import post_json, post_url, profile_url, version_json
 from timelines.publishing.composer import edit_composer_context, refused_composer_context
-from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft, preserve_edit
+from timelines.publishing.draft import EDIT_TEMPLATE, preserve_edit
 from timelines.publishing.edits import EditService
-from timelines.publishing.forms import EditForm, PostForm, edit_fields, redraft_fields, shown_poll
+from timelines.publishing.forms import EditForm, PostForm, edit_fields, picture_fields, redraft_fields, shown_poll
+from timelines.publishing.polls import PollForm
 from timelines.publishing.service import PublishingService
 from timelines.publishing.version_diff import version_rows
 from timelines.reading.service import ReadingService
@@ -37,16 +39,10 @@ READY_TIMEOUT_S = 4.0
 """Time that a form waits for its pictures. Then it is shown again, with the pictures."""
 
 
-@error_page(preserve_draft)
-@accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish a post. Its pictures are uploaded before (`media_ids`), or come with the form (`file`)."""
     viewer, services = require_viewer(request), request.services
-    me, fields = AccountId(viewer.id), get_form_data(request)
-    if fields.get("add") == "pictures":  # the button of a page without scripts
-        composer = refused_composer_context(require_account(request).preferences, fields, "")
-        return page_response(request, COMPOSE_TEMPLATE, {"composer": composer})
-    await upload_pictures_of_form(request, me)
+    me = AccountId(viewer.id)
     post = await services[PublishingService].publish_form(
         PostForm.parse(get_form_data(request)),
         author_id=me,
@@ -85,6 +81,22 @@ async def upload_pictures_of_form(request: SiteRequest, owner_id: AccountId) -> 
     await media.wait_until_done(rows, READY_TIMEOUT_S)
 
 
+def arrange_pictures(fields: FormFields) -> bool:
+    """Do what a button of the pictures says, on a page without scripts. Return whether the form is to be shown again.
+
+    The value of a button is "up", "down" or "remove", and the id of a picture.
+    """
+    action, _space, media_id = fields.get("picture", "").partition(" ")
+    ids = [value for value in fields.values_of("media_ids") if value]
+    if media_id in ids:
+        at = ids.index(media_id)
+        ids.remove(media_id)
+        if action != "remove":
+            ids.insert(max(0, at + (-1 if action == "up" else 1)), media_id)
+        fields.replace("media_ids", ids)
+    return bool(action) or fields.get("add") == "pictures"
+
+
 async def show_redraft_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     """Show the form of a new post that says the same as a post of the viewer and replaces it."""
     account = require_account(request)
@@ -103,25 +115,35 @@ async def show_edit_form(request: SiteRequest, post_id: PostId) -> HttpResponseB
     account = require_account(request)
     post = await request.services[EditService].find_own(AccountId(account.id), post_id)
     fields = edit_fields(post)
+    form = FormFields([*fields.items(), *picture_fields(post.extra.media)])
     return respond(
         request,
         "timelines/edit.html",
-        page=lambda: {"composer": edit_composer_context(account.preferences, post_id, fields, shown_poll(post))},
+        page=lambda: {"composer": edit_composer_context(account.preferences, post_id, form, shown_poll(post))},
         data=lambda: {"id": str(post.id), **fields},
     )
 
 
 @error_page(preserve_edit)
+@accepts_files(MEDIA_PER_POST * UPLOAD_MAX_BYTES, check_upload)
 async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     viewer, services = require_viewer(request), request.services
     me, edits = AccountId(viewer.id), services[EditService]
-    form = EditForm.parse(get_form_data(request), await edits.find_own(me, post_id))
+    post = await edits.find_own(me, post_id)
+    await upload_pictures_of_form(request, me)
+    fields = get_form_data(request)
+    if arrange_pictures(fields):
+        composer = edit_composer_context(require_account(request).preferences, post_id, fields, PollForm.parse(fields))
+        return page_response(request, EDIT_TEMPLATE, {"composer": composer})
+    form = EditForm.parse(fields, post)
     await edits.edit(
         account_id=me,
         post_id=post_id,
         text=form.text,
         details=form.details,
         poll=form.poll,
+        media_ids=form.media_ids,
+        media_changes=form.media_changes,
         version=form.version,
         now_ms=services.clock.now_ms(),
         caller=request.caller,

@@ -3,9 +3,11 @@
 import subprocess
 from dataclasses import replace
 
+import msgspec
 import pytest
 from django.conf import settings
 from django.core.files.storage import default_storage
+from msgspec import structs
 
 from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.presenters.dashboard import dashboard_json, disk_page
@@ -19,10 +21,14 @@ from tests.support.pictures import animation, encode_all, picture, uploaded
 from tests.support.world import Person, World
 from timelines.audit import Audit
 from timelines.errors import MediaInvalid, MediaQuotaReached, PostInvalid
+from timelines.jobs import EditPost
+from timelines.jobs import encode_job as encode_post_job
 from timelines.media.media import UNATTACHED_MS, Media, media_file, upload_file
 from timelines.media.processing import EncodePicture, EncoderKilled, encode_job, parse_result
+from timelines.media.service import RETRY_CHECK_MS
 from timelines.media.storage import FOLDER_ID_FILE, list_files
-from timelines.posts.post import PostDetails
+from timelines.posts.post import PostDetails, encode_post
+from timelines.publishing.edits import next_version
 
 DAY_LATER = UNATTACHED_MS + 1
 
@@ -140,7 +146,7 @@ async def test_a_deletion_that_fails_is_repeated(services, world: World, monkeyp
 async def test_a_check_before_the_deletion_of_the_post_is_repeated(services, world: World):
     alice = await world.person("alice")
     post = await publish(services, alice, await upload(services, alice))
-    await services.media.release(post)
+    await services.media.release([post])
     assert await services.media.check_due() == 0  # a worker checks while the request has not deleted the post yet
     assert await services.repositories.posts.delete(post.id, alice.id)
     assert await services.media.check_due() == 1
@@ -255,3 +261,74 @@ async def test_the_dashboard_shows_what_du_shows(services, world: World):
     assert shown["counted_bytes"] == row.size_bytes
     assert shown["folder"]["size_bytes"] == int(du.stdout.split()[0])
     assert disk_page((1, None)) == {"counted": "1\xa0byte"}
+
+
+async def edited(services: Services, author: Person, post, *rows: Media):
+    return await services.edits.edit(
+        account_id=author.id, post_id=post.id, text="edited", details=post.extra,
+        media_ids=[row.id for row in rows], now_ms=services.clock.now_ms(),
+    )  # fmt: skip
+
+
+async def test_the_pictures_of_every_version_stay_and_are_deleted_with_the_post(services, world: World):
+    alice = await world.person("alice")
+    first, second = await upload(services, alice), await upload(services, alice)
+    post = await edited(services, alice, await publish(services, alice, first), second)
+    post = await edited(services, alice, post)
+    assert await check_later(services) == 0
+    assert len(list(list_files())) == 4
+    report = await Audit(services.audit_context, second_check_after_s=0).run()
+    assert report.damage + report.leftovers == {}
+    await alice.deletes(post)
+    assert await services.media.check_due() == 2
+    assert list(list_files()) == []
+
+
+async def test_a_picture_of_an_edit_that_was_never_written_is_deleted(services, world: World):
+    alice = await world.person("alice")
+    post = await publish(services, alice, await upload(services, alice))
+    row = await upload(services, alice)
+    await services.media.attach(structs.replace(post, details=PostDetails(media=(row.attachment,))))
+    assert await check_later(services) == 0  # the edit may be under way
+    assert await check_later(services, DAY_LATER + RETRY_CHECK_MS) == 1
+    assert len(list(list_files())) == 2
+
+
+async def test_an_edit_that_is_written_after_the_check_of_its_picture_keeps_it(services, world: World):
+    alice = await world.person("alice")
+    post = await publish(services, alice, await upload(services, alice))
+    row = await upload(services, alice)
+    await services.media.attach(structs.replace(post, details=PostDetails(media=(row.attachment,))))
+    assert await check_later(services) == 0
+    await edited(services, alice, post, row)
+    assert await check_later(services, DAY_LATER + RETRY_CHECK_MS) == 0
+    assert len(list(list_files())) == 4
+
+
+async def test_a_worker_finishes_an_edit_with_a_new_picture(services, world: World):
+    """The web process died after it had stored the job."""
+    alice = await world.person("alice")
+    post = await publish(services, alice)
+    await world.deliver_all()
+    row = await upload(services, alice)
+    version = next_version(post, "edited", PostDetails(media=(row.attachment,)), services.clock.now_ms())
+    assert version is not None
+    job = EditPost(msgspec.Raw(encode_post(post)), msgspec.Raw(encode_post(version)))
+    await services.outbox.add(encode_post_job(job), sender=alice.id)
+    await world.deliver_all()
+    assert (await services.edits.find_own(alice.id, post.id)).extra.media == (row.attachment,)
+    assert await check_later(services, 3 * DAY_LATER) == 0
+    with pytest.raises(PostInvalid):
+        await publish(services, alice, row)
+
+
+async def test_a_deleted_picture_does_not_return_with_a_late_edit(services, world: World):
+    alice = await world.person("alice")
+    post = await publish(services, alice)
+    row = await upload(services, alice)
+    version = next_version(post, "edited", PostDetails(media=(row.attachment,)), services.clock.now_ms())
+    assert version is not None
+    await services.media.delete(owner_id=alice.id, media_id=row.id)
+    job = encode_post_job(EditPost(msgspec.Raw(encode_post(post)), msgspec.Raw(encode_post(version))))
+    await services.fan_out.handle(job)
+    assert (await services.edits.find_own(alice.id, post.id)) == post

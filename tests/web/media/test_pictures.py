@@ -43,7 +43,7 @@ async def test_an_upload_is_ready_after_its_encoding(alice, upload):
     assert file.status_code == 200
     assert file.headers["content-type"] == "image/jpeg"
     assert file.headers["x-content-type-options"] == "nosniff"
-    assert file.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    assert file.headers["content-security-policy"] == "sandbox; default-src 'none'; style-src 'unsafe-inline'"
     assert file.headers["cache-control"] == "private, max-age=31536000, immutable"
     assert file.content[:3] == b"\xff\xd8\xff"
 

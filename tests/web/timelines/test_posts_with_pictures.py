@@ -126,6 +126,132 @@ async def test_a_refused_form_keeps_the_text_and_the_pictures_that_were_uploaded
     assert first["id"] == media_id
 
 
+# Edits
+
+
+async def attachments(browser: HttpBrowser, post: dict[str, object]) -> list[dict[str, object]]:
+    return (await browser.get_json(post["url"])).json().get("media_attachments", [])
+
+
+@pytest.fixture
+def pictured(upload):
+    """Publish a post with pictures whose descriptions are 0, 1, ..."""
+
+    async def publish(browser: HttpBrowser, count: int, **fields: object) -> dict[str, object]:
+        ids = [(await upload(browser, description=str(n)))["id"] for n in range(count)]
+        return (await browser.post_json("/posts/", text="pictures", **{"media_ids[]": ids}, **fields)).json()
+
+    return publish
+
+
+async def test_an_edit_adds_removes_moves_and_describes_pictures(alice, visitor, upload, pictured):
+    post = await pictured(alice, 3)
+    old = post["media_attachments"]
+    added, ids = (await upload(alice, description="added"))["id"], [each["id"] for each in old]
+    changes = {"[id]": [ids[2], added], "[description]": ["new words", "added"], "[focus]": ["0.5,-0.5", "0,0"]}
+    fields = {f"media_attributes[]{name}": values for name, values in changes.items()}
+    answer = await alice.post_json(f"/posts/{post['id']}/edit/", **{"media_ids[]": [ids[2], added, ids[0]]}, **fields)
+    assert answer.status_code == 200, answer.text
+    newest = answer.json()["media_attachments"]
+    assert [each["description"] for each in newest] == ["new words", "added", "0"]
+    assert [each["id"] for each in newest] == [ids[2], added, ids[0]]
+    assert newest[0]["meta"]["focus"] == {"x": 0.5, "y": -0.5}
+    assert newest == await attachments(visitor, post)
+    versions = (await visitor.get_json(f"{post['url']}history/")).json()["versions"]
+    assert [[each["id"] for each in version["media_attachments"]] for version in versions] == [
+        ids, [ids[2], added, ids[0]],
+    ]  # fmt: skip
+    assert (await visitor.get(old[1]["url"])).status_code == 200  # the history shows it
+    assert (await visitor.get(f"{post['url']}history/")).text.count('<a class="picture"') == 6
+    await alice.post_json(f"/posts/{post['id']}/edit/", text="only words")
+    assert await attachments(visitor, post) == newest  # an edit without the field keeps the pictures
+
+
+async def test_a_removed_picture_and_its_description_end_with_the_post(alice, visitor, site, pictured):
+    post = await pictured(alice, 2)
+    answer = await alice.post_json(f"/posts/{post['id']}/edit/", media_ids="", text="no pictures")
+    assert "media_attachments" not in answer.json()
+    urls = [each["url"] for each in post["media_attachments"]]
+    await site.media.check_due()
+    assert [(await visitor.get(url)).status_code for url in urls] == [200, 200]
+    await alice.post_json(f"/posts/{post['id']}/delete/")
+    await site.media.check_due()
+    assert await site.repositories.media_rows.find_many([int(each["id"]) for each in post["media_attachments"]]) == [
+        None, None,
+    ]  # fmt: skip
+
+
+async def test_the_pictures_of_others_and_of_other_posts_are_refused_in_an_edit(alice, bob, upload, pictured):
+    post, other = await pictured(alice, 1), await pictured(alice, 1)
+    for media_id in ((await upload(bob))["id"], other["media_attachments"][0]["id"], "999999", "x"):
+        answer = await alice.post_json(f"/posts/{post['id']}/edit/", media_ids=media_id)
+        assert (answer.status_code, set(answer.json()["fields"])) == (422, {"media_ids"})
+    answer = await alice.post_json(f"/posts/{post['id']}/edit/", **{"media_attributes[][id]": ["1", "2"],
+                                   "media_attributes[][description]": "one"})  # fmt: skip
+    assert (answer.status_code, set(answer.json()["fields"])) == (422, {"media_attributes"})
+    assert await attachments(alice, post) == post["media_attachments"]
+
+
+def form_fields(page: str) -> dict[str, list[str]]:
+    """Return the fields of the pictures that the form of a page without a script sends."""
+    fields: dict[str, list[str]] = {}
+    for name, value in re.findall(r'name="(media_[^"]+)"[^>]* value="([^"]*)"', page):
+        fields.setdefault(name, []).append(value)
+    texts = re.findall(r'name="media_attributes\[\]\[description\]"[^>]*>\n([^<]*)</textarea>', page)
+    return fields | {"media_attributes[][description]": texts}
+
+
+async def test_the_buttons_of_a_page_without_a_script_move_and_remove_pictures(alice, send, pictured):
+    post = await pictured(alice, 3)
+    url = f"/posts/{post['id']}/edit/"
+    ids = [each["id"] for each in post["media_attachments"]]
+    page = (await alice.get(url)).text
+    fields = form_fields(page)
+    assert fields["media_ids"] == ids
+    assert fields["media_attributes[][description]"] == ["0", "1", "2"]
+    fields["media_attributes[][description]"] = ["0", "1", "typed"]
+    answer = await send(alice, url, {}, json=False, text="typed", picture=f"up {ids[2]}", **fields)
+    assert answer.status_code == 200
+    assert "typed</textarea>" in answer.text
+    fields = form_fields(answer.text)
+    assert fields["media_ids"] == [ids[0], ids[2], ids[1]]
+    assert fields["media_attributes[][description]"] == ["0", "typed", "1"]
+    answer = await send(alice, url, {"file-0": PNG}, json=False, text="typed", picture=f"remove {ids[0]}", **fields)
+    fields = form_fields(answer.text)
+    assert fields["media_ids"][:2] == [ids[2], ids[1]]
+    assert await attachments(alice, post) == post["media_attachments"]
+    answer = await send(alice, url, {}, json=False, text="typed", **fields)
+    assert (answer.status_code, answer.headers["location"]) == (303, post["url"])
+    newest = await attachments(alice, post)
+    assert [each["description"] for each in newest] == ["typed", "1", None]
+    assert [each["id"] for each in newest] == fields["media_ids"]
+
+
+async def test_a_refused_edit_keeps_the_typed_descriptions(alice, pictured):
+    post = await pictured(alice, 1)
+    page = (await alice.get(f"/posts/{post['id']}/edit/")).text
+    fields = form_fields(page) | {"media_attributes[][description]": ["typed"], "text": "x" * 501}
+    answer = await alice.post(f"/posts/{post['id']}/edit/", **fields)
+    assert answer.status_code == 422
+    assert form_fields(answer.text)["media_attributes[][description]"] == ["typed"]
+    assert form_fields(answer.text)["media_ids"] == [post["media_attachments"][0]["id"]]
+
+
+async def test_the_form_of_a_draft_shows_its_pictures_and_stores_their_descriptions(alice, upload):
+    media_id = (await upload(alice, description="first"))["id"]
+    fields = {"media_attributes[][id]": media_id, "media_attributes[][description]": "second"}
+    draft = (await alice.post_json("/drafts/", text="later", media_ids=media_id, **fields)).json()
+    page = (await alice.get(f"/drafts/{draft['id']}/")).text
+    assert form_fields(page)["media_attributes[][description]"] == ["second"]
+    assert f'<img src="/media/{media_id}/"' in page
+    shown = await alice.http.get(f"/media/{media_id}/", headers={"Accept": "image/avif,image/webp,*/*;q=0.8"})
+    assert shown.status_code == 303
+    assert (await alice.get(shown.headers["location"])).headers["content-type"] == "image/webp"
+    page = (await alice.post("/posts/", draft=draft["id"], picture=f"remove {media_id}", **form_fields(page))).text
+    assert "media_ids" not in form_fields(page)
+    assert f'name="draft" value="{draft["id"]}"' in page
+
+
 # Avatars and headers
 
 
