@@ -36,6 +36,7 @@ from socialsite.web.services import loop_services  # noqa: E402
 from socialsite.web.static_files import StaticFiles  # noqa: E402
 from socialsite.web.uploads import find_upload_rules  # noqa: E402
 from socialsite.web.websocket import OriginMiddleware  # noqa: E402
+from timelines.api.streaming import STREAMING_PATHS, api_websocket_urlpatterns  # noqa: E402
 from timelines.live.consumer import streaming_servers  # noqa: E402
 from timelines.live.routing import websocket_urlpatterns  # noqa: E402
 
@@ -89,7 +90,10 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
 application = ProtocolTypeRouter(  # type: ignore[no-untyped-call]
     {
         "http": StaticFiles(AsyncHandler()),
-        "websocket": OriginMiddleware(URLRouter(websocket_urlpatterns)),  # type: ignore[no-untyped-call]
+        "websocket": OriginMiddleware(
+            URLRouter([*api_websocket_urlpatterns, *websocket_urlpatterns]),  # type: ignore[no-untyped-call]
+            token_paths=STREAMING_PATHS,
+        ),
         "lifespan": lifespan,
     }
 )

@@ -311,7 +311,10 @@ class Services:
     profiles = _Built(ProfileService)
     account_summaries = _Built(AccountSummaryService)
     follow_suggestions = _Built(FollowSuggestionService)
-    filters = _Built(FilterService)
+
+    @cached_property
+    def filters(self) -> FilterService:
+        return self._build(FilterService, live=self.live)
 
     @cached_property
     def lists(self) -> ListService:

@@ -26,6 +26,8 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix, set_urlconf
 
 from socialsite.web.asgi_types import Message, Receive, Scope, Send
+from socialsite.web.daphne.flow_control import abort_stalled_reader
+from socialsite.web.event_stream import EventStreamResponse
 from socialsite.web.middleware.errors import HANDLED_ERRORS
 from socialsite.web.middleware.request_size import InvalidBody, check_head, parse_content_length, read_body
 from socialsite.web.requests import SiteRequest
@@ -114,7 +116,8 @@ class AsyncHandler(ASGIHandler):
     async def send_response(self, response: HttpResponseBase, send: Send) -> None:
         """Send a page as one message. Django would send pieces of 64 kB."""
         if response.streaming:
-            await super().send_response(response, send)
+            is_endless = isinstance(response, EventStreamResponse)
+            await super().send_response(response, abort_stalled_reader(send) if is_endless else send)
             return
         headers = [(encode_header_name(name), value.encode("latin1")) for name, value in response.items()]
         for cookie in response.cookies.values():

@@ -4,7 +4,7 @@ Browsers send cookies with a websocket from any page, so the Origin is checked f
 to another site, the handshake ends with 403. If the session cannot be read, it ends with 503.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from contextlib import suppress
 from http import HTTPStatus
 from http.cookies import CookieError
@@ -31,14 +31,19 @@ log = structlog.stdlib.get_logger("accounts.security")
 
 
 class OriginMiddleware:
-    """Refuses sockets from pages of other sites, except those in CSRF_TRUSTED_ORIGINS."""
+    """Refuses sockets from pages of other sites, except those in CSRF_TRUSTED_ORIGINS.
 
-    def __init__(self, application: Application) -> None:
+    The sockets at `token_paths` read no cookie, so that pages of any site may open them.
+    """
+
+    def __init__(self, application: Application, token_paths: Collection[str] = ()) -> None:
         self._application = application
+        self._token_paths = frozenset(token_paths)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Return the application's coroutine. Another coroutine around it would take memory for every open socket."""
-        if is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host")):
+        is_own = is_own_origin(get_header(scope, b"origin"), get_header(scope, b"host"))
+        if is_own or scope["path"] in self._token_paths:
             return self._application(scope, receive, send)
         return reject_handshake(scope, receive, send)
 

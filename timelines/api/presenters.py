@@ -12,10 +12,13 @@ import msgspec
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import format_iso_time
 from socialsite.web.services import SiteServices
 from timelines.api.entities.account import account_entity
+from timelines.api.entities.notification import TYPE_BY_KIND, group_key
 from timelines.api.entities.status import Mention, status_fields
 from timelines.errors import PostNotFound
+from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.service import MENTIONS_CAP
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json
@@ -62,14 +65,43 @@ async def status_json(services: SiteServices, site: str, entry: HydratedPost) ->
 
 async def statuses_json(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw]:
     """Return the posts as the viewer of `entries` sees them, in their order."""
+    return [status for status in await _statuses(services, site, entries) if status is not None]
+
+
+async def _statuses(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw | None]:
+    """Return each post, or None if its author does not exist any more."""
     handles = {handle for entry in entries for handle in _mentioned_handles(entry.shown.post.text)}
     ids = await services[AccountService].find_ids_by_handle(handles) if handles else {}
     authors = {each.author.id: each.author for entry in entries for each in (entry, entry.shown)}
     summaries = await services[AccountSummaryService].find(dict.fromkeys([*authors, *ids.values()]), authors)
     return [
         msgspec.Raw(_encoded_status(entry, ids, summaries, site))
-        for entry in entries
         if entry.author.id in summaries and entry.shown.author.id in summaries
+        else None
+        for entry in entries
+    ]
+
+
+async def notifications_json(
+    services: SiteServices, site: str, entries: Sequence[VisibleNotification]
+) -> list[dict[str, object]]:
+    """Return the notifications whose kind clients know, in their order."""
+    known = [entry for entry in entries if entry.kind in TYPE_BY_KIND]
+    with_posts = [(entry.id, entry.entry) for entry in known if entry.entry is not None]
+    summaries = await services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in known))
+    encoded = await _statuses(services, site, [post for _, post in with_posts])
+    statuses = dict(zip((id for id, _ in with_posts), encoded, strict=True))
+    return [
+        {
+            "id": str(entry.id),
+            "type": TYPE_BY_KIND[entry.kind],
+            "created_at": format_iso_time(entry.created_ms),
+            "group_key": group_key(entry),
+            "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site)),
+            **({} if entry.entry is None else {"status": statuses[entry.id]}),
+        }
+        for entry in known
+        if entry.author.id in summaries
     ]
 
 

@@ -2,6 +2,7 @@
 
 import unicodedata
 from dataclasses import dataclass
+from typing import Protocol
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,11 +15,16 @@ from timelines.text.tokenizer import normalize_spelling
 from timelines.visibility.filter import FILTERS_CAP, PHRASE_LENGTH_CAP, FilterAction, KeywordFilter
 
 
+class LiveEvents(Protocol):
+    async def filters_changed(self, account_id: AccountId) -> None: ...
+
+
 @dataclass(kw_only=True, slots=True)
 class FilterService:
     """Reads and changes filters. `cap` can be exceeded by the number of concurrent requests."""
 
     filters: Filters
+    live: LiveEvents
     cap: int = FILTERS_CAP
 
     async def all(self, account_id: AccountId) -> list[KeywordFilter]:
@@ -38,7 +44,9 @@ class FilterService:
         phrase = normalize_phrase(phrase)
         if len(await self.filters.all(account_id)) >= self.cap:
             raise FiltersCapReached
-        return await self.filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
+        added = await self.filters.add(account_id, KeywordFilter(0, phrase, action, until_ms, whole_word))
+        await self.live.filters_changed(account_id)
+        return added
 
     async def edit(
         self,
@@ -54,11 +62,14 @@ class FilterService:
         changed = KeywordFilter(number, normalize_phrase(phrase), action, until_ms, whole_word)
         if not await self.filters.replace(account_id, changed):
             raise FilterNotFound
+        await self.live.filters_changed(account_id)
         return changed
 
     async def delete(self, *, account_id: AccountId, number: int) -> bool:
         """Delete a filter. Return whether it existed."""
-        return await self.filters.remove(account_id, number)
+        removed = await self.filters.remove(account_id, number)
+        await self.live.filters_changed(account_id)
+        return removed
 
 
 def normalize_phrase(phrase: str) -> str:

@@ -13,13 +13,15 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from accounts.sessions.sockets import SocketViewer, authenticate_socket
 from socialsite.analytics import prometheus
 from socialsite.analytics.metrics import REFUSALS, SOCKETS_OPENED
-from socialsite.errors import RateLimited
+from socialsite.errors import Forbidden, RateLimited, Unauthorized
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.errors import StoreError
 from socialsite.web.daphne.flow_control import open_socket_writer
+from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.services import SiteServices, loop_services
 from socialsite.web.websocket import reject_with_status
 from timelines.live import socket_messages
+from timelines.live.frames import PAGE_FRAMES, FrameEncoder
 from timelines.live.message_limit import MessageDecision, MessageLimit
 from timelines.live.server import StreamingServer
 from timelines.live.socket_registry import LiveSocket
@@ -29,47 +31,63 @@ HANDSHAKE_TIMEOUT_S = 3.0
 
 
 class StreamConsumer(AsyncWebsocketConsumer):
-    """One socket of a reader or a visitor."""
+    """One socket of a reader or a visitor. A subclass may have another credential, encoder and messages."""
 
     channel_layer_alias = ""
     server: StreamingServer
     limit: MessageLimit
+    encoder: FrameEncoder = PAGE_FRAMES
+    subprotocol: str | None = None
     socket: LiveSocket | None = None
 
     async def connect(self) -> None:
         """Read the session and accept the socket.
 
-        The response is HTTP 503 if a store fails, and 429 above the limit.
+        The response is HTTP 503 if a store fails, 429 above the limit, and 401 or 403 if the credential is refused.
         """
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
                 services = await loop_services.get()
                 self.server = await streaming_servers.get(services)
-                viewer = await authenticate_socket(self.scope, services)
+                viewer = await self.authenticate(services)
         except RateLimited as refusal:
             services.statistics.meter.count(REFUSALS, refusal.rule)
             await reject_with_status(self.base_send, HTTPStatus.TOO_MANY_REQUESTS)
             raise StopConsumer from None
+        except (Unauthorized, Forbidden) as error:
+            await reject_with_status(self.base_send, HTTPStatus(get_error_status(error)))
+            raise StopConsumer from None
         except (StoreError, TimeoutError):
             await reject_with_status(self.base_send, HTTPStatus.SERVICE_UNAVAILABLE)
             raise StopConsumer from None
-        await self.accept()  # type: ignore[no-untyped-call]
+        await self.accept(self.subprotocol)  # type: ignore[no-untyped-call]
         services.statistics.meter.count(SOCKETS_OPENED)
         prometheus.SOCKETS.inc()
         self.limit = create_message_limit(services, viewer)
         writer = open_socket_writer(self.base_send)
         self.scope.clear()  # frees memory: Channels keeps the scope while the socket is open
-        self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language)
+        self.socket = LiveSocket(writer, viewer.account_id, viewer.session_id, viewer.language, self.encoder)
         self.server.connect(self.socket)
         task = asyncio.current_task()
         assert task is not None
         task.add_done_callback(self._leave)  # after an error or a cancellation Channels calls no hook
+        self.on_open(self.socket)
+
+    async def authenticate(self, services: SiteServices) -> SocketViewer:
+        """Read the viewer of the handshake. Raises Unauthorized, Forbidden, RateLimited, StoreUnavailable."""
+        return await authenticate_socket(self.scope, services)
+
+    def on_open(self, socket: LiveSocket) -> None:
+        """Called after the socket is connected."""
+
+    def handle_message(self, socket: LiveSocket, text: str | None) -> None:
+        self.server.handle_message(socket, text)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Handle a message of the client. A client may still send while the socket is being closed."""
         assert self.socket is not None
         if not self.socket.writer.is_closed and await enforce_message_limit(self.limit, self.socket):
-            self.server.handle_message(self.socket, text_data)
+            self.handle_message(self.socket, text_data)
 
     async def disconnect(self, code: int) -> None:
         self._leave()

@@ -7,7 +7,7 @@ import asyncio
 import logging
 
 from accounts.sessions.service import SessionService
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.store.errors import StoreError
 from socialsite.web.services import SiteServices
@@ -15,6 +15,7 @@ from timelines.live import socket_messages
 from timelines.live.broadcaster import Broadcaster
 from timelines.live.channels import ChannelResolver
 from timelines.live.dispatcher import LiveDispatcher
+from timelines.live.frames import FrameEncoder
 from timelines.live.missed_changes import MissedChanges
 from timelines.live.replacement_boosts import ReplacementBoosts
 from timelines.live.service import LiveService
@@ -35,6 +36,8 @@ class StreamingServer:
     """Serves the sockets of this process."""
 
     def __init__(self, services: SiteServices) -> None:
+        self.encoders: dict[object, FrameEncoder] = {}
+        """The encoders of API clients, which sockets share."""
         pipeline = services[ReadPipeline]
         self._registry = SocketRegistry()
         self._sessions = services[SessionService]
@@ -90,9 +93,9 @@ class StreamingServer:
         try:
             match parse_message(text):
                 case Subscribe(timeline, after):
-                    self._subscribe(socket, timeline, None if after is None else parse_post_id(after))
+                    self.subscribe(socket, timeline, None if after is None else parse_post_id(after))
                 case Unsubscribe(timeline):
-                    self._subscription_manager.unsubscribe(socket, timeline)
+                    self.unsubscribe(socket, timeline)
                 case Watch(ids, versions):
                     post_ids = [parse_post_id(id) for id in ids]
                     self._registry.set_watched_posts(socket, post_ids)
@@ -100,10 +103,20 @@ class StreamingServer:
         except BadMessage:
             socket.writer.send(socket_messages.encode_error(socket_messages.BAD_MESSAGE))
 
-    def _subscribe(self, socket: LiveSocket, name: str, after: PostId | None) -> None:
+    def subscribe(
+        self, socket: LiveSocket, name: str, after: PostId | None = None, *, timeline: str | None = None
+    ) -> None:
+        """Subscribe to a timeline. `name` is its name in frames. Raises BadMessage above the maximum."""
         if name not in socket.subscriptions and len(socket.subscriptions) >= MAX_SUBSCRIPTIONS_PER_SOCKET:
             raise BadMessage
-        self._subscription_manager.subscribe(socket, name, after)
+        self._subscription_manager.subscribe(socket, name, after, timeline=timeline)
+
+    def unsubscribe(self, socket: LiveSocket, name: str) -> None:
+        self._subscription_manager.unsubscribe(socket, name)
+
+    async def require_access(self, timeline: str, account_id: AccountId | None) -> None:
+        """Raise SubscriptionDenied unless the account may subscribe to the timeline."""
+        await self._subscription_manager.channels.resolve(timeline, account_id)
 
     async def _replay_missed(self) -> None:
         """Replay entries, deletions and edits after messages may have been lost."""

@@ -10,9 +10,10 @@ import functools
 from socket import SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any, Final, Protocol
 
-from socialsite.web.asgi_types import Send
+from socialsite.web.asgi_types import Message, Send
 from socialsite.web.socket_writer import (
     CLOSE_CODE_TOO_SLOW,
+    QUEUE_MAX_BYTES,
     STALL_TIMEOUT_S,
     AsgiSocketWriter,
     FlowGate,
@@ -171,6 +172,26 @@ def find_daphne_protocol(send: Send) -> Any | None:
         return None
     protocol = send.args[0]
     return protocol if hasattr(getattr(protocol, "transport", None), "abortConnection") else None
+
+
+def abort_stalled_reader(send: Send) -> Send:
+    """Return a `send` for an endless HTTP response. It ends the connection if the reader leaves too many bytes unread.
+
+    daphne would buffer them without limit. A `send` of another server is returned unchanged.
+    """
+    request = send.args[0] if isinstance(send, functools.partial) and send.args else None
+    transport: Any = getattr(getattr(request, "channel", None), "transport", None)
+    while transport is not None and not hasattr(transport, "dataBuffer"):
+        transport = getattr(transport, "transport", None)  # TLS wraps the connection
+    if transport is None:
+        return send
+
+    async def send_or_abort(message: Message) -> None:
+        await send(message)
+        if len(transport.dataBuffer) + sum(map(len, transport._tempDataBuffer)) > QUEUE_MAX_BYTES:
+            transport.abortConnection()
+
+    return send_or_abort
 
 
 def open_socket_writer(send: Send) -> SocketWriter:

@@ -1,9 +1,10 @@
 """Graceful shutdown of daphne. Without this module, daphne cancels every running request at SIGTERM.
 
 At SIGTERM the process stops accepting connections. It closes each websocket with "service restart" (1012), so that the
-client connects again with its cursor. It responds to running requests with `Connection: close`, and exits when all
-responses are sent. If several daphnes share one listening socket (`--fd`), another process accepts the waiting
-connections, so a restart refuses no request. systemd is notified of start and stop (Type=notify).
+client connects again with its cursor, and ends streams of events. It responds to running requests with
+`Connection: close`, and exits when all responses are sent. If several daphnes share one listening socket (`--fd`),
+another process accepts the waiting connections, so a restart refuses no request. systemd is notified of start and stop
+(Type=notify).
 """
 
 import asyncio
@@ -102,6 +103,7 @@ async def drain_connections(server: Any) -> None:
     """Wait at most DRAIN_TIMEOUT_S until all requests have responses and all sockets are closed."""
     loop = asyncio.get_running_loop()
     _stop_listening()
+    _end_event_streams(server)
     started = loop.time()
     while loop.time() < started + DRAIN_TIMEOUT_S:
         is_busy = False
@@ -111,6 +113,14 @@ async def drain_connections(server: Any) -> None:
         if not is_busy and not any(_active_protocols(server)):
             return
         await asyncio.sleep(POLL_INTERVAL_S)
+
+
+def _end_event_streams(server: Any) -> None:
+    """End the responses that have no end. Their clients connect again."""
+    for protocol in list(_active_protocols(server)):
+        headers: Any = getattr(protocol, "responseHeaders", None)
+        if headers is not None and headers.getRawHeaders(b"content-type") == [b"text/event-stream"]:
+            protocol.finish()
 
 
 def _stop_listening() -> None:
