@@ -276,11 +276,9 @@ class AccountService:
         await self.on_names_changed([account_id])
         return await self.get(account_id)
 
-    async def set_picture(self, *, account_id: AccountId, kind: PictureKind, name: str) -> str:
-        """Set the name of the avatar or header; "" removes it. Returns the former name. Raises AccountNotFound."""
-        account = await self.get(account_id)
+    async def set_picture(self, *, account_id: AccountId, kind: PictureKind, name: str) -> None:
+        """Set the name of the avatar or header; "" removes it. Raises AccountNotFound."""
         await self.accounts.edit(account_id, {kind: name})
-        return account.avatar if kind == "avatar" else account.header
 
     def read_preferences(self, account_id: AccountId) -> Read[Preferences]:
         return self.accounts.read_preferences(account_id)

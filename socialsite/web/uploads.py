@@ -13,7 +13,8 @@ from http import HTTPStatus
 from typing import IO, Any
 
 from django.core.files.base import File
-from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
 from django.http import QueryDict
 from django.urls import Resolver404, resolve
 from django.utils.datastructures import MultiValueDict
@@ -58,6 +59,23 @@ class BodyInFile(bytes):
         return chunk
 
 
+class UnnamedFileHandler(FileUploadHandler):
+    """Writes each file to a temporary file without a name, so that nothing is left if this process is killed."""
+
+    def new_file(self, *args: Any, **options: Any) -> None:
+        super().new_file(*args, **options)
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 - Django closes it at the end of the request
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self.file.write(raw_data)
+
+    def file_complete(self, file_size: int) -> "UploadedFile[bytes]":
+        self.file.seek(0)
+        return UploadedFile(
+            self.file, self.file_name, self.content_type, file_size, self.charset, self.content_type_extra
+        )
+
+
 def accepts_files(
     max_files_bytes: int, check: Callable[[SiteRequest], Awaitable[None]]
 ) -> Callable[[AsyncView[P]], AsyncView[P]]:
@@ -90,7 +108,7 @@ def find_rules_of_scope(scope: Scope) -> UploadRules | None:
 def leave_body_unread(request: SiteRequest, pending: PendingBody) -> None:
     """Give the request an empty form until `receive_files` reads the body."""
     request.pending_body = pending
-    request.upload_handlers = [TemporaryFileUploadHandler(request)]  # every file becomes a temporary file
+    request.upload_handlers = [UnnamedFileHandler(request)]
     set_form(request, QueryDict(), MultiValueDict())
 
 

@@ -8,20 +8,24 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.core.files.storage import default_storage
 
 from socialsite.container import Services
+from tests.contract.media.test_media import upload
 from tests.deploy.support import BASE_DIR, DEPLOY
 from tests.support.commands import run_with_services
+from tests.support.pictures import uploaded
 from tests.support.redis_server import RedisServer
 from tests.support.town import SampleSite
 from tests.support.world import World
+from timelines.media.media import media_file
 
 DAY_S = 86_400
 
 pytestmark = pytest.mark.slow
 
 
-def run(script: str, backups: Path, redis_url: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, backups: Path, redis_url: str, **more: object) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PYTHON": sys.executable,
@@ -30,6 +34,7 @@ def run(script: str, backups: Path, redis_url: str) -> subprocess.CompletedProce
         "REDIS_POSTS_URL": redis_url,  # a drill must not follow it
         "SECRET_KEY": settings.SECRET_KEY,
         "DJANGO_SETTINGS_MODULE": "tests.settings",
+        **{name: str(value) for name, value in more.items()},
     }
     return subprocess.run([DEPLOY / script], cwd=BASE_DIR, env=environment, capture_output=True, text=True)
 
@@ -45,7 +50,8 @@ def test_backups_rotate_and_a_drill_restores_the_newest(
     redis_url: str, redis_server: RedisServer, settings, tmp_path: Path
 ) -> None:
     async def build(services: Services) -> None:
-        await SampleSite.build(World(services))
+        site = await SampleSite.build(World(services))
+        await upload(services, site.alice)
 
     settings.REDIS_URL = redis_url
     run_with_services(build)
@@ -58,8 +64,11 @@ def test_backups_rotate_and_a_drill_restores_the_newest(
     assert result.returncode == 0, result.stderr
     assert (old.exists(), recent.exists()) == (False, True)
     recent.unlink()
-    (file,) = tmp_path.iterdir()
-    assert file.stat().st_mode & 0o077 == 0
+    file, listing = sorted(tmp_path.iterdir())
+    assert len(listing.read_text().splitlines()) == 2
+    assert {each.stat().st_mode & 0o077 for each in (file, listing)} == {0}
+    newer = media_file(f"7-{'ab' * 16}", "full", "jpg")
+    default_storage.save(newer, uploaded(b"uploaded after the backup"))
 
     with redis_server.client() as client:
         before = client.dbsize()
@@ -67,6 +76,10 @@ def test_backups_rotate_and_a_drill_restores_the_newest(
         assert client.dbsize() == before
     assert drill.returncode == 0, drill.stdout + drill.stderr
     assert drill.stdout.endswith("clean.\n")
+    of_pictures = run("restore-drill", tmp_path, redis_server.url, PICTURES=settings.MEDIA_ROOT)
+    assert of_pictures.returncode == 0, of_pictures.stdout + of_pictures.stderr
+    assert "All 2 files of pictures are there." in of_pictures.stdout
+    assert default_storage.exists(newer), "a drill deletes no picture"
 
     file.write_bytes(file.read_bytes()[:-5])
     damaged = run("restore-drill", tmp_path, redis_server.url)

@@ -1,93 +1,27 @@
 """A process that edits a post is killed by SIGKILL after any of its replies from the store, and so is the worker."""
 
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import IO
-
 from socialsite.container import Services
-from tests.support.fault_proxy import Fault, FaultProxy
+from tests.support.dying_process import dying_processes, run_and_die
+from tests.support.fault_proxy import FaultProxy
 from tests.support.redis_server import RedisServer
-from tests.support.waiting import eventually
 from tests.support.world import Person, World
 from timelines.posts.post import Post
 
-ROOT = Path(__file__).resolve().parents[2]
 MAX_REPLIES = 40
-EDITING = """
-import asyncio, os, sys
-import django
-django.setup()
-from socialsite.service_config import ServiceConfig
-from socialsite.startup import open_services
-from socialsite.store import StoreUrls
-from timelines.posts.post import PostDetails
+EDIT = """
+async def act(services, line):
+    from timelines.posts.post import PostDetails
 
-async def edit():
-    async with open_services(StoreUrls(sys.argv[1]), ServiceConfig()) as services:
-        print(os.getpid(), flush=True)
-        author_id, post_id = map(int, os.read(0, 64).split())  # blocks the loop, so that no background task sends
-        if author_id:
-            await services.edits.edit(
-                account_id=author_id, post_id=post_id, text="second @reader #after", details=PostDetails(),
-                now_ms=services.clock.now_ms(),
-            )
-        else:
-            (job,) = await services.outbox.fetch("deadbeef", 1, 1)
-            await services.fan_out.handle(job.payload)
-        print("edited", flush=True)
-        os._exit(0)
-
-while True:
-    child = os.fork()
-    if child == 0:
-        asyncio.run(edit())
-    os.waitpid(child, 0)
+    author_id, post_id = map(int, line.split())
+    if author_id:
+        await services.edits.edit(
+            account_id=author_id, post_id=post_id, text="second @reader #after", details=PostDetails(),
+            now_ms=services.clock.now_ms(),
+        )
+    else:
+        (job,) = await services.outbox.fetch("deadbeef", 1, 1)
+        await services.fan_out.handle(job.payload)
 """
-
-
-@contextmanager
-def editing_processes(url: str) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Start a process that forks one process after another; each edits the post, or performs a job, that it reads."""
-    command = [sys.executable, "-c", EDITING, url]
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings"}
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
-    ) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        try:
-            yield parent.stdin, parent.stdout
-        finally:
-            os.killpg(parent.pid, signal.SIGKILL)
-
-
-async def run_and_die(
-    proxy: FaultProxy, stdin: IO[bytes], stdout: IO[bytes], author_id: int, post_id: int, replies: int
-) -> bool:
-    """Kill the process after it received so many replies. Return False if it ended before."""
-    pid = int(stdout.readline())
-    proxy.drop_replies_after(replies, Fault.DROP)
-    stdin.write(b"%d %d" % (author_id, post_id))
-    stdin.flush()
-    os.set_blocking(stdout.fileno(), False)
-    answer: list[bytes] = []
-
-    def is_over() -> bool:
-        answer.extend(filter(None, [stdout.readline()]))
-        return bool(answer) or proxy.until_swallowed is None
-
-    await eventually(is_over, 20)
-    os.set_blocking(stdout.fileno(), True)
-    if answer:
-        return False
-    os.kill(pid, signal.SIGKILL)
-    proxy.set_fault(Fault.PASS)
-    return True
 
 
 async def check_all_or_nothing(services: Services, post: Post, reader: Person) -> bool:
@@ -111,11 +45,11 @@ async def test_an_edit_is_complete_or_has_not_begun_after_a_crash_of_its_process
     """After an even number of replies the worker continues alone, after an odd one the author repeats the edit."""
     author, reader = await world.people("author", "reader")
     results = []
-    with FaultProxy(redis_server.socket) as proxy, editing_processes(proxy.url) as (stdin, stdout):
+    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, EDIT) as (stdin, stdout):
         for replies in range(MAX_REPLIES):
             post = await author.publishes(f"first{replies} #before")
             await world.deliver_all()
-            if not await run_and_die(proxy, stdin, stdout, author.id, post.id, replies):
+            if not await run_and_die(proxy, stdin, stdout, b"%d %d" % (author.id, post.id), replies):
                 break
             if replies % 2:
                 await author.edits(post, "second @reader #after")
@@ -132,12 +66,12 @@ async def test_the_job_of_an_edit_is_finished_after_a_crash_of_the_worker_at_any
     world: World, services: Services, redis_server: RedisServer
 ) -> None:
     author, reader = await world.people("author", "reader")
-    with FaultProxy(redis_server.socket) as proxy, editing_processes(proxy.url) as (stdin, stdout):
+    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, EDIT) as (stdin, stdout):
         for replies in range(MAX_REPLIES):
             post = await author.publishes(f"first{replies} #before")
             await world.deliver_all()
             await author.edits(post, "second @reader #after")
-            has_died = await run_and_die(proxy, stdin, stdout, 0, 0, replies)
+            has_died = await run_and_die(proxy, stdin, stdout, b"0 0", replies)
             for job in await services.outbox.reclaim("abad1dea"):
                 await services.outbox.finish(job, await services.fan_out.handle(job.payload))
             await world.deliver_all()

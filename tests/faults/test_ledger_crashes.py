@@ -63,6 +63,7 @@ def audit_command(site: QuickstartSite) -> subprocess.CompletedProcess[str]:
         "SECRET_KEY": "only for the audit of this test " * 3,
         "DJANGO_SETTINGS_MODULE": "socialsite.settings",
         "REDIS_URL": f"embedded://{site.data}",
+        "MEDIA_ROOT": str(site.data / "media"),
     }
     return subprocess.run(
         [sys.executable, "manage.py", "audit"], cwd=ROOT, env=environment, capture_output=True, text=True

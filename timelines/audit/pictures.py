@@ -22,6 +22,7 @@ class MediaChecks:
     def __init__(self, context: AuditContext) -> None:
         self._context = context
         self._names_by_key: dict[Key, set[str]] = {}
+        self.with_files = True
 
     async def keys_of_files(self) -> AsyncIterator[list[Key]]:
         """Yield the keys of the rows to which the stored files belong. `rows` then finds files without a row."""
@@ -46,10 +47,11 @@ class MediaChecks:
                 if row is None or row.name != name:
                     delete = partial(self._context.media_files.delete_picture, name)
                     yield Discrepancy("file_without_picture", key, name, delete, is_damage=False)
-        for key, row in rows.items():
-            files = [media_file(row.name, size, row.extension) for size in SIZES]
-            if row.state == "ready" and not await self._context.media_files.exist(files):
-                yield Discrepancy("picture_without_file", key, row.name)  # only a copy of the files can restore it
+        if self.with_files:
+            for key, row in rows.items():
+                files = [media_file(row.name, size, row.extension) for size in SIZES]
+                if row.state == "ready" and None in await self._context.media_files.read_sizes(files):
+                    yield Discrepancy("picture_without_file", key, row.name)  # only a copy of the files can restore it
         async for found in self._find_unused(reader, rows):
             yield found
         async for found in self._find_miscounted(reader, rows):

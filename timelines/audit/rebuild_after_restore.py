@@ -21,7 +21,10 @@ class RebuildAfterRestore:
     rebuilding: RebuildService
 
     async def run(self, on_progress: OnProgress = ignore_progress) -> AuditReport:
-        """Rebuild and repair. Return the report of a last audit, which finds nothing unless a repair failed."""
+        """Rebuild and repair. Return the report of a last audit, which finds nothing unless a repair failed.
+
+        Files of pictures are not touched, because those without a row may belong to a running site.
+        """
         ids = [AccountId(number) for number in range(1, await self.context.accounts.last_id() + 1)]
         await self.rebuilding.rebuild_public(ids)
         for account_id in ids:
@@ -29,7 +32,7 @@ class RebuildAfterRestore:
             await self.rebuilding.rebuild_search(account_id)
         report = AuditReport()
         for _ in range(MAX_AUDITS):
-            audit = Audit(self.context, second_check_after_s=SECOND_CHECK_AFTER_S)
+            audit = Audit(self.context, second_check_after_s=SECOND_CHECK_AFTER_S, with_files=False)
             report = await audit.run(repair=True, on_progress=on_progress)
             if not report.discrepancies:
                 break

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 import structlog
 
+from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import JobQueue, PermanentFailure
 from socialsite.store import Store
 from timelines.media.media import CONTENT_TYPES, Media, MediaSize, media_file, parse_name, upload_file
@@ -36,6 +37,7 @@ class EncodePicture(msgspec.Struct, frozen=True, tag="encode"):
 
     name: str
     crop: tuple[float, float, float, float] | None = None
+    owner: AccountId = AccountId(0)
 
 
 class EncoderResult(msgspec.Struct, frozen=True):
@@ -79,47 +81,56 @@ class MediaProcessing:
             job = decode_job(payload)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise PermanentFailure(f"not a job of this release: {error}") from error
+        await self._perform(job)
+        return ()
+
+    async def _perform(self, job: EncodePicture) -> None:
         parsed = parse_name(job.name)
         if parsed is None:
             raise PermanentFailure(f"not the name of a picture: {job.name}")
         row = await self.rows.find(parsed[0])
-        if row is None or row.state == "deleting":
-            await self.files.delete_picture(job.name)  # it was deleted, perhaps while an earlier try stored the files
-        elif row.state == "processing":
-            await self._process(row, job)
-        else:
+        if row is not None and row.state == "processing":
+            if await self._process(row, job):
+                return
+            row = await self.rows.find(row.id)
+        if row is not None and row.state != "deleting":
             await self.files.delete([upload_file(job.name)])
-        return ()
+            return
+        await self.files.delete_picture(job.name)  # it was deleted, perhaps while a try stored the files
+        if job.owner:
+            await self.rows.count(job.owner, parsed[0], 0)
 
-    async def _process(self, row: Media, job: EncodePicture) -> None:
+    async def _process(self, row: Media, job: EncodePicture) -> bool:
+        """Return False if the picture is deleted, or was encoded by another worker, meanwhile."""
         try:
             source = await self.files.open(upload_file(row.name))
         except FileNotFoundError:
-            await self._finish(row, {"state": "refused", "refusal": "unreadable", "size_bytes": 0})
-            return
+            return await self._refuse(row, "unreadable")
         with source, self.files.new_file() as full, self.files.new_file() as small:
             result = await run_encoder(open_descriptor(source), full, small, row, job)
             if result.refusal:
-                await self._finish(row, {"state": "refused", "refusal": result.refusal, "size_bytes": 0})
-                return
+                return await self._refuse(row, result.refusal)
             sizes: dict[MediaSize, TemporaryMedia] = {"full": full, "small": small}
-            size_bytes = 0
             for size, content in sizes.items():
-                size_bytes += content.measure()
                 await self.files.save(media_file(row.name, size, result.extension), content)
+            size_bytes = full.measure() + small.measure()
         fields = msgspec.structs.asdict(result)
         del fields["refusal"]
-        await self._finish(row, {**fields, "state": "ready", "size_bytes": size_bytes})
+        await self.rows.count(row.owner, row.id, size_bytes)
+        return await self._finish(row, {**fields, "state": "ready", "size_bytes": size_bytes})
 
-    async def _finish(self, row: Media, changed: dict[str, object]) -> None:
-        """Store the result and the bytes, unless the picture is deleted meanwhile, and delete the upload."""
-        if await self.rows.update(row.id, {"state": "processing"}, changed):
-            await self.rows.count(row.owner, row.id, int(str(changed["size_bytes"])))
+    async def _refuse(self, row: Media, refusal: str) -> bool:
+        is_refused = await self._finish(row, {"state": "refused", "refusal": refusal, "size_bytes": 0})
+        if is_refused:
+            await self.rows.count(row.owner, row.id, 0)
+        return is_refused
+
+    async def _finish(self, row: Media, changed: dict[str, object]) -> bool:
+        """Store the result, unless the row changed meanwhile, and delete the upload."""
+        is_stored = await self.rows.update(row.id, {"state": "processing"}, changed)
+        if is_stored:
             await self.files.delete([upload_file(row.name)])
-            return
-        current = await self.rows.find(row.id)
-        if current is None or current.state == "deleting":
-            await self.files.delete_picture(row.name)
+        return is_stored
 
 
 async def run_encoder(

@@ -70,7 +70,8 @@ class MediaRows:
         ((total, changes),) = await self._timelines.write(key, COUNT_MEDIA.command([key], args))
         if total < 0:
             return False
-        await self._posts.write(site, COUNT_ACCOUNT.command([site], [owner_id, total, changes]))
+        if changes:
+            await self._posts.write(site, COUNT_ACCOUNT.command([site], [owner_id, total, changes]))
         return True
 
     async def read_totals(self, owner_id: AccountId) -> tuple[int, int]:

@@ -1,8 +1,8 @@
 """Uploads, describes, attaches, serves and deletes pictures, and enforces the quotas.
 
 The order of writes leaves no file without an owner, whenever a process is killed: an upload first schedules the check
-of its name, then counts its bytes, stores the row and only then the file. A check deletes the files first and the row
-last.
+of its name, then stores the row, counts its bytes, and only then stores the file. A check deletes the files first and
+the row last.
 """
 
 import asyncio
@@ -52,6 +52,8 @@ RETRY_CHECK_MS = 3_600_000
 """A picture whose post is being published is checked again after this time."""
 DELETION_MS = 60_000
 """More than the time from `release` until the post is deleted. A request has a shorter deadline."""
+ABANDONED_FILE_MS = 3_600_000
+"""No process writes a temporary file for so long."""
 READY_POLL_S = 0.1
 PROFILE_PICTURE_TIMEOUT_S = 5.0
 """Time that a change of the profile waits for the encoding."""
@@ -126,13 +128,14 @@ class MediaService:
             size_bytes=size, alt=validate_alt(alt), focus_x=focus[0], focus_y=focus[1],
         )  # fmt: skip
         await self.rows.schedule_check([row.name], now_ms + UNATTACHED_MS)
-        if not await self.rows.count(owner_id, row.id, size, self.media_account_quota):
-            await self.rows.complete_check(row.name)
-            raise MediaQuotaReached
         if not await self.rows.add(row):  # another process chose the same id in the same millisecond
             raise MediaInvalid
+        if not await self.rows.count(owner_id, row.id, size, self.media_account_quota):
+            await self.rows.remove(row.id)
+            await self.rows.complete_check(row.name)
+            raise MediaQuotaReached
         await self.files.save(upload_file(row.name), content)
-        await self.jobs.add(encode_job(EncodePicture(row.name, crop)), sender=owner_id)
+        await self.jobs.add(encode_job(EncodePicture(row.name, crop, owner_id)), sender=owner_id)
         return row
 
     async def _require_shared_folder(self) -> None:
@@ -241,7 +244,7 @@ class MediaService:
         await self.rows.schedule_check(names, at_ms, earlier=True)
 
     async def release_name(self, name: str) -> None:
-        """Schedule the deletion of an avatar or header that the account no longer uses."""
+        """Schedule the deletion of an avatar or header. Call it before the account gets another."""
         if parse_name(name) is not None:
             await self.rows.schedule_check([name], self.clock.now_ms(), earlier=True)
 
@@ -262,9 +265,9 @@ class MediaService:
         Raises MediaInvalid, MediaQuotaReached.
         """
         name = "" if content is None else await self._upload_profile_picture(account_id, kind, content, crop)
-        former = await self.accounts.set_picture(account_id=account_id, kind=kind, name=name)
-        if former != name:
-            await self.release_name(former)
+        account = await self.accounts.get(account_id)
+        await self.release_name(account.avatar if kind == "avatar" else account.header)
+        await self.accounts.set_picture(account_id=account_id, kind=kind, name=name)
         return name
 
     async def _upload_profile_picture(
@@ -384,7 +387,11 @@ class MediaService:
         return bool(ids)
 
     async def measure(self) -> None:
-        """Measure the folder for the page of operators. Another storage than a folder cannot be measured."""
+        """Measure the folder for the page of operators, and delete the files that killed processes left there.
+
+        Another storage than a folder cannot be measured.
+        """
+        await self.files.delete_abandoned(self.clock.now_ms() - ABANDONED_FILE_MS)
         measured = await self.files.measure()
         if measured is not None:
             await self.rows.store_folder_use(FolderUse(*measured, self.clock.now_ms()))

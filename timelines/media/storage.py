@@ -10,14 +10,16 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage, default_storage
 
-from timelines.media.media import all_files
+from timelines.media.media import all_files, name_of_file
 
 CHUNK_BYTES = 256 * 1024
+SIZES_AT_ONCE = 8
 FOLDER_ID_FILE = ".folder-id"
 INCOMING = "incoming"
 """The folder of uploads, and of files that are not complete yet."""
@@ -28,6 +30,8 @@ class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic a
 
     def __init__(self, folder: str | None) -> None:
         super().__init__(tempfile.NamedTemporaryFile("w+b", dir=folder, delete=False))  # noqa: SIM115 - closed below
+        if folder is None:
+            os.unlink(str(self.name))  # nothing moves it, and nothing is left if this process is killed
 
     def temporary_file_path(self) -> str:
         """Return the path. Django's storages read this method."""
@@ -120,13 +124,37 @@ class MediaFiles:
         """Delete every file of a picture."""
         await self.delete(all_files(name))
 
+    async def delete_abandoned(self, before_ms: int) -> None:
+        """Delete the temporary files that were written last before this time, because their process was killed."""
+        folder = self.folder
+
+        def delete() -> None:
+            for file in (folder / INCOMING).glob("*") if folder else ():
+                with contextlib.suppress(FileNotFoundError):  # moved or deleted meanwhile
+                    if name_of_file(file.name) is None and file.stat().st_mtime * 1000 < before_ms:
+                        file.unlink()
+
+        await asyncio.to_thread(delete)
+
     async def measure(self) -> tuple[int, int] | None:
         """Return the bytes of the folder as `du` counts them, and the number of its files; None without a folder."""
         folder = self.folder
         return None if folder is None else await asyncio.to_thread(measure_folder, folder)
 
-    async def exist(self, names: Iterable[str]) -> bool:
-        return await asyncio.to_thread(lambda: all(default_storage.exists(name) for name in names))
+    async def read_sizes(self, names: Iterable[str]) -> list[int | None]:
+        """Return the bytes of each file, or None if it does not exist."""
+
+        def read_size(name: str) -> int | None:
+            try:
+                return int(default_storage.size(name))
+            except FileNotFoundError:
+                return None
+
+        def read_all() -> list[int | None]:
+            with ThreadPoolExecutor(SIZES_AT_ONCE) as threads:
+                return list(threads.map(read_size, names))
+
+        return await asyncio.to_thread(read_all)
 
 
 def measure_folder(folder: Path) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import TopologyChanging, count_keys
 from socialsite.management.base import OperatorCommand
 from timelines.archive.service import ArchivedBodies
+from timelines.media.backup import list_needed_files
 
 KEY_SCANS = 3
 
@@ -50,3 +51,13 @@ class Command(OperatorCommand):
         else:
             size = BackupReader(path).size / 1e6
             self.print_line(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")
+            await self._list_pictures(services, path)
+
+    async def _list_pictures(self, services: Services, path: Path) -> None:
+        try:
+            listing, needed = await list_needed_files(path, services.media_files)
+        except OSError as error:
+            raise CommandError(f"The backup is complete, but not the list of its pictures: {error}") from error
+        self.print_line(f"It needs {needed.files} files of pictures ({needed.size_bytes / 1e6:.1f} MB): {listing}")
+        for name in needed.missing:
+            self.print_line(f"missing or incomplete: {name}")

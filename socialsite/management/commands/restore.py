@@ -16,6 +16,7 @@ from socialsite.maintenance.restore import Restore, StoreNotEmpty, make_store_bo
 from socialsite.management.base import OperatorCommand
 from socialsite.store.site_marks import set_restoring
 from timelines.archive.service import ArchivedBodies
+from timelines.media.backup import check_needed_files
 
 
 class Command(OperatorCommand):
@@ -29,6 +30,9 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--no-archive", action="store_true", help="write the bodies of archived posts into the store"
         )
+        parser.add_argument(
+            "--without-pictures", action="store_true", help="restore although files of pictures may be missing"
+        )
         parser.add_argument("--dry-run", action="store_true", help="check the file and the store, write nothing")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
@@ -39,6 +43,8 @@ class Command(OperatorCommand):
         restore = Restore(services.store, put)
         if not options["force"]:
             await self._require_empty(restore)
+        if not options["without_pictures"]:
+            await self._require_pictures(options["file"], services)
         if options["dry_run"]:
             self.print_line(f"The backup is whole: {sum(footer.counts.values())} keys. Nothing was written.")
             return
@@ -63,6 +69,17 @@ class Command(OperatorCommand):
                 f"The backup is of a site with {settings}: set it so and restore into a store never started."
             )
         return footer
+
+    async def _require_pictures(self, path: Path, services: Services) -> None:
+        needed = await check_needed_files(path, services.media_files)
+        for name in needed.missing:
+            self.print_line(f"missing or incomplete: {name}")
+        if needed.missing:
+            raise CommandError(
+                f"{len(needed.missing)} files of pictures are missing: copy them to the folder of MEDIA_ROOT "
+                "or to the bucket first, or give --without-pictures."
+            )
+        self.print_line(f"All {needed.files} files of pictures are there.")
 
     @staticmethod
     async def _require_empty(restore: Restore) -> None:

@@ -1,5 +1,6 @@
 """The life of a picture: quotas, checks, deletion and audit."""
 
+import os
 import subprocess
 from dataclasses import replace
 
@@ -332,3 +333,15 @@ async def test_a_deleted_picture_does_not_return_with_a_late_edit(services, worl
     job = encode_post_job(EditPost(msgspec.Raw(encode_post(post)), msgspec.Raw(encode_post(version))))
     await services.fan_out.handle(job)
     assert (await services.edits.find_own(alice.id, post.id)) == post
+
+
+async def test_temporary_files_of_killed_processes_are_deleted(services, world: World):
+    alice = await world.person("alice")
+    await services.media.upload(owner_id=alice.id, content=uploaded(picture()))
+    incoming = services.media.files.folder / "incoming"
+    (incoming / "tmpold").write_bytes(b"half")
+    (incoming / "tmpnew").write_bytes(b"half")
+    os.utime(incoming / "tmpold", times=(0, 0))
+    await services.media.measure()
+    assert len(list(incoming.iterdir())) == 2
+    assert not (incoming / "tmpold").exists()
