@@ -6,7 +6,7 @@ JSON is decoded directly into a flat dict, so nested values are refused early.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, wraps
 from http import HTTPStatus
 from itertools import chain
 from typing import Any, Concatenate, ParamSpec, Protocol
@@ -311,13 +311,19 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
 
 
 def limited(rule: str, view: AsyncView[P], **others: AsyncView[P]) -> Callable[..., Any]:
-    """Dispatch POST to the view, and count it for a rate limit before the view reads anything.
+    """Dispatch POST to the view, and count it for a rate limit (`counted`)."""
+    return dispatch_by_method(POST=counted(rule, view), **others)
+
+
+def counted(rule: str, view: AsyncView[P]) -> AsyncView[P]:
+    """Return the view with a rate limit, which counts before the view reads anything.
 
     If the view raises an exception, the hit is subtracted. Use it for actions on one post or account.
     """
 
+    @wraps(view)
     async def count_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         async with request.services[ActionLimits].refundable(request.caller, rule):
             return await view(request, *args, **kwargs)
 
-    return dispatch_by_method(POST=count_and_call, **others)
+    return count_and_call

@@ -4,7 +4,7 @@ An endpoint parses its fields, calls a service, and presents the result. It read
 `request.account` and `request.token` belong to the access token (accounts/sessions/middleware.py).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 
 from django.http.response import HttpResponseBase
@@ -26,21 +26,25 @@ def endpoint(
     def mark(view: AsyncView[P]) -> AsyncView[P]:
         @wraps(view)
         async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            _check_token(request)
+            check_token(request, scopes, needs_account=needs_account, needs_token=needs_token)
             return await view(request, *args, **kwargs)
 
         check_and_call.csrf_exempt = True  # type: ignore[attr-defined]  # read by Django
         return check_and_call
 
-    def _check_token(request: SiteRequest) -> None:
-        token = request.token
-        if token is None:
-            if needs_account or needs_token or (request.has_invalid_token and scopes != (None,)):
-                raise InvalidToken
-            return
-        if scopes != (None,) and not any(includes(token.scopes, scope) for scope in scopes if scope):
-            raise MissingScope
-        if needs_account and request.account is None:
-            raise AccountRequired
-
     return mark
+
+
+def check_token(
+    request: SiteRequest, scopes: Sequence[str | None], *, needs_account: bool = False, needs_token: bool = False
+) -> None:
+    """Raise an error as `endpoint` does. Uploads call it before their body is read."""
+    token = request.token
+    if token is None:
+        if needs_account or needs_token or (request.has_invalid_token and scopes != (None,)):
+            raise InvalidToken
+        return
+    if scopes != (None,) and not any(includes(token.scopes, scope) for scope in scopes if scope):
+        raise MissingScope
+    if needs_account and request.account is None:
+        raise AccountRequired

@@ -1,12 +1,15 @@
 """Pages of the API: `max_id`, `since_id` and `min_id` in requests, and the `Link` header of responses."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 
+from socialsite.errors import Invalid
 from socialsite.web.requests import FormFields, SiteRequest
 from socialsite.web.responses import json_response
 from timelines.api.fields import id_field, limit_field
@@ -16,6 +19,8 @@ from timelines.pages.responses import absolute_url, quote_path
 T = TypeVar("T")
 DEFAULT_API_LIMIT, MAX_API_LIMIT = 20, 40
 CURSOR_NAMES = ("max_id", "since_id", "min_id")
+EDGE_ID_DIGITS = 16
+_EDGE_PATTERN = re.compile(rf"(\d{{1,16}})(\d{{{EDGE_ID_DIGITS}}})", re.ASCII)
 
 
 class ApiPage(msgspec.Struct, frozen=True):
@@ -48,6 +53,22 @@ def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int 
     """Return the cursors and the limit of a request. Raises Invalid."""
     max_id, since_id, min_id = (id_field(fields, name) for name in CURSOR_NAMES)
     return ApiPage(max_id, since_id, min_id, limit_field(fields, default, maximum))
+
+
+def edge_field(fields: FormFields, name: str) -> tuple[int, int] | None:
+    """Return the cursor that `encode_edge` made, or None if the field is absent. Raises Invalid."""
+    text = fields.get(name, "")
+    if not text:
+        return None
+    match = _EDGE_PATTERN.fullmatch(text)
+    if match is None:
+        raise Invalid({name: _("This cursor is not valid.")})
+    return int(match[1]), int(match[2])
+
+
+def encode_edge(at: int, id: int) -> str:
+    """Return a cursor of digits for a collection that is ordered by a time or another score, and by ids."""
+    return f"{at}{id:0{EDGE_ID_DIGITS}}"
 
 
 def page_response(

@@ -2,17 +2,79 @@
 
 from django.urls import path
 
-from socialsite.web.requests import dispatch_by_method
-from timelines.api import accounts, streaming
+from socialsite.web.requests import counted, dispatch_by_method, limited
+from timelines.api import media, polls, profiles, reactions, relationships, scheduled, statuses, streaming, timelines
 
 app_name = "api"
 urlpatterns = [
     path("api/v1/streaming/health", dispatch_by_method(GET=streaming.health), name="streaming-health"),
     path("api/v1/streaming", dispatch_by_method(GET=streaming.stream_events), name="streaming"),
     path("api/v1/streaming/<path:stream>", dispatch_by_method(GET=streaming.stream_events), name="stream"),
+    path("api/v1/timelines/home", dispatch_by_method(GET=timelines.home)),
+    path("api/v1/timelines/public", dispatch_by_method(GET=timelines.public)),
+    path("api/v1/timelines/tag/<str:tag>", dispatch_by_method(GET=timelines.hashtag)),
+    path("api/v1/timelines/list/<id:list_id>", dispatch_by_method(GET=timelines.list_timeline)),
+    path("api/v1/statuses", dispatch_by_method(GET=statuses.show_many, POST=statuses.publish)),
     path(
-        "api/v1/accounts/verify_credentials",
-        dispatch_by_method(GET=accounts.verify_credentials),
-        name="verify-credentials",
+        "api/v1/statuses/<id:post_id>",
+        dispatch_by_method(GET=statuses.show, PUT=statuses.edit, DELETE=counted("delete", statuses.delete)),
     ),
+    path("api/v1/statuses/<id:post_id>/context", dispatch_by_method(GET=statuses.context)),
+    path("api/v1/statuses/<id:post_id>/source", dispatch_by_method(GET=statuses.source)),
+    path("api/v1/statuses/<id:post_id>/history", dispatch_by_method(GET=statuses.history)),
+    path("api/v1/statuses/<id:post_id>/reblogged_by", dispatch_by_method(GET=statuses.reblogged_by)),
+    path("api/v1/statuses/<id:post_id>/favourited_by", dispatch_by_method(GET=statuses.favourited_by)),
+    path("api/v1/statuses/<id:post_id>/favourite", limited("like", reactions.favourite)),
+    path("api/v1/statuses/<id:post_id>/unfavourite", limited("like", reactions.unfavourite)),
+    path("api/v1/statuses/<id:post_id>/reblog", dispatch_by_method(POST=reactions.reblog)),
+    path("api/v1/statuses/<id:post_id>/unreblog", limited("like", reactions.unreblog)),
+    path("api/v1/statuses/<id:post_id>/bookmark", limited("like", reactions.bookmark)),
+    path("api/v1/statuses/<id:post_id>/unbookmark", limited("like", reactions.unbookmark)),
+    path("api/v1/statuses/<id:post_id>/pin", limited("like", reactions.pin)),
+    path("api/v1/statuses/<id:post_id>/unpin", limited("like", reactions.unpin)),
+    path("api/v1/bookmarks", dispatch_by_method(GET=reactions.bookmarks)),
+    path("api/v1/favourites", dispatch_by_method(GET=reactions.favourites)),
+    path("api/v1/scheduled_statuses", dispatch_by_method(GET=scheduled.index)),
+    path(
+        "api/v1/scheduled_statuses/<id:draft_id>",
+        dispatch_by_method(
+            GET=scheduled.show,
+            PUT=counted("draft", scheduled.reschedule),
+            DELETE=counted("draft", scheduled.delete),
+        ),
+    ),
+    path("api/v1/polls/<id:post_id>", dispatch_by_method(GET=polls.show)),
+    path("api/v1/polls/<id:post_id>/votes", limited("like", polls.vote)),
+    path("api/v1/media", dispatch_by_method(POST=media.upload)),
+    path("api/v2/media", dispatch_by_method(POST=media.upload)),
+    path(
+        "api/v1/media/<id:media_id>",
+        dispatch_by_method(GET=media.show, PUT=media.describe, DELETE=counted("delete", media.delete)),
+    ),
+    path("api/v1/accounts", dispatch_by_method(GET=profiles.show_many)),
+    path("api/v1/accounts/verify_credentials", dispatch_by_method(GET=profiles.verify_credentials)),
+    path("api/v1/accounts/update_credentials", dispatch_by_method(PATCH=profiles.update_credentials)),
+    path("api/v1/accounts/lookup", dispatch_by_method(GET=profiles.lookup)),
+    path("api/v1/accounts/search", dispatch_by_method(GET=profiles.search)),
+    path("api/v1/accounts/relationships", dispatch_by_method(GET=relationships.relationships)),
+    path("api/v1/accounts/<id:account_id>", dispatch_by_method(GET=profiles.show)),
+    path("api/v1/accounts/<id:account_id>/statuses", dispatch_by_method(GET=profiles.statuses)),
+    path("api/v1/accounts/<id:account_id>/followers", dispatch_by_method(GET=profiles.followers)),
+    path("api/v1/accounts/<id:account_id>/following", dispatch_by_method(GET=profiles.following)),
+    path("api/v1/accounts/<id:account_id>/featured_tags", dispatch_by_method(GET=profiles.featured_tags)),
+    path("api/v1/accounts/<id:account_id>/follow", limited("follow", relationships.follow)),
+    path("api/v1/accounts/<id:account_id>/unfollow", limited("follow", relationships.unfollow)),
+    path(
+        "api/v1/accounts/<id:account_id>/remove_from_followers",
+        limited("block", relationships.remove_from_followers),
+    ),
+    path("api/v1/accounts/<id:account_id>/block", limited("block", relationships.block)),
+    path("api/v1/accounts/<id:account_id>/unblock", limited("block", relationships.unblock)),
+    path("api/v1/accounts/<id:account_id>/mute", limited("block", relationships.mute)),
+    path("api/v1/accounts/<id:account_id>/unmute", limited("block", relationships.unmute)),
+    path("api/v1/follow_requests", dispatch_by_method(GET=relationships.follow_requests)),
+    path("api/v1/follow_requests/<id:account_id>/authorize", limited("block", relationships.authorize)),
+    path("api/v1/follow_requests/<id:account_id>/reject", limited("block", relationships.reject)),
+    path("api/v1/blocks", dispatch_by_method(GET=relationships.blocks)),
+    path("api/v1/mutes", dispatch_by_method(GET=relationships.mutes)),
 ]

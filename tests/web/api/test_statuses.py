@@ -1,0 +1,160 @@
+"""Posts in the API: publishing, editing and deleting, reactions, threads, polls and scheduled posts."""
+
+from datetime import UTC, datetime, timedelta
+
+from socialsite.container import Services
+from tests.web.api.conftest import OpenApi
+
+STATUSES = "/api/v1/statuses"
+
+
+async def test_a_post_has_its_fields_and_one_id_for_an_idempotency_key(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    fields = {"status": "hello @alice #Cats", "spoiler_text": "cw", "visibility": "private", "language": "de"}
+    first = await alice.http.post(STATUSES, json=fields, headers={"Idempotency-Key": "k"})
+    assert first.status_code == 200, first.text
+    status = first.json()
+    assert (status["spoiler_text"], status["visibility"], status["language"]) == ("cw", "private", "de")
+    assert [each["acct"] for each in status["mentions"]] == ["alice"]
+    assert [each["name"] for each in status["tags"]] == ["cats"]
+    assert (status["account"]["acct"], status["account"]["statuses_count"]) == ("alice", 1)
+    again = await alice.http.post(STATUSES, data=fields, headers={"Idempotency-Key": "k"})
+    assert again.json()["id"] == status["id"]
+
+
+async def test_a_direct_post_and_an_empty_post_are_refused(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    for fields in ({"status": "psst", "visibility": "direct"}, {"status": ""}, {"status": "x", "in_reply_to_id": "9"}):
+        answer = await alice.post(STATUSES, **fields)
+        assert answer.status_code == 422
+        assert answer.json()["error"].startswith("Validation failed: ")
+        assert answer.json()["details"]
+
+
+async def test_clients_write_booleans_in_many_ways(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    for text, is_sensitive in (("True", True), ("1", True), ("true", True), ("False", False), ("0", False)):
+        answer = await alice.http.post(STATUSES, data={"status": text, "sensitive": text})
+        assert answer.json()["sensitive"] is is_sensitive
+
+
+async def test_an_edit_keeps_the_other_fields_and_the_former_version(open_api: OpenApi) -> None:
+    alice, visitor = await open_api("alice"), await open_api()
+    status = (await alice.post(STATUSES, status="one", spoiler_text="cw", language="en")).json()
+    url = f"{STATUSES}/{status['id']}"
+    edited = await alice.http.put(url, data={"status": "two"})
+    assert edited.status_code == 200, edited.text
+    assert edited.json()["content"] == "<p>two</p>"
+    assert (edited.json()["spoiler_text"], edited.json()["language"]) == ("cw", "en")
+    assert edited.json()["edited_at"]
+    history = (await visitor.get(f"{url}/history")).json()
+    assert [version["content"] for version in history] == ["<p>one</p>", "<p>two</p>"]
+    assert history[0]["account"]["acct"] == "alice"
+    source = (await visitor.get(f"{url}/source")).json()
+    assert source == {"id": status["id"], "text": "two", "spoiler_text": "cw"}
+
+
+async def test_a_deleted_post_returns_its_text(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    url = f"{STATUSES}/{(await alice.post(STATUSES, status='see #this')).json()['id']}"
+    assert (await bob.http.delete(url)).status_code == 404
+    deleted = await alice.http.delete(url)
+    assert (deleted.status_code, deleted.json()["text"]) == (200, "see #this")
+    gone = await alice.get(url)
+    assert (gone.status_code, gone.json()) == (404, {"error": "Record not found"})
+
+
+async def test_reactions_answer_with_the_new_counts(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    status_id = (await alice.post(STATUSES, status="hello")).json()["id"]
+    url = f"{STATUSES}/{status_id}"
+    for action, field, count in (("favourite", "favourited", "favourites_count"), ("bookmark", "bookmarked", None)):
+        done = (await bob.post(f"{url}/{action}")).json()
+        assert done[field]
+        assert count is None or done[count] == 1
+        undone = (await bob.post(f"{url}/un{action}")).json()
+        assert not undone[field]
+        assert count is None or undone[count] == 0
+    boost = (await bob.post(f"{url}/reblog")).json()
+    assert boost["account"]["acct"] == "bob"
+    assert (boost["reblog"]["id"], boost["reblog"]["reblogged"], boost["reblog"]["reblogs_count"]) == (
+        status_id, True, 1,
+    )  # fmt: skip
+    assert [each["acct"] for each in (await alice.get(f"{url}/reblogged_by")).json()] == ["bob"]
+    undone = (await bob.post(f"{url}/unreblog")).json()
+    assert (undone["id"], undone["reblogged"], undone["reblogs_count"]) == (status_id, False, 0)
+    assert (await bob.post(f"{url}/reblog", visibility="private")).status_code == 422
+    assert (await alice.post(f"{url}/pin")).json()["pinned"] is True
+    assert (await bob.post(f"{url}/pin")).status_code == 422
+
+
+async def test_a_private_post_is_found_by_no_address(open_api: OpenApi) -> None:
+    alice, bob, visitor = await open_api("alice"), await open_api("bob"), await open_api()
+    status_id = (await alice.post(STATUSES, status="for followers", visibility="private")).json()["id"]
+    for client in (bob, visitor):
+        for part in ("", "/context", "/source", "/history", "/reblogged_by", "/favourited_by"):
+            assert (await client.get(f"{STATUSES}/{status_id}{part}")).status_code == 404
+        assert (await client.get(STATUSES, **{"id[]": status_id})).json() == []
+        assert (await client.get(f"/api/v1/polls/{status_id}")).status_code == 404
+    for action in ("favourite", "reblog", "bookmark"):
+        assert (await bob.post(f"{STATUSES}/{status_id}/{action}")).status_code == 404
+
+
+async def test_the_context_has_ancestors_and_replies_in_their_order(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    ids = [(await alice.post(STATUSES, status="root")).json()["id"]]
+    for number, client in enumerate((bob, alice, bob)):
+        answer = await client.post(STATUSES, status=f"reply {number}", in_reply_to_id=ids[-1])
+        assert answer.json()["in_reply_to_account_id"]
+        ids.append(answer.json()["id"])
+    context = (await alice.get(f"{STATUSES}/{ids[2]}/context")).json()
+    assert [each["id"] for each in context["ancestors"]] == ids[:2]
+    assert [each["id"] for each in context["descendants"]] == ids[3:]
+
+
+async def test_favourites_and_bookmarks_have_pages(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    ids = [(await alice.post(STATUSES, status=f"{number}")).json()["id"] for number in range(3)]
+    for action, index in (("favourite", "favourites"), ("bookmark", "bookmarks")):
+        for status_id in ids:
+            await alice.post(f"{STATUSES}/{status_id}/{action}")
+        first = await alice.get(f"/api/v1/{index}", limit=2)
+        assert [each["id"] for each in first.json()] == [ids[2], ids[1]]
+        second = await alice.http.get(first.links["next"]["url"])
+        assert [each["id"] for each in second.json()] == [ids[0]]
+        assert second.links["prev"]["url"].startswith("http://testserver/api/v1/")
+        back = await alice.http.get(second.links["prev"]["url"])
+        assert [each["id"] for each in back.json()] == [ids[2], ids[1]]
+
+
+async def test_a_poll_is_voted_once(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    poll = {"options": ["tea", "milk"], "expires_in": 3600, "multiple": False}
+    status = (await alice.post(STATUSES, status="?", poll=poll)).json()
+    url = f"/api/v1/polls/{status['poll']['id']}"
+    assert [each["title"] for each in status["poll"]["options"]] == ["tea", "milk"]
+    voted = await bob.http.post(f"{url}/votes", json={"choices": [1]})
+    assert voted.status_code == 200, voted.text
+    assert (voted.json()["voted"], voted.json()["own_votes"], voted.json()["votes_count"]) == (True, [1], 1)
+    assert (await bob.post(f"{url}/votes", choices=[0])).status_code == 422
+    assert (await bob.get(url)).json()["options"][1]["votes_count"] == 1
+
+
+async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site: Services) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    at = datetime.fromtimestamp(site.clock.now_ms() / 1000, UTC) + timedelta(hours=1)
+    scheduled = await alice.post(STATUSES, status="later", scheduled_at=at.isoformat(), visibility="unlisted")
+    assert scheduled.status_code == 200, scheduled.text
+    url = f"/api/v1/scheduled_statuses/{scheduled.json()['id']}"
+    params = scheduled.json()["params"]
+    assert (params["text"], params["visibility"]) == ("later", "unlisted")
+    later = (at + timedelta(hours=1)).isoformat()
+    moved = (await alice.http.put(url, json={"scheduled_at": later})).json()
+    assert moved["id"] == scheduled.json()["id"]
+    assert moved["scheduled_at"] > scheduled.json()["scheduled_at"]
+    assert (await bob.get(url)).status_code == 404
+    assert [each["id"] for each in (await alice.get("/api/v1/scheduled_statuses")).json()] == [moved["id"]]
+    assert (await alice.http.delete(url)).json() == {}
+    assert (await alice.get("/api/v1/scheduled_statuses")).json() == []
+    soon = datetime.now(UTC).isoformat()
+    assert (await alice.post(STATUSES, status="x", scheduled_at=soon)).status_code == 422

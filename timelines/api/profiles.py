@@ -1,0 +1,216 @@
+"""Accounts in the API: profiles, their posts and followers, and the own profile."""
+
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+from msgspec import structs
+
+from accounts.accounts.service import AccountService
+from accounts.domain import PictureKind, Preferences
+from accounts.errors import AccountNotFound
+from accounts.models import Account
+from accounts.sessions.authentication import require_account
+from socialsite.errors import Invalid
+from socialsite.ids import AccountId
+from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.responses import json_response
+from socialsite.web.uploads import accepts_files, get_files
+from timelines.api.endpoint import check_token, endpoint
+from timelines.api.entities.account import credential_account_entity
+from timelines.api.fields import api_fields, flag, ids_field, limit_field, object_fields
+from timelines.api.pagination import api_page
+from timelines.api.presenters import accounts_by_id, accounts_json, site_url
+from timelines.api.relationships import accounts_response
+from timelines.api.timelines import selected_part, timeline_response
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.follow_requests import FollowRequestService
+from timelines.following.service import FollowingService
+from timelines.media.media import UPLOAD_MAX_BYTES
+from timelines.media.service import MediaService
+from timelines.media.views import check_upload
+from timelines.pages.page import PostSelection, TimelinePage
+from timelines.pages.presenters import Json
+from timelines.pins.service import PinService
+from timelines.profiles.summaries import AccountSummaryService
+from timelines.reading.service import ReadingService
+from timelines.search.autocomplete import AutocompleteService
+from timelines.text.token_scanner import normalize_tag
+
+ACCOUNTS_AT_ONCE = 40
+NOT_OFFERED = _("This site does not offer this.")
+
+
+@endpoint("read:accounts")
+async def show(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    return await _account_response(request, await request.services[AccountService].get_active(account_id))
+
+
+@endpoint("read:accounts")
+async def show_many(request: SiteRequest) -> HttpResponse:
+    """Return the active accounts among `id[]`."""
+    ids = [AccountId(id) for id in ids_field(api_fields(request), "id", ACCOUNTS_AT_ONCE)]
+    return json_response(await accounts_json(request.services, site_url(request), ids))
+
+
+@endpoint("read:accounts")
+async def lookup(request: SiteRequest) -> HttpResponse:
+    """Return the account of a handle: `name` or `name@host` with the host of this site."""
+    handle = local_handle(request, api_fields(request).get("acct", ""))
+    if handle is None:
+        raise AccountNotFound
+    return await _account_response(request, await request.services[AccountService].get_by_handle(handle))
+
+
+@endpoint("read:accounts", needs_account=True)
+async def search(request: SiteRequest) -> HttpResponse:
+    """Return accounts whose handle or name starts with `q`; with `following` only those that the viewer follows."""
+    fields, me = api_fields(request), require_viewer_id(request)
+    prefix = local_handle(request, fields.get("q", "").strip())
+    authors = await request.services[AutocompleteService].complete_accounts(
+        prefix or "", viewer_id=me, limit=limit_field(fields, 40, 80), caller=request.caller
+    )
+    ids = [author.id for author in authors]
+    if flag(fields, "following"):
+        followed = await request.services[FollowingService].followed_among(me, ids)
+        ids = [id for id in ids if id in followed]
+    return json_response(await accounts_json(request.services, site_url(request), ids))
+
+
+@endpoint("read:statuses")
+async def statuses(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    """Return the posts of an account, or its pinned posts."""
+    fields, me, services = api_fields(request), get_viewer_id(request), request.services
+    await services[AccountService].get_active(account_id)
+    query, pins = api_page(fields), services[PinService]
+    pin_ids = await pins.pinned_ids(account_id) if me == account_id or flag(fields, "pinned") else []
+    if flag(fields, "pinned"):
+        entries = () if query.max_id or query.min_id else tuple(await pins.load(pin_ids, me))
+        return await timeline_response(request, query, TimelinePage(entries, None, None))
+    tag = normalize_tag(fields.get("tagged", ""))
+    selection = PostSelection(
+        only_media=flag(fields, "only_media"),
+        exclude_replies=flag(fields, "exclude_replies"),
+        exclude_boosts=flag(fields, "exclude_reblogs"),
+        all_hashtags=() if tag is None else (tag,),
+    )
+    page = await services[ReadingService].profile(account_id, viewer_id=me, **selected_part(query, selection, me))
+    return await timeline_response(request, query, page, pin_ids)
+
+
+@endpoint("read:accounts")
+async def followers(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    await _require_visible(request, account_id)
+    return await accounts_response(request, request.services[FollowingService].followers, account_id)
+
+
+@endpoint("read:accounts")
+async def following(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    await _require_visible(request, account_id)
+    return await accounts_response(request, request.services[FollowingService].following, account_id)
+
+
+@endpoint("read:accounts")
+async def featured_tags(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    """Return an empty list: accounts of this site feature no hashtags."""
+    await request.services[AccountService].get_active(account_id)
+    return json_response([])
+
+
+async def _require_visible(request: SiteRequest, account_id: AccountId) -> None:
+    """Raise AccountNotFound if the account is not active, or if a block hides its lists from the viewer."""
+    await request.services[AccountService].get_active(account_id)
+    if (me := get_viewer_id(request)) is not None:
+        await request.services[BlocksAndMutesService].require_no_block(me, account_id)
+
+
+async def _account_response(request: SiteRequest, account: Account) -> HttpResponse:
+    account_id = AccountId(account.id)
+    found = await accounts_by_id(request.services, site_url(request), [account_id], is_fresh=True)
+    return json_response(found[account_id])
+
+
+def local_handle(request: SiteRequest, acct: str) -> str | None:
+    """Return the handle of `@name` or `name@host`, or None if the host is another site."""
+    handle, at, host = acct.removeprefix("@").partition("@")
+    is_local = not at or host.lower() in (request.get_host().lower(), request.get_host().lower().partition(":")[0])
+    return handle if is_local else None
+
+
+# The own profile
+
+
+async def own_account_json(request: SiteRequest, account: Account) -> Json:
+    """Return the account with what only its owner sees."""
+    services, account_id = request.services, AccountId(account.id)
+    summaries = await services[AccountSummaryService].find_fresh([account_id])
+    requests = await services[FollowRequestService].count(account_id)
+    return credential_account_entity(summaries[account_id], account, requests, site_url(request))
+
+
+@endpoint("read:accounts", "profile", needs_account=True)
+async def verify_credentials(request: SiteRequest) -> HttpResponse:
+    return json_response(await own_account_json(request, require_account(request)))
+
+
+async def check_pictures(request: SiteRequest) -> None:
+    """Check the token and count the upload, before the body is read."""
+    check_token(request, ("write:accounts",), needs_account=True)
+    await check_upload(request)
+
+
+@accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
+@endpoint("write:accounts", needs_account=True)
+async def update_credentials(request: SiteRequest) -> HttpResponse:
+    """Change the fields that were sent. Raises Invalid for fields that this site does not have."""
+    me, services, fields = require_viewer_id(request), request.services, api_fields(request)
+    account = require_account(request)
+    preferences = _preferences(account, fields)
+    await services[AccountService].edit_profile(
+        account_id=me,
+        display_name=fields.get("display_name"),
+        bio=fields.get("note"),
+        link=_link(fields),
+        private=_privacy(account, fields),
+    )
+    if preferences is not None:
+        await services[AccountService].set_preferences(account_id=me, preferences=preferences)
+    kinds: tuple[PictureKind, ...] = ("avatar", "header")
+    for kind in kinds:
+        for content in get_files(request, kind)[:1]:
+            await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)
+    return json_response(await own_account_json(request, await services[AccountService].get(me)))
+
+
+def _privacy(account: Account, fields: FormFields) -> bool | None:
+    """Return whether the account becomes private, or None. Raises Invalid for values that this site does not have.
+
+    The visibility of new posts follows from the account: those of a private account are for its followers.
+    """
+    is_private = flag(fields, "locked") if fields.get("locked") else None
+    will_be_private = account.is_private if is_private is None else is_private
+    fixed = {
+        "bot": False, "hide_collections": False, "source[sensitive]": False,
+        "discoverable": not will_be_private, "indexable": not will_be_private,
+    }  # fmt: skip
+    refused = {name: NOT_OFFERED for name, value in fixed.items() if flag(fields, name, value) != value}
+    visibility = "private" if will_be_private else "public"
+    if fields.get("source[privacy]", visibility) not in ("", visibility):
+        refused["source[privacy]"] = NOT_OFFERED
+    if refused:
+        raise Invalid(refused)
+    return is_private
+
+
+def _link(fields: FormFields) -> str | None:
+    """Return the link of the profile, or None if no field was sent. Raises Invalid for more than one field."""
+    objects = object_fields(fields, "fields_attributes")
+    values = [value for each in objects if (value := each.get("value", "").strip())]
+    if len(values) > 1:
+        raise Invalid({"fields_attributes": _("A profile of this site has one field, for a link.")})
+    return "".join(values) if objects else None
+
+
+def _preferences(account: Account, fields: FormFields) -> Preferences | None:
+    """Return the changed preferences, or None if none was sent."""
+    if "source[language]" not in fields:
+        return None
+    return structs.replace(account.preferences, language=fields["source[language]"] or None)

@@ -1,0 +1,174 @@
+"""Follows, follow requests, blocks and mutes in the API. Each action returns the new relationship."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from accounts.accounts.service import AccountService
+from socialsite.errors import Invalid
+from socialsite.ids import AccountId
+from socialsite.web.requests import AsyncView, SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.responses import format_iso_time, json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.relationship import relationship_entity
+from timelines.api.fields import api_fields, flag, ids_field, limit_field
+from timelines.api.pagination import edge_field, encode_edge, page_response
+from timelines.api.presenters import accounts_by_id, accounts_json, site_url, with_fields
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.follow_requests import FollowRequestService
+from timelines.following.service import FollowingService
+from timelines.following.views import parse_mute_end
+from timelines.graph.follow import FollowCursor, FollowPage
+from timelines.pages.presenters import Json
+from timelines.visibility.rights import NO_EXPIRY_MS
+
+RELATIONSHIPS_AT_ONCE = 80
+DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
+
+Action = Callable[[SiteRequest, AccountId, AccountId, int], Awaitable[object]]
+"""(request, viewer, other account, now_ms) -> anything."""
+
+
+def action_endpoint(scope: str, act: Action, *, on_suspended: bool = True) -> AsyncView[[AccountId]]:
+    """Return the endpoint of an action on an account. With `on_suspended` the account may be suspended."""
+
+    @endpoint(scope, "follow", needs_account=True)
+    async def view(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+        me, services, accounts = require_viewer_id(request), request.services, request.services[AccountService]
+        await (accounts.get_undeleted if on_suspended else accounts.get_active)(account_id)
+        await act(request, me, account_id, services.clock.now_ms())
+        return json_response((await load_relationships(request, [account_id]))[0])
+
+    return view
+
+
+async def load_relationships(request: SiteRequest, account_ids: Sequence[AccountId]) -> list[Json]:
+    me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
+    found = await request.services[BlocksAndMutesService].relationships(me, account_ids, now_ms)
+    return [relationship_entity(id, relation, requested_by=asks) for id, (relation, asks) in found.items()]
+
+
+async def _follow(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> None:
+    """Follow an account, or change whether its boosts are shown."""
+    fields, relations = api_fields(request), request.services[BlocksAndMutesService]
+    if flag(fields, "notify"):
+        raise Invalid({"notify": _("Notifications about every post of an account are not offered.")})
+    if fields.values_of("languages"):
+        raise Invalid({"languages": _("Following an account in some languages only is not offered.")})
+    await request.services[FollowingService].follow(follower_id=me, followed_id=other, now_ms=now_ms)
+    if "reblogs" in fields and flag(fields, "reblogs"):
+        await relations.show_boosts(account_id=me, other_id=other)
+    elif "reblogs" in fields:
+        await relations.hide_boosts(account_id=me, other_id=other, now_ms=now_ms)
+
+
+def _mute(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> Awaitable[object]:
+    """Mute an account. A mute hides notifications, too. A duration of 0 has no end."""
+    fields = api_fields(request)
+    if not flag(fields, "notifications", default=True):
+        raise Invalid({"notifications": _("A mute hides the notifications of the account, too.")})
+    duration = {} if fields.get("duration") in (None, "", "0") else {"duration": fields["duration"]}
+    return request.services[BlocksAndMutesService].mute(
+        account_id=me, other_id=other, now_ms=now_ms, until_ms=parse_mute_end(duration, now_ms)
+    )
+
+
+follow = action_endpoint("write:follows", _follow, on_suspended=False)
+unfollow = action_endpoint(
+    "write:follows",
+    lambda request, me, other, _now_ms: request.services[FollowingService].unfollow(follower_id=me, followed_id=other),
+)
+remove_from_followers = action_endpoint(
+    "write:follows",
+    lambda request, me, other, _now_ms: request.services[BlocksAndMutesService].remove_follower(
+        account_id=me, follower_id=other
+    ),
+)
+block = action_endpoint(
+    "write:blocks",
+    lambda request, me, other, now_ms: request.services[BlocksAndMutesService].block(
+        account_id=me, other_id=other, now_ms=now_ms
+    ),
+)
+unblock = action_endpoint(
+    "write:blocks",
+    lambda request, me, other, _now_ms: request.services[BlocksAndMutesService].unblock(account_id=me, other_id=other),
+)
+mute = action_endpoint("write:mutes", _mute)
+unmute = action_endpoint(
+    "write:mutes",
+    lambda request, me, other, _now_ms: request.services[BlocksAndMutesService].unmute(account_id=me, other_id=other),
+)
+authorize = action_endpoint(
+    "write:follows",
+    lambda request, me, other, now_ms: request.services[FollowRequestService].accept(
+        account_id=me, requester_id=other, now_ms=now_ms
+    ),
+)
+reject = action_endpoint(
+    "write:follows",
+    lambda request, me, other, _now_ms: request.services[FollowRequestService].refuse(
+        account_id=me, requester_id=other
+    ),
+)
+
+
+@endpoint("read:follows", needs_account=True)
+async def relationships(request: SiteRequest) -> HttpResponse:
+    """Return the relationships to the accounts `id[]` that exist."""
+    ids = [AccountId(id) for id in ids_field(api_fields(request), "id", RELATIONSHIPS_AT_ONCE)]
+    return json_response(await load_relationships(request, ids) if ids else [])
+
+
+@endpoint("read:follows", "follow", needs_account=True)
+async def follow_requests(request: SiteRequest) -> HttpResponse:
+    return await _own_accounts(request, request.services[FollowRequestService].page)
+
+
+@endpoint("read:blocks", "follow", needs_account=True)
+async def blocks(request: SiteRequest) -> HttpResponse:
+    return await _own_accounts(request, request.services[BlocksAndMutesService].blocked)
+
+
+@endpoint("read:mutes", "follow", needs_account=True)
+async def mutes(request: SiteRequest) -> HttpResponse:
+    """Return the muted accounts, each with the end of its mute."""
+    service, now_ms = request.services[BlocksAndMutesService], request.services.clock.now_ms()
+    me = require_viewer_id(request)
+    page = await _read_page(request, partial(service.muted, me, now_ms=now_ms))
+    until = await service.muted_until(me, page.account_ids)
+    accounts = await accounts_by_id(request.services, site_url(request), page.account_ids)
+    data = [with_fields(account, {"mute_expires_at": _end_json(until.get(id))}) for id, account in accounts.items()]
+    return _page_response(request, data, page)
+
+
+def _end_json(until_ms: int | None) -> str | None:
+    return None if until_ms in (None, NO_EXPIRY_MS) else format_iso_time(until_ms)
+
+
+async def accounts_response(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]], id: int) -> HttpResponse:
+    """Return a page of accounts that `read` returns for an account or a post."""
+    page = await _read_page(request, partial(read, id, viewer_id=get_viewer_id(request)))
+    return await _present_page(request, page)
+
+
+async def _own_accounts(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]]) -> HttpResponse:
+    return await _present_page(request, await _read_page(request, partial(read, require_viewer_id(request))))
+
+
+async def _read_page(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]]) -> FollowPage:
+    fields = api_fields(request)
+    edge = edge_field(fields, "max_id")
+    cursor = FollowCursor(edge[0], AccountId(edge[1])) if edge else None
+    return await read(cursor=cursor, limit=limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS))
+
+
+async def _present_page(request: SiteRequest, page: FollowPage) -> HttpResponse:
+    return _page_response(request, await accounts_json(request.services, site_url(request), page.account_ids), page)
+
+
+def _page_response(request: SiteRequest, accounts: Sequence[object], page: FollowPage) -> HttpResponse:
+    next_id = None if page.next is None else encode_edge(page.next.at_ms, page.next.account_id)
+    return page_response(request, accounts, next_id=next_id, previous_id=None)

@@ -1,0 +1,80 @@
+"""Scheduled posts in the API. They are the drafts of the account that have a time."""
+
+from django.http import HttpResponse
+from msgspec import structs
+
+from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.media import upload_entity
+from timelines.api.entities.status import scheduled_entity
+from timelines.api.fields import api_fields
+from timelines.api.pagination import api_page, page_response
+from timelines.api.presenters import site_url
+from timelines.drafts.draft import FIELD_NAMES, Draft, parse_time
+from timelines.drafts.service import DraftService
+from timelines.errors import DraftNotFound
+from timelines.media.service import MediaService
+from timelines.pages.presenters import Json
+from timelines.publishing.forms import PostForm
+
+
+async def schedule(request: SiteRequest, fields: FormFields) -> HttpResponse:
+    """Store a post that is published later."""
+    kept = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
+    draft = Draft(0, tuple(each for each in kept if each[0] in FIELD_NAMES), scheduled_ms=_parse_time(fields))
+    saved = await request.services[DraftService].save(require_viewer_id(request), draft)
+    return json_response(await _present(request, saved))
+
+
+@endpoint("read:statuses", needs_account=True)
+async def index(request: SiteRequest) -> HttpResponse:
+    """Return the scheduled posts, the last scheduled first."""
+    query = api_page(api_fields(request))
+    drafts = await request.services[DraftService].scheduled(require_viewer_id(request))
+    page = query.trim(drafts, lambda draft: draft.id)
+    page = page[-query.limit :] if query.min_id else page[: query.limit]
+    data = [await _present(request, draft) for draft in page]
+    is_last = not page or page[-1].id == drafts[-1].id
+    return page_response(
+        request, data, next_id=None if is_last else page[-1].id, previous_id=page[0].id if page else None
+    )
+
+
+@endpoint("read:statuses", needs_account=True)
+async def show(request: SiteRequest, draft_id: int) -> HttpResponse:
+    return json_response(await _present(request, await _find(request, draft_id)))
+
+
+@endpoint("write:statuses", needs_account=True)
+async def reschedule(request: SiteRequest, draft_id: int) -> HttpResponse:
+    draft = await _find(request, draft_id)
+    if at_ms := _parse_time(api_fields(request)):
+        changed = structs.replace(draft, scheduled_ms=at_ms)
+        draft = await request.services[DraftService].save(require_viewer_id(request), changed)
+    return json_response(await _present(request, draft))
+
+
+@endpoint("write:statuses", needs_account=True)
+async def delete(request: SiteRequest, draft_id: int) -> HttpResponse:
+    draft = await _find(request, draft_id)
+    await request.services[DraftService].delete(require_viewer_id(request), draft.id)
+    return json_response({})
+
+
+def _parse_time(fields: FormFields) -> int | None:
+    return parse_time(fields.get("scheduled_at", ""))
+
+
+async def _find(request: SiteRequest, draft_id: int) -> Draft:
+    """Return a scheduled post. Raises DraftNotFound if it is a draft."""
+    draft = await request.services[DraftService].find(require_viewer_id(request), draft_id)
+    if draft.scheduled_ms is None:
+        raise DraftNotFound
+    return draft
+
+
+async def _present(request: SiteRequest, draft: Draft) -> Json:
+    form = PostForm.parse(FormFields(draft.fields))
+    rows = await request.services[MediaService].find_all_own(require_viewer_id(request), form.media_ids)
+    return scheduled_entity(draft, form, [upload_entity(row, site_url(request)) for row in rows])

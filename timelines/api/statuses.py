@@ -1,0 +1,150 @@
+"""Posts in the API: publish, edit, delete and read them, with their threads and versions."""
+
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.ids import AccountId, PostId
+from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer, require_viewer_id
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.status import version_entity
+from timelines.api.fields import api_fields, flag, ids_field
+from timelines.api.presenters import accounts_json, site_url, status_json, statuses_json, with_fields
+from timelines.api.relationships import accounts_response
+from timelines.api.scheduled import schedule
+from timelines.errors import PostInvalid
+from timelines.pages.page import HydratedPost
+from timelines.pins.service import PinService, mark_pinned
+from timelines.publishing.edits import EditService
+from timelines.publishing.forms import EditForm, PostForm, parse_media_ids
+from timelines.publishing.service import PublishingService
+from timelines.reactions.service import ReactionsService
+from timelines.reading.service import ReadingService
+from timelines.threads.service import ThreadService
+
+STATUSES_AT_ONCE = 20
+FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to", "quoted_status_id": "quote_of"}
+"""Mastodon's names of form fields -> the names of PostForm."""
+FLAGS = ("sensitive", "poll[multiple]")
+
+
+def post_fields(request: SiteRequest) -> FormFields:
+    """Return the fields of a post with the names and booleans of PostForm."""
+    fields = api_fields(request)
+    pairs = [(FIELD_NAMES.get(name, name), value) for name, value in fields.pairs if name not in FLAGS]
+    pairs += [(name, "on" if flag(fields, name) else "off") for name in FLAGS if fields.get(name)]
+    if key := request.headers.get("Idempotency-Key"):
+        pairs.append(("idempotency_key", key))
+    return FormFields(pairs)
+
+
+@endpoint("write:statuses", needs_account=True)
+async def publish(request: SiteRequest) -> HttpResponse:
+    """Publish a post, or schedule it if it has the field `scheduled_at`."""
+    viewer, services, fields = require_viewer(request), request.services, post_fields(request)
+    if fields.get("scheduled_at"):
+        return await schedule(request, fields)
+    me = AccountId(viewer.id)
+    post = await services[PublishingService].publish_form(
+        PostForm.parse(fields),
+        author_id=me,
+        now_ms=services.clock.now_ms(),
+        is_private=viewer.is_private,
+        caller=request.caller,
+    )
+    return await status_response(request, await services[ReadingService].post(post.id, viewer_id=me))
+
+
+@endpoint("write:statuses", needs_account=True)
+async def edit(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Edit a post. Its pictures stay as they are."""
+    me, services, fields = require_viewer_id(request), request.services, post_fields(request)
+    post = await services[EditService].find_own(me, post_id)
+    names = {name.partition("[")[0] for name in fields}
+    is_same = "media_ids" not in names or parse_media_ids(fields) == tuple(each.id for each in post.extra.media)
+    if "media_attributes" in names or not is_same:
+        raise PostInvalid({"media_ids": _("The pictures of a post cannot be changed.")})
+    form = EditForm.parse(fields, post)
+    await services[EditService].edit(
+        account_id=me,
+        post_id=post_id,
+        text=form.text,
+        details=form.details,
+        poll=form.poll,
+        now_ms=services.clock.now_ms(),
+        caller=request.caller,
+    )
+    return await status_response(request, await services[ReadingService].post(post_id, viewer_id=me))
+
+
+@endpoint("write:statuses", needs_account=True)
+async def delete(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Delete a post, and return it with its text. A new post may have its pictures, unless `delete_media` is set."""
+    me, services = require_viewer_id(request), request.services
+    entry = await services[ReadingService].post(post_id, viewer_id=me)
+    status = await status_json(services, site_url(request), entry)
+    keep_pictures = not flag(api_fields(request), "delete_media")
+    await services[PublishingService].delete(account_id=me, post_id=post_id, keep_pictures=keep_pictures)
+    return json_response(with_fields(status, {"text": entry.post.text}))
+
+
+@endpoint("read:statuses")
+async def show(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    me, services = get_viewer_id(request), request.services
+    entry = await services[ReadingService].post(post_id, viewer_id=me)
+    return await status_response(request, entry)
+
+
+@endpoint("read:statuses")
+async def show_many(request: SiteRequest) -> HttpResponse:
+    """Return those of the posts `id[]` that the viewer may see."""
+    ids = [PostId(id) for id in ids_field(api_fields(request), "id", STATUSES_AT_ONCE)]
+    entries = await request.services[ReadingService].posts(ids, viewer_id=get_viewer_id(request))
+    return json_response(await statuses_json(request.services, site_url(request), entries))
+
+
+@endpoint("read:statuses")
+async def context(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Return the visible ancestors of a post, and the visible replies in the order of the conversation."""
+    me, services, site = get_viewer_id(request), request.services, site_url(request)
+    entry = await services[ReadingService].post(post_id, viewer_id=me)
+    thread = await services[ThreadService].load_whole(entry.shown.post, viewer_id=me)
+    ancestors = [each.entry for each in thread.ancestors if each.entry is not None]
+    replies = [each.entry for each in thread.replies if each.entry is not None]
+    statuses = await statuses_json(services, site, [*ancestors, *replies])
+    split = len(statuses) - len(replies)
+    return json_response({"ancestors": statuses[:split], "descendants": statuses[split:]})
+
+
+@endpoint("read:statuses")
+async def source(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    entry = await request.services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))
+    post = entry.shown.post
+    return json_response({"id": str(post.id), "text": post.text, "spoiler_text": post.extra.spoiler_text})
+
+
+@endpoint("read:statuses")
+async def history(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Return all versions of a post, oldest first. Whoever may see the post may see its versions."""
+    services, site = request.services, site_url(request)
+    entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
+    (account,) = await accounts_json(services, site, [entry.author.id])
+    versions = await services[EditService].versions(entry.post.id)
+    return json_response([{**version_entity(version, site), "account": account} for version in versions])
+
+
+@endpoint("read:accounts", "read:statuses")
+async def reblogged_by(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    return await accounts_response(request, request.services[ReactionsService].boosters, post_id)
+
+
+@endpoint("read:accounts", "read:statuses")
+async def favourited_by(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    return await accounts_response(request, request.services[ReactionsService].likers, post_id)
+
+
+async def status_response(request: SiteRequest, entry: HydratedPost) -> HttpResponse:
+    """Return a post, with whether its author has pinned it."""
+    if entry.viewer is not None and entry.viewer.own:
+        (entry,) = mark_pinned([entry], await request.services[PinService].pinned_ids(entry.author.id))
+    return json_response(await status_json(request.services, site_url(request), entry))
