@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from socialsite.web.requests import is_api_path
+
 SAMPLES = {
     "handle": "alice",
     "post_id": "7",
@@ -15,6 +17,7 @@ SAMPLES = {
     "tag": "redis",
     "media_id": "7",
     "draft_id": "7",
+    "stream": "x",
     "name": "7-0123456789abcdef0123456789abcdef",
     "size": "small",
     "extension": "webp",
@@ -38,7 +41,13 @@ class Route:
 
 
 def routes() -> list[Route]:
-    return list(_walk(get_resolver().url_patterns, "/"))
+    """Return the routes of pages and of their actions, which a browser requests with its cookies."""
+    return [route for route in _walk(get_resolver().url_patterns, "/") if not is_api_path(route.path)]
+
+
+def api_routes() -> list[Route]:
+    """Return the routes of the API, which an app requests with its access token."""
+    return [route for route in _walk(get_resolver().url_patterns, "/") if is_api_path(route.path)]
 
 
 def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[Route]:

@@ -1,7 +1,8 @@
 """Posts in the API: publish, edit, delete and read them, with their threads and versions."""
 
+import re
+
 from django.http import HttpResponse
-from django.utils.translation import gettext_lazy as _
 
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer, require_viewer_id
@@ -12,11 +13,10 @@ from timelines.api.fields import api_fields, flag, ids_field
 from timelines.api.presenters import accounts_json, site_url, status_json, statuses_json, with_fields
 from timelines.api.relationships import accounts_response
 from timelines.api.scheduled import schedule
-from timelines.errors import PostInvalid
 from timelines.pages.page import HydratedPost
 from timelines.pins.service import PinService, mark_pinned
 from timelines.publishing.edits import EditService
-from timelines.publishing.forms import EditForm, PostForm, parse_media_ids
+from timelines.publishing.forms import EditForm, PostForm
 from timelines.publishing.service import PublishingService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
@@ -26,12 +26,14 @@ STATUSES_AT_ONCE = 20
 FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to", "quoted_status_id": "quote_of"}
 """Mastodon's names of form fields -> the names of PostForm."""
 FLAGS = ("sensitive", "poll[multiple]")
+NUMBERED = re.compile(r"^media_attributes\[\d+\]")
 
 
 def post_fields(request: SiteRequest) -> FormFields:
     """Return the fields of a post with the names and booleans of PostForm."""
     fields = api_fields(request)
-    pairs = [(FIELD_NAMES.get(name, name), value) for name, value in fields.pairs if name not in FLAGS]
+    names = ((NUMBERED.sub("media_attributes[]", name), value) for name, value in fields.pairs)
+    pairs = [(FIELD_NAMES.get(name, name), value) for name, value in names if name not in FLAGS]
     pairs += [(name, "on" if flag(fields, name) else "off") for name in FLAGS if fields.get(name)]
     if key := request.headers.get("Idempotency-Key"):
         pairs.append(("idempotency_key", key))
@@ -57,13 +59,9 @@ async def publish(request: SiteRequest) -> HttpResponse:
 
 @endpoint("write:statuses", needs_account=True)
 async def edit(request: SiteRequest, post_id: PostId) -> HttpResponse:
-    """Edit a post. Its pictures stay as they are."""
+    """Edit a post. Fields that are absent keep their values."""
     me, services, fields = require_viewer_id(request), request.services, post_fields(request)
     post = await services[EditService].find_own(me, post_id)
-    names = {name.partition("[")[0] for name in fields}
-    is_same = "media_ids" not in names or parse_media_ids(fields) == tuple(each.id for each in post.extra.media)
-    if "media_attributes" in names or not is_same:
-        raise PostInvalid({"media_ids": _("The pictures of a post cannot be changed.")})
     form = EditForm.parse(fields, post)
     await services[EditService].edit(
         account_id=me,
@@ -71,6 +69,8 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponse:
         text=form.text,
         details=form.details,
         poll=form.poll,
+        media_ids=form.media_ids,
+        media_changes=form.media_changes,
         now_ms=services.clock.now_ms(),
         caller=request.caller,
     )

@@ -11,6 +11,7 @@ from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscript
 from timelines.pages.page import HydratedPost, PollState, ViewerState
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
+from timelines.visibility.filter import KeywordFilter
 from timelines.visibility.rights import ViewContext
 
 ViewerKey = tuple[AccountId | None, str]
@@ -20,7 +21,7 @@ SENDS_PER_SLICE = 100
 """The number of sockets that get the post before other tasks may run: about 1 ms of work."""
 
 
-FrameKey = tuple[FrameEncoder, str, str, ViewerState | None, str | None, PollState | None]
+FrameKey = tuple[FrameEncoder, str, str, ViewerState | None, KeywordFilter | None, PollState | None]
 FrameCache = dict[FrameKey, TextFrame | None]
 """The frames of one post during one `send`, because most readers see the same post."""
 
@@ -28,7 +29,7 @@ FrameCache = dict[FrameKey, TextFrame | None]
 def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
     """Return what the frame of `entry`, the post as the reader of this subscription sees it, depends on."""
     socket = subscription.socket
-    return socket.encoder, subscription.name, socket.language, entry.viewer, entry.filter_phrase, entry.shown.poll
+    return socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter, entry.shown.poll
 
 
 class Broadcaster:
@@ -87,7 +88,7 @@ class Broadcaster:
         for number, socket in enumerate(sockets, start=1):
             if (entry := entries[socket.account_id]) is None or not entry.post.extra.version:
                 continue
-            key = socket.language, entry.viewer, entry.filter_phrase, entry.poll
+            key = socket.encoder, socket.language, entry.viewer, entry.keyword_filter, entry.poll
             if key not in frames:
                 frames[key] = await socket.encoder.edited("", entry, socket.language)
             if self._registry.is_deleted(post_id):

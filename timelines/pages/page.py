@@ -7,6 +7,7 @@ import msgspec
 from accounts.domain import Author
 from socialsite.ids import MAX_ID, PostId
 from timelines.posts.post import Post, PostCounts
+from timelines.visibility.filter import KeywordFilter
 
 DEFAULT_LIMIT = 30
 MAX_LIMIT = 100
@@ -115,9 +116,9 @@ class PollState(msgspec.Struct, frozen=True, gc=False):
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     """A post with everything that pages and JSON show.
 
-    For a boost, `post` and `author` are the boost and the booster, and `counts` and `viewer` belong to `original`. If a
-    keyword filter folds the post, `filter_phrase` is its phrase, and the text is shown after a click. `replied_author`
-    is the author of the parent of a reply, or None if this account is hidden.
+    For a boost, `post` and `author` are the boost and the booster, and `counts` and `viewer` belong to `original`. If
+    `keyword_filter` is set, it folds the post, and the text is shown after a click. `replied_author` is the author of
+    the parent of a reply, or None if this account is hidden.
     """
 
     post: Post
@@ -125,13 +126,18 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     counts: PostCounts
     viewer: ViewerState | None
     original: "HydratedPost | None" = None
-    filter_phrase: str | None = None
+    keyword_filter: KeywordFilter | None = None
     replied_author: Author | None = None
     poll: PollState | None = None
 
     @property
     def id(self) -> PostId:
         return self.post.id
+
+    @property
+    def filter_phrase(self) -> str | None:
+        """The phrase of the filter that folds the post."""
+        return None if self.keyword_filter is None else self.keyword_filter.phrase
 
     @property
     def shown(self) -> "HydratedPost":

@@ -18,6 +18,7 @@ from timelines.reading.hydration import HydrationState, Sources
 from timelines.reading.skeletons import Skeleton
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import LaterBoosts, RemovedBoost, read_later_boosts
+from timelines.visibility.filter import KeywordFilter
 from timelines.visibility.rights import ViewContext
 
 MAX_ROUNDS = 40
@@ -32,14 +33,14 @@ OWN_POST, NO_ACTIONS = ViewerState(own=True), ViewerState(own=False)
 class VisiblePost(msgspec.Struct, frozen=True, gc=False):
     """A post that the viewer may see. `original` is the original of a boost and its author.
 
-    If a keyword filter folds the post, `filter_phrase` is the phrase of the filter. The page then shows the text after
+    If a keyword filter folds the post, `keyword_filter` is this filter. The page then shows the text after
     a click.
     """
 
     post: Post
     author: Author
     original: tuple[Post, Author] | None = None
-    filter_phrase: str | None = None
+    keyword_filter: KeywordFilter | None = None
 
 
 @dataclass(kw_only=True, frozen=True, slots=True)
@@ -188,7 +189,7 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
     keyword_filter = rights.matching_filter(post if original is None else original[0])
     if keyword_filter is None:
         return VisiblePost(post, author, original)
-    return None if keyword_filter.action == "hide" else VisiblePost(post, author, original, keyword_filter.phrase)
+    return None if keyword_filter.action == "hide" else VisiblePost(post, author, original, keyword_filter)
 
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
@@ -206,17 +207,17 @@ def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[V
 
 
 def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost) -> HydratedPost:
-    post, author, phrase = visible.post, visible.author, visible.filter_phrase
+    post, author, keyword_filter = visible.post, visible.author, visible.keyword_filter
     if visible.original is None:
         viewer, replied_author = _viewer_state(rights, post), _replied_author(loaded, post)
         poll = rights.poll_state(post) if loaded.tallies else None
-        return HydratedPost(post, author, loaded.counts[post.id], viewer, None, phrase, replied_author, poll)
+        return HydratedPost(post, author, loaded.counts[post.id], viewer, None, keyword_filter, replied_author, poll)
     original, original_author = visible.original
     counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
     replied_author = _replied_author(loaded, original)
     poll = rights.poll_state(original) if loaded.tallies else None
-    shown = HydratedPost(original, original_author, counts, viewer, None, phrase, replied_author, poll)
-    return HydratedPost(post, author, counts, viewer, shown, phrase)
+    shown = HydratedPost(original, original_author, counts, viewer, None, keyword_filter, replied_author, poll)
+    return HydratedPost(post, author, counts, viewer, shown, keyword_filter)
 
 
 def _replied_author(loaded: LoadedPosts, post: Post) -> Author | None:

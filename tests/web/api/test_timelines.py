@@ -1,5 +1,7 @@
 """Timelines in the API: their cursors, links and selections."""
 
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.world import World
 from tests.web.api.conftest import OpenApi
 
@@ -88,3 +90,16 @@ async def test_a_list_belongs_to_its_owner(open_api: OpenApi, world: World) -> N
     assert (await carol.get(url)).json() == []
     for client in (alice, bob):
         assert (await client.get(url)).status_code == 404
+
+
+async def test_a_folded_post_names_its_filter(open_api: OpenApi, site: Services) -> None:
+    alice = await open_api("alice")
+    account_id = AccountId(int((await alice.post(STATUSES, status="rainy weather")).json()["account"]["id"]))
+    added = await site.filters.add(account_id=account_id, phrase="weather")
+    bob = await open_api("bob")
+    await bob.post(STATUSES, status="sunny weather")
+    (folded, own) = (await alice.get(PUBLIC)).json()
+    (result,) = folded["filtered"]
+    assert (result["filter"]["id"], result["filter"]["filter_action"]) == (str(added.id), "warn")
+    assert result["keyword_matches"] == ["weather"]
+    assert own["filtered"] == []

@@ -15,9 +15,12 @@ from timelines.pages.presenters import Json, hashtag_url, post_url, profile_url
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import find_all_hashtags
+from timelines.visibility.filter import KeywordFilter
 from timelines.visibility.rights import requires_follow
 
 VISIBILITY_BY_AUDIENCE: Final = {PUBLIC: "public", UNLISTED: "unlisted", FOLLOWERS: "private"}
+FILTER_CONTEXTS: Final = ("home", "public", "thread")
+"""The contexts in which this site applies every filter."""
 
 Mention = tuple[str, int]
 """The handle and the id of a mentioned account."""
@@ -64,7 +67,28 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
                 **({"pinned": viewer.pinned} if viewer.own and not is_boost else {}),
             }
         ),
-        "filtered": [],
+        "filtered": [] if entry.keyword_filter is None else [filter_result(entry.keyword_filter)],
+    }
+
+
+def filter_result(keyword_filter: KeywordFilter) -> Json:
+    """Return the filter that folds a post as FilterResult."""
+    return {
+        "filter": filter_fields(keyword_filter),
+        "keyword_matches": [keyword_filter.phrase],
+        "status_matches": None,
+    }
+
+
+def filter_fields(keyword_filter: KeywordFilter) -> Json:
+    """Return a filter as Filter, without its keywords."""
+    until_ms = keyword_filter.until_ms
+    return {
+        "id": str(keyword_filter.id),
+        "title": keyword_filter.phrase,
+        "context": FILTER_CONTEXTS,
+        "expires_at": None if until_ms is None else format_iso_time(until_ms),
+        "filter_action": keyword_filter.action,
     }
 
 

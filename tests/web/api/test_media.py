@@ -1,0 +1,66 @@
+"""Pictures in the API: uploads, their encoding, posts with pictures, and the pictures of a profile."""
+
+from http import HTTPStatus
+from typing import Any
+
+from socialsite.container import Services
+from tests.support.api import ApiClient
+from tests.support.pictures import encode_all, picture
+from tests.web.api.conftest import OpenApi
+
+MEDIA, STATUSES = "/api/v2/media", "/api/v1/statuses"
+
+
+async def upload(client: ApiClient, site: Services, **fields: str) -> dict[str, Any]:
+    """Upload a picture, encode it, and return it."""
+    sent = await client.http.post(MEDIA, files={"file": ("a.jpg", picture())}, data=fields)
+    assert sent.status_code == HTTPStatus.ACCEPTED, sent.text
+    assert sent.json()["url"] is None
+    url = f"/api/v1/media/{sent.json()['id']}"
+    assert (await client.get(url)).status_code == HTTPStatus.PARTIAL_CONTENT
+    await encode_all(site)
+    ready = await client.get(url)
+    assert ready.status_code == HTTPStatus.OK
+    media: dict[str, Any] = ready.json()
+    return media
+
+
+async def test_a_picture_is_processed_described_and_posted(open_api: OpenApi, site: Services) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    media = await upload(alice, site, description="Tea", focus="0.5,-0.5")
+    assert (media["description"], media["meta"]["focus"]) == ("Tea", {"x": 0.5, "y": -0.5})
+    assert media["url"].startswith("http://testserver/media/")
+    url = f"/api/v1/media/{media['id']}"
+    described = await alice.http.put(url, data={"description": "Green tea"})
+    assert described.json()["description"] == "Green tea"
+    assert (await bob.get(url)).status_code == 404
+    status = (await alice.post(STATUSES, status="", media_ids=[media["id"]])).json()
+    assert status["media_attachments"][0]["description"] == "Green tea"
+    page = (await alice.get(f"/api/v1/accounts/{status['account']['id']}/statuses", only_media="true")).json()
+    assert [each["id"] for each in page] == [status["id"]]
+    attributes = [{"id": media["id"], "description": "Mint tea"}]
+    edited = await alice.http.put(
+        f"{STATUSES}/{status['id']}", json={"media_ids": [media["id"]], "media_attributes": attributes}
+    )
+    assert edited.json()["media_attachments"][0]["description"] == "Mint tea"
+
+
+async def test_a_deleted_post_leaves_its_pictures_to_the_next_post(open_api: OpenApi, site: Services) -> None:
+    alice = await open_api("alice")
+    media = await upload(alice, site)
+    for delete_media in ("false", "true"):
+        status = await alice.post(STATUSES, status="with a picture", media_ids=[media["id"]])
+        assert status.status_code == 200, status.text
+        deleted = await alice.http.delete(f"{STATUSES}/{status.json()['id']}?delete_media={delete_media}")
+        assert deleted.json()["media_attachments"][0]["id"] == media["id"]
+        await site.media.check_due()
+    refused = await alice.post(STATUSES, status="again", media_ids=[media["id"]])
+    assert refused.status_code == 422
+
+
+async def test_a_file_that_is_no_picture_and_a_missing_scope_are_refused(open_api: OpenApi) -> None:
+    alice, reader = await open_api("alice"), await open_api("alice", "read")
+    for files in ({"file": ("a.txt", b"text")}, {}):
+        assert (await alice.http.post(MEDIA, files=files, data={"x": "1"})).status_code == 422
+    assert (await reader.http.post(MEDIA, files={"file": ("a.jpg", picture())})).status_code == 403
+    assert (await (await open_api()).http.post(MEDIA, files={"file": ("a.jpg", picture())})).status_code == 401
