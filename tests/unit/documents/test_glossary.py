@@ -13,7 +13,7 @@ PLAIN = frozenset(
     authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
-    directory
+    directory event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init inventory
     known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
@@ -21,7 +21,8 @@ PLAIN = frozenset(
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules
     sample sampler scanner scanning sentinel server servers set settings shared shutdown size socket sockets
-    spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend switcher task
+    spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
+    switcher task
     tasks text time tokenizer trim trimming tuning twemproxy types unknown urls validation values view views
     websocket work writer wrong zset
     """.split()  # noqa: SIM905 - a list of words
