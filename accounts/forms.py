@@ -20,6 +20,7 @@ from accounts.accounts.validation import (
     validate_handle,
     validate_profile_texts,
 )
+from accounts.domain import picture_url
 from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials
 from accounts.models import Account
 from socialsite.errors import ApiError
@@ -133,12 +134,13 @@ class SettingsForm(forms.Form):
     """The settings of an account.
 
     The page has a hidden copy of each field, so that only changed fields are written (`get_changed_fields`). The page
-    shows the header of the account, `header_url`.
+    shows the avatar and the header of the account.
     """
 
-    def __init__(self, *args: Any, header_url: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.header_url = header_url
+        self.account = account
+        self.header_url = picture_url(account.header, "small")
         for field in self.fields.values():
             field.show_hidden_initial = True
 

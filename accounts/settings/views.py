@@ -7,7 +7,6 @@ from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
-from accounts.domain import picture_url
 from accounts.errors import FieldErrors
 from accounts.forms import (
     FORM_ERRORS,
@@ -41,7 +40,7 @@ async def overview_page(request: SiteRequest) -> HttpResponse:
 
 async def settings_page(request: SiteRequest) -> HttpResponse:
     account = require_account(request)
-    form = SettingsForm(initial=_profile_initial(request), header_url=picture_url(account.header, "small"))
+    form = SettingsForm(initial=_profile_initial(request), account=account)
     return render_form(request, "accounts/settings.html", form, lambda: {"account": account_json(account)})
 
 
@@ -52,7 +51,7 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
     """
     account, shown = require_account(request), _profile_initial(request)
     fields = {f"initial-{name}": shown[name] for name in shown} | shown | get_form_data(request)
-    form = SettingsForm(fields, header_url=picture_url(account.header, "small"))
+    form = SettingsForm(fields, account=account)
     changed = get_changed_fields(request)
     try:
         edited = await request.services[AccountService].edit_profile(

@@ -22,7 +22,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 MAX_CACHED_PAGES = 2_048
-"""Each page takes some kB. The home of a reader is one page, and each profile that a reader opens is another page."""
+"""Each page takes some kB. The homes of all readers with the same preferences are one page; each profile is another."""
 PLAIN_BASE_TYPES = (str, int, type(None))
 PLAIN_TYPES = frozenset((*PLAIN_BASE_TYPES, bool, SafeString))
 
@@ -53,20 +53,7 @@ class Placeholder(msgspec.Struct, frozen=True):
     value: PlaceholderValue
 
 
-class PageViewer(msgspec.Struct, frozen=True, gc=False):
-    """The fields of the signed-in account that the frame of a page shows.
-
-    An Account cannot be part of the cache key, because two Accounts with the same id are equal.
-    """
-
-    id: int
-    handle: str
-    display_name: str
-    is_staff: bool
-    avatar: str = ""
-
-
-PLAIN_STRUCTS: list[type] = [PageViewer]
+PLAIN_STRUCTS: list[type] = []
 """Frozen structs of plain values that may be part of a page's cache key. accounts/apps.py adds Author."""
 
 

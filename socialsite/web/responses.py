@@ -15,7 +15,7 @@ from django.template import loader
 
 from socialsite.errors import MalformedRequest
 from socialsite.web.csrf import get_page_token
-from socialsite.web.page_cache import PageViewer, Placeholder, render_page
+from socialsite.web.page_cache import Placeholder, render_page
 from socialsite.web.requests import JSON_TYPE, SAFE_METHODS, SiteRequest, get_form_data, is_own_url, wants_json
 
 THEMES = ("light", "dark")
@@ -58,7 +58,13 @@ def page_context(request: SiteRequest) -> dict[str, object]:
     badge = getattr(request, "badge", None)
     return {
         "viewer": account
-        and PageViewer(account.id, account.handle, account.display_name, account.is_staff, account.avatar),
+        and {  # shared by all viewers, so that a cached page serves all of them
+            "handle": Placeholder(account.handle),
+            "is_staff": account.is_staff,
+            "is_at_own_profile": path == f"/@{account.handle}/",
+        },
+        "viewer_avatar": "",
+        "viewer_icon": "",
         "site_name": settings.SITE_NAME,
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",

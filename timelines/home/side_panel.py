@@ -18,6 +18,7 @@ from timelines.hashtags.trend_views import cached_trends_panel
 from timelines.lists.list_page import list_url
 from timelines.lists.service import ListService
 from timelines.pages.presenters import hashtag_url
+from timelines.templatetags.timelines_tags import avatar
 
 TAB_PATHS = ("/", "/public/", "/tags/")
 Links = tuple[tuple[str, str], ...]
@@ -25,7 +26,7 @@ Links = tuple[tuple[str, str], ...]
 
 
 def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
-    """Return `trends_aside`, `lists_aside` and `tabs_html` of base.html. A part without content is ""."""
+    """Return the parts of base.html that this app renders. A part without content is ""."""
     trends, viewer = cached_trends_panel(request), getattr(request, "account", None)  # not set on early error pages
     if viewer is None:
         return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
@@ -38,6 +39,8 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
         "trends_aside": trends,
         "lists_aside": Placeholder(_render("timelines/_lists_aside.html", lists, "", language)) if lists else "",
         "tabs_html": Placeholder(_render("timelines/_timeline_tabs.html", links, path, language)) if has_tabs else "",
+        "viewer_avatar": Placeholder(avatar(viewer)),
+        "viewer_icon": Placeholder(avatar(viewer, "icon")) if viewer.avatar else "",
     }
 
 

@@ -3,9 +3,13 @@
 import pytest
 from django.utils.safestring import SafeString
 from django.utils.translation import override
+from msgspec import structs
 
-from socialsite.web.page_cache import PageCache, PageViewer, Placeholder
+from accounts.domain import Author
+from socialsite.ids import AccountId
+from socialsite.web.page_cache import PageCache, Placeholder
 
+ALICE = Author(AccountId(1), "alice", "Alice", "active", 1)
 PAGE = "{{ viewer.handle }}:{% if box.next %}<a href='{{ box.next }}'>{% endif %}{{ title }}{{ box.html }}"
 
 
@@ -28,7 +32,12 @@ class TextShells(PageCache):
 
 def context(**more):
     box = {"next": Placeholder("/?before=7"), "html": Placeholder(SafeString("<li>"))}
-    return {"viewer": PageViewer(1, "alice", "Alice", False, ""), "title": "A & B", "box": box, **more}
+    return {
+        "viewer": ALICE,
+        "title": "A & B",
+        "box": box,
+        **more,
+    }
 
 
 def test_a_placeholder_is_filled_at_each_rendering(shells):
@@ -47,9 +56,9 @@ def test_the_presence_of_a_placeholder_is_part_of_the_cache_key(shells):
     assert "<a" in shells.render("page.html", context())
 
 
-def test_the_viewer_is_part_of_the_cache_key(shells):
+def test_the_fields_of_a_struct_are_part_of_the_cache_key(shells):
     shells.render("page.html", context())
-    assert shells.render("page.html", context(viewer=PageViewer(1, "bob", "Alice", False, ""))).startswith("bob:")
+    assert shells.render("page.html", context(viewer=structs.replace(ALICE, handle="bob"))).startswith("bob:")
     assert shells.render("page.html", context(viewer=None)).startswith(":")
 
 

@@ -5,7 +5,11 @@ import re
 import pytest
 
 from socialsite.container import Services
+from socialsite.web.page_cache import PageCache, render_page
 from tests.support.browser import HttpBrowser
+from tests.web.conftest import OpenBrowser
+
+PAGES: PageCache = render_page.__self__  # type: ignore[attr-defined]
 
 pytestmark = pytest.mark.usefixtures("site")
 
@@ -55,3 +59,21 @@ async def test_the_newest_hashtags_stand_in_for_trends(alice: HttpBrowser, site:
     assert "Newest hashtags" in html
     assert '<li><a href="/tags/tea/"><bdi>#tea</bdi></a></li>' in html
     assert (await alice.get_json("/tags/trending/")).json() == {"tags": []}
+
+
+async def test_readers_share_a_rendered_frame_in_which_each_sees_only_its_own_account(
+    site: Services, open_browser: OpenBrowser
+) -> None:
+    """A frame per reader would be rendered anew for most readers of a large site."""
+    pages = []
+    for handle in ("zoe", "yann", "mia"):
+        reader = await open_browser(handle)
+        await reader.get("/public/")  # shows the message of the sign-up
+        before = len(PAGES)
+        html = (await reader.get("/public/")).text
+        pages.append(len(PAGES) - before)
+        assert re.findall(r'data-handle="(\w+)"', html) == [handle]
+        assert set(re.findall(r'href="/@(\w+)/"', html)) == {handle}
+        assert f'href="/@{handle}/" aria-current="page"' in (await reader.get(f"/@{handle}/")).text
+        assert f'href="/@{handle}/" aria-current="page"' not in (await reader.get("/@zoe/followers/")).text
+    assert pages[1:] == [0, 0]
