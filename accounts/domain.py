@@ -11,6 +11,7 @@ AccountState = Literal["active", "suspended", "deleted"]
 ACTIVE: Final = "active"
 SUSPENDED: Final = "suspended"
 DELETED: Final = "deleted"
+DefaultAudience = Literal["public", "unlisted", "followers"]
 PictureKind = Literal["avatar", "header"]
 PictureSize = Literal["small", "full"]
 
@@ -29,6 +30,12 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """The language that new posts have unless their writer chooses another. An ISO 639-1 code."""
     languages: tuple[str, ...] = ()
     """The languages of posts on public timelines. Empty for all. Posts without a language are always shown."""
+    audience: DefaultAudience = "public"
+    """The audience of new posts unless their writer chooses another. Posts of private accounts are for followers."""
+    marks_sensitive: bool = False
+    """True if apps mark the pictures of new posts as sensitive unless their writer chooses otherwise."""
+    is_bot: bool = False
+    """True if a program posts for the account, which apps show."""
 
 
 @lru_cache(maxsize=4_096)

@@ -15,7 +15,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.responses import json_response
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
-from timelines.api.entities.account import credential_account_entity
+from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity
 from timelines.api.fields import api_fields, flag, ids_field, limit_field, object_fields
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_by_id, accounts_json, site_url
@@ -36,6 +36,7 @@ from timelines.search.autocomplete import AutocompleteService
 from timelines.text.token_scanner import normalize_tag
 
 ACCOUNTS_AT_ONCE = 40
+DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
 NOT_OFFERED = _("This site does not offer this.")
 
 
@@ -181,21 +182,11 @@ async def update_credentials(request: SiteRequest) -> HttpResponse:
 
 
 def _privacy(account: Account, fields: FormFields) -> bool | None:
-    """Return whether the account becomes private, or None. Raises Invalid for values that this site does not have.
-
-    The visibility of new posts follows from the account: those of a private account are for its followers.
-    """
+    """Return whether the account becomes private, or None. Raises Invalid for values that this site does not have."""
     is_private = flag(fields, "locked") if fields.get("locked") else None
-    will_be_private = account.is_private if is_private is None else is_private
-    fixed = {
-        "bot": False, "hide_collections": False, "source[sensitive]": False,
-        "discoverable": not will_be_private, "indexable": not will_be_private,
-    }  # fmt: skip
-    refused = {name: NOT_OFFERED for name, value in fixed.items() if flag(fields, name, value) != value}
-    visibility = "private" if will_be_private else "public"
-    if fields.get("source[privacy]", visibility) not in ("", visibility):
-        refused["source[privacy]"] = NOT_OFFERED
-    if refused:
+    is_listed = not (account.is_private if is_private is None else is_private)
+    fixed = {"hide_collections": False, "discoverable": is_listed, "indexable": is_listed}
+    if refused := {name: NOT_OFFERED for name, value in fixed.items() if flag(fields, name, value) != value}:
         raise Invalid(refused)
     return is_private
 
@@ -210,7 +201,16 @@ def _link(fields: FormFields) -> str | None:
 
 
 def _preferences(account: Account, fields: FormFields) -> Preferences | None:
-    """Return the changed preferences, or None if none was sent."""
-    if "source[language]" not in fields:
-        return None
-    return structs.replace(account.preferences, language=fields["source[language]"] or None)
+    """Return the changed preferences, or None if they stay. Raises Invalid for an unknown visibility."""
+    old = account.preferences
+    visibility = fields.get("source[privacy]") or VISIBILITY_BY_DEFAULT[old.audience]
+    if visibility not in DEFAULT_BY_VISIBILITY:
+        raise Invalid({"source[privacy]": NOT_OFFERED})
+    new = structs.replace(
+        old,
+        language=fields.get("source[language]", old.language) or None,
+        audience=DEFAULT_BY_VISIBILITY[visibility],
+        marks_sensitive=flag(fields, "source[sensitive]", old.marks_sensitive),
+        is_bot=flag(fields, "bot", old.is_bot),
+    )
+    return None if new == old else new

@@ -4,6 +4,8 @@ import re
 
 from django.http import HttpResponse
 
+from accounts.models import Account
+from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer, require_viewer_id
 from socialsite.web.responses import json_response
@@ -23,7 +25,7 @@ from timelines.reading.service import ReadingService
 from timelines.threads.service import ThreadService
 
 STATUSES_AT_ONCE = 20
-FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to", "quoted_status_id": "quote_of"}
+FIELD_NAMES = {"status": "text", "in_reply_to_id": "in_reply_to"}
 """Mastodon's names of form fields -> the names of PostForm."""
 FLAGS = ("sensitive", "poll[multiple]")
 NUMBERED = re.compile(r"^media_attributes\[\d+\]")
@@ -40,10 +42,22 @@ def post_fields(request: SiteRequest) -> FormFields:
     return FormFields(pairs)
 
 
+def apply_preferences(account: Account, fields: FormFields) -> None:
+    """Add what the account chose for new posts to the fields of a post that do not say otherwise."""
+    preferences = account.preferences
+    if preferences.marks_sensitive and "sensitive" not in fields:
+        fields.add("sensitive", "on")
+    if preferences.language and not fields.get("language"):
+        fields.add("language", preferences.language)
+    if not (fields.get("visibility") or fields.get("in_reply_to") or account.is_private):
+        fields.add("visibility", preferences.audience)
+
+
 @endpoint("write:statuses", needs_account=True)
 async def publish(request: SiteRequest) -> HttpResponse:
     """Publish a post, or schedule it if it has the field `scheduled_at`."""
     viewer, services, fields = require_viewer(request), request.services, post_fields(request)
+    apply_preferences(require_account(request), fields)
     if fields.get("scheduled_at"):
         return await schedule(request, fields)
     me = AccountId(viewer.id)

@@ -21,6 +21,7 @@ from timelines.markers.views import load_marker
 from timelines.pages.page import PageRequest, TimelinePage
 from timelines.pages.queries import parse_page_request
 from timelines.pages.responses import timeline_context, timeline_json
+from timelines.posts.post import AUDIENCE_BY_NAME
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
@@ -41,6 +42,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
     marker = await pending_marker
     await request.services[TrendService].top()  # fills the cache of the process, from which the side panel reads
     suggested = await suggest_on_home(request, query, page)
+    preferences = require_account(request).preferences
     return respond(
         request,
         "timelines/home.html",
@@ -48,7 +50,8 @@ async def home(request: SiteRequest) -> HttpResponseBase:
             "timeline": timeline_context(request, query, page, "home", marker),
             "suggestions": suggested or "",
             "composer": composer_context(
-                require_account(request).preferences, audience=default_audience(viewer.is_private)
+                preferences,
+                audience=default_audience(viewer.is_private, preferred=AUDIENCE_BY_NAME[preferences.audience]),
             ),
         },
         data=lambda: timeline_json(request, page),

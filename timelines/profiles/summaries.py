@@ -31,6 +31,7 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     link: str
     header: str
     created_ms: int
+    is_bot: bool
     followers: int
     following: int
     posts: int
@@ -98,6 +99,7 @@ def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: 
         link=account.link,
         header=account.header,
         created_ms=account.created_ms,
+        is_bot=account.preferences.is_bot,
         followers=follows.followers,
         following=follows.following,
         posts=posts,

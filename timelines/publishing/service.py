@@ -426,15 +426,15 @@ def _exclude_hashtags(post: Post, taken: TakenHashtags) -> Post:
     return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
 
 
-def default_audience(is_private: bool, parent: HydratedPost | None = None) -> int:
+def default_audience(is_private: bool, parent: HydratedPost | None = None, preferred: int = PUBLIC) -> int:
     """Return the audience of a post whose request names no audience.
 
-    The audience is never wider than the audience of the parent. `is_private` is set if the account of the author is
-    private. Only followers see the posts of private accounts.
+    The audience is never wider than the audience of the parent. `preferred` is for posts without a parent. `is_private`
+    is set if the account of the author is private. Only followers see the posts of private accounts.
     """
     if is_private or (parent is not None and parent.author.private):
         return FOLLOWERS
-    return PUBLIC if parent is None else parent.post.audience
+    return preferred if parent is None else parent.post.audience
 
 
 def idempotency_key_digest(key: str) -> str:

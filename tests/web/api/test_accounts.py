@@ -109,7 +109,9 @@ async def test_the_own_profile_changes_only_what_was_sent(open_api: OpenApi) -> 
     assert (account["display_name"], account["note"]) == ("Alice A.", "<p>I am</p>")
     assert (account["source"]["note"], account["source"]["language"]) == ("I am", "de")
     assert account["source"]["fields"][0]["value"] == "https://a.example.org"
-    for fields in ({"bot": "true"}, {"source[privacy]": "unlisted"}, {"display_name": ""}, {"source[language]": "xx"}):
+    for fields in (
+        {"discoverable": "false"}, {"source[privacy]": "direct"}, {"display_name": ""}, {"source[language]": "xx"},
+    ):  # fmt: skip
         assert (await alice.http.patch(url, data=fields)).status_code == 422
 
 
@@ -123,3 +125,16 @@ async def test_the_scope_of_each_part_is_needed(open_api: OpenApi) -> None:
     for action in ("follow", "mute", "block"):
         await act(follow, bob_id, action)
     assert (await follow.get("/api/v1/bookmarks")).status_code == 403
+
+
+async def test_a_post_has_what_its_writer_prefers_unless_it_says_otherwise(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    preferred = {"source[privacy]": "unlisted", "source[sensitive]": "true", "bot": "true"}
+    account = (await alice.http.patch(f"{ACCOUNTS}/update_credentials", data=preferred)).json()
+    assert (account["source"]["privacy"], account["source"]["sensitive"], account["bot"]) == ("unlisted", True, True)
+    status = (await alice.post("/api/v1/statuses", status="x")).json()
+    assert (status["visibility"], status["sensitive"]) == ("unlisted", True)
+    status = (await alice.post("/api/v1/statuses", status="y", visibility="public", sensitive=False)).json()
+    assert (status["visibility"], status["sensitive"]) == ("public", False)
+    locked = (await alice.http.patch(f"{ACCOUNTS}/update_credentials", data={"locked": "true"})).json()
+    assert locked["source"]["privacy"] == "private"

@@ -1,8 +1,9 @@
 """The entity Account (https://docs.joinmastodon.org/entities/Account/)."""
 
 from datetime import UTC, datetime
+from typing import Final
 
-from accounts.domain import picture_url
+from accounts.domain import DefaultAudience, picture_url
 from accounts.models import Account
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html, link_html
@@ -11,6 +12,11 @@ from timelines.profiles.summaries import AccountSummary
 
 MISSING_AVATAR, MISSING_HEADER = "/static/avatars/missing.png", "/static/headers/missing.png"
 """The pictures of an account without its own. By the name `missing.png` clients know that there is none."""
+VISIBILITY_BY_DEFAULT: Final[dict[DefaultAudience, str]] = {
+    "public": "public",
+    "unlisted": "unlisted",
+    "followers": "private",
+}
 LINK_FIELD = "Link"
 """The name of the profile field that shows the link of an account."""
 
@@ -26,7 +32,7 @@ def account_entity(summary: AccountSummary, site_url: str) -> Json:
         "acct": author.handle,
         "display_name": author.display_name,
         "locked": author.private,
-        "bot": False,
+        "bot": summary.is_bot,
         "group": False,
         "discoverable": not author.private,
         "indexable": not author.private,
@@ -57,8 +63,8 @@ def credential_account_entity(summary: AccountSummary, account: Account, follow_
     preferences = account.preferences
     return account_entity(summary, site_url) | {
         "source": {
-            "privacy": "private" if account.is_private else "public",
-            "sensitive": False,
+            "privacy": "private" if account.is_private else VISIBILITY_BY_DEFAULT[preferences.audience],
+            "sensitive": preferences.marks_sensitive,
             "language": preferences.language,
             "note": account.bio,
             "fields": [_field(account.link)] if account.link else [],
