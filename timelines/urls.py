@@ -16,6 +16,7 @@ from timelines.markers import views as markers
 from timelines.media import views as media
 from timelines.media.media import CONTENT_TYPES, SIZES
 from timelines.notifications import views as notifications
+from timelines.onboarding import views as onboarding
 from timelines.pages.dates import redirect_date_queries
 from timelines.pins import views as pins
 from timelines.polls import views as polls
@@ -71,6 +72,20 @@ app_name = "timelines"
 urlpatterns = [
     path("", dispatch_by_method(GET=redirect_date_queries(home.home)), name="home"),
     path("public/", dispatch_by_method(GET=redirect_date_queries(home.public)), name="public"),
+    path("welcome/", dispatch_by_method(GET=onboarding.show_next_step, POST=onboarding.dismiss), name="onboarding"),
+    path(
+        "welcome/profile/",
+        dispatch_by_method(GET=onboarding.show_profile, POST=onboarding.save_profile),
+        name="onboarding-profile",
+    ),
+    path(
+        "welcome/people/",
+        dispatch_by_method(GET=onboarding.show_people, POST=onboarding.follow_people),
+        name="onboarding-people",
+    ),
+    path(
+        "welcome/post/", dispatch_by_method(GET=onboarding.show_post, POST=onboarding.publish), name="onboarding-post"
+    ),
     path("positions/", dispatch_by_method(POST=markers.save_marker), name="positions"),
     path("preferences/", dispatch_by_method(POST=markers.save_reading_preference), name="preferences"),
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),

@@ -259,6 +259,7 @@ def encode_account(account: Account) -> dict[str, str]:
         "staff": "1" if account.is_staff else "0",
         "version": str(account.version),
         "private": "1" if account.is_private else "0",
+        **({"preferences": account.encoded_preferences} if account.encoded_preferences else {}),
     }
 
 

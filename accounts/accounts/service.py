@@ -130,6 +130,7 @@ class AccountService:
         staff: bool = False,
         allow_reserved: bool = False,
         is_known: bool = True,
+        preferences: Preferences | None = None,
     ) -> Account:
         """Create an account. An account without a password cannot sign in.
 
@@ -145,6 +146,7 @@ class AccountService:
             password=await passwords.hash_password(password, is_known=is_known),
             created_ms=now_ms,
             is_staff=staff,
+            encoded_preferences="" if preferences is None else encode_preferences(preferences),
             **texts,
         )
         if await self.accounts.create(account) is None:

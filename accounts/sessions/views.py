@@ -4,6 +4,7 @@ from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
+from accounts.domain import Preferences
 from accounts.errors import InvalidCredentials
 from accounts.forms import (
     FORM_ERRORS,
@@ -29,7 +30,7 @@ async def signup_page(request: SiteRequest) -> HttpResponse:
 
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
-    """Create an account and sign it in. The response is 201 with the account."""
+    """Create an account and sign it in. The response is 201 with the account. Pages continue with /welcome/."""
     await request.services[ActionLimits].enforce(request.caller, "signup")  # before the form is read
     form = SignUpForm(get_form_data(request))
     try:
@@ -40,11 +41,12 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
             display_name=fields["display_name"],
             now_ms=request.services.clock.now_ms(),
             is_known=False,
+            preferences=None if wants_json(request) else Preferences(onboarding_step=1),
         )
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/signup.html", form, error)
     await sign_in(request, account)
-    response = done(request, {"account": account_json(account)}, default="/", status=201)
+    response = done(request, {"account": account_json(account)}, default="/welcome/", status=201)
     return remember_browser(request, response, account)
 
 

@@ -40,6 +40,10 @@ ACTIONS: dict[str, str] = {
     "/preferences/": "scroll",
     "/display/": "language theme",
     "/posts/": "text in_reply_to idempotency_key audience spoiler_text language poll[options] poll[expires_in]",
+    "/welcome/": "next",
+    "/welcome/profile/": "display_name bio",
+    "/welcome/people/": "follow",
+    "/welcome/post/": "text idempotency_key",
     "/media/": "description kind",
     "/media/<id:media_id>/": "description",
     **dict.fromkeys(

@@ -33,7 +33,8 @@ def signs_up(me: BrowserPage) -> None:
         tab_to(page, f"[name={name}]")
         page.keyboard.type(PASSWORD)
     page.keyboard.press("Enter")
-    page.wait_for_url(me.url + "/")
+    page.wait_for_url("**/welcome/profile/")
+    me.go_to("/")
 
 
 def publishes(me: BrowserPage, text: str) -> None:

@@ -17,6 +17,9 @@ def me(reader: OpenReader) -> BrowserPage:
     page.page.locator("[name=password1]").fill(PASSWORD)
     page.page.locator("[name=password2]").fill(PASSWORD)
     press(page.page, "Sign up")
+    for step in ("profile", "people", "post"):
+        expect(page.page).to_have_url(f"{page.url}/welcome/{step}/")
+        press(page.page, "Skip")
     expect(page.page).to_have_url(page.url + "/")
     return page
 

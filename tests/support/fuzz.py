@@ -22,8 +22,8 @@ FIELDS = (
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
     "spoiler_text", "redraft_of", "sensitive", "visibility", "open_warnings", "languages",
     "media_ids", "descriptions", "version", "draft", "scheduled_at",
-    "add", "crop", "file", "remove", "picture", "media_attributes[][id]", "media_attributes[][description]",
-    "media_attributes[][focus]", "media_attributes[][focus_x]",
+    "add", "crop", "file", "remove", "skip", "follow", "picture", "media_attributes[][id]",
+    "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
 )  # fmt: skip
 QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
 HOSTILE_TEXTS = (

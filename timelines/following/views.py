@@ -194,7 +194,7 @@ def _account_json(account: TemplateContext) -> TemplateContext:
 
 async def suggestions(request: SiteRequest) -> HttpResponseBase:
     suggested = await request.services[FollowSuggestionService].suggestions(
-        require_viewer_id(request), parse_limit(request.GET), _readable_scripts(request)
+        require_viewer_id(request), parse_limit(request.GET), readable_scripts(request)
     )
     accounts = await load_suggested_accounts(request, suggested)
     if wants_json(request):
@@ -213,11 +213,11 @@ async def suggest_on_home(request: SiteRequest, query: PageRequest, page: Timeli
         return []
     return await load_suggested_accounts(
         request,
-        await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME, _readable_scripts(request)),
+        await services[FollowSuggestionService].suggestions(me, SUGGESTIONS_ON_HOME, readable_scripts(request)),
     )
 
 
-def _readable_scripts(request: SiteRequest) -> frozenset[str]:
+def readable_scripts(request: SiteRequest) -> frozenset[str]:
     """Return the scripts of the browser's languages and of the page's language."""
     return scripts_of_languages(f"{get_language()},{request.META.get('HTTP_ACCEPT_LANGUAGE', '')[:200]}")
 

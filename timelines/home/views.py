@@ -49,6 +49,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         page=lambda: {
             "timeline": timeline_context(request, query, page, "home", marker),
             "suggestions": suggested or "",
+            "onboarding_step": require_account(request).preferences.onboarding_step,
             "composer": composer_context(
                 preferences,
                 audience=default_audience(viewer.is_private, preferred=AUDIENCE_BY_NAME[preferences.audience]),

@@ -11,11 +11,11 @@ from tests.support.browser import cookies_of
 from tests.support.visitor import PASSWORD
 
 
-async def test_a_sign_up_by_form_signs_in_and_redirects_to_the_home_page(visitor):
+async def test_a_sign_up_by_form_signs_in_and_redirects_to_the_first_steps(visitor):
     answer = await visitor.post(
         "/accounts/signup/", handle="Alice", password1=PASSWORD, password2=PASSWORD, display_name="Alice A."
     )
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/welcome/")
     assert await visitor.is_signed_in()
 
 

@@ -1,0 +1,179 @@
+"""The three steps after a sign-up: a name and a picture, people to follow, and a first post. Each may be skipped.
+
+The preferences of an account contain its next step. Home shows a card until the steps are done or dismissed.
+"""
+
+import asyncio
+import secrets
+from contextlib import suppress
+from http import HTTPStatus
+
+from django.conf import settings
+from django.contrib import messages
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from msgspec import structs
+
+from accounts.accounts.service import AccountService
+from accounts.errors import FieldErrors
+from accounts.sessions.authentication import require_account
+from socialsite.errors import Conflict, Forbidden, Invalid, NotFound
+from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
+from socialsite.web.requests import SiteRequest, error_page, get_form_data, wants_json
+from socialsite.web.responses import SeeOther, done, json_response, respond
+from socialsite.web.uploads import accepts_files, get_files
+from timelines.errors import MediaInvalid, PostInvalid
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import FollowSuggestionService
+from timelines.following.views import load_suggested_accounts, readable_scripts
+from timelines.media.forms import parse_crop
+from timelines.media.media import UPLOAD_MAX_BYTES
+from timelines.media.service import MediaService
+from timelines.media.views import check_upload
+from timelines.pages.pictures import describe_post
+from timelines.pages.responses import TemplateContext
+from timelines.publishing.draft import preserve_draft
+from timelines.publishing.service import PublishingService
+from timelines.reading.service import ReadingService
+
+STEPS = ("profile", "people", "post")
+PROFILE, PEOPLE, POST = 1, 2, 3
+PEOPLE_SHOWN = 12
+
+
+async def show_next_step(request: SiteRequest) -> HttpResponseBase:
+    return SeeOther(_step_url(require_account(request).preferences.onboarding_step or PROFILE))
+
+
+async def dismiss(request: SiteRequest) -> HttpResponseBase:
+    """Remove the card from home. The steps stay reachable."""
+    await _store_step(request, 0)
+    return done(request, {}, default="/")
+
+
+# A name and a picture
+
+
+async def show_profile(request: SiteRequest) -> HttpResponseBase:
+    account = require_account(request)
+    return _show(request, PROFILE, {"display_name": account.display_name, "bio": account.bio})
+
+
+@accepts_files(UPLOAD_MAX_BYTES, check_upload)
+async def save_profile(request: SiteRequest) -> HttpResponseBase:
+    me, services, fields = AccountId(require_account(request).id), request.services, get_form_data(request)
+    if "skip" in fields:
+        return await _continue(request, PROFILE)
+    name, bio = fields.get("display_name"), fields.get("bio")
+    try:
+        await services[AccountService].edit_profile(account_id=me, display_name=name, bio=bio)
+        if files := get_files(request, "file"):
+            if request.pending_body is None:
+                await check_upload(request)  # a small body, which the handler read
+            await services[MediaService].set_profile_picture(
+                account_id=me, kind="avatar", content=files[0], crop=parse_crop(fields)
+            )
+    except (FieldErrors, MediaInvalid) as error:
+        if wants_json(request):
+            raise
+        reasons = " ".join(map(str, error.fields.values())) or str(error.message)
+        page = {"display_name": name, "bio": bio, "error": reasons}
+        return _show(request, PROFILE, page, HTTPStatus.UNPROCESSABLE_ENTITY)
+    return await _continue(request, PROFILE)
+
+
+# People
+
+
+async def show_people(request: SiteRequest) -> HttpResponseBase:
+    me = AccountId(require_account(request).id)
+    service = request.services[FollowSuggestionService]
+    suggested = await service.suggestions(me, PEOPLE_SHOWN, readable_scripts(request))
+    accounts = await load_suggested_accounts(request, suggested)
+    await asyncio.gather(*(_add_last_post(request, me, each) for each in accounts if not each["bio"]))
+    return _show(request, PEOPLE, {"accounts": accounts})
+
+
+async def _add_last_post(request: SiteRequest, me: AccountId, account: TemplateContext) -> None:
+    """Let an account without a bio be known by its last post."""
+    page = await request.services[ReadingService].profile(AccountId(int(account["id"])), viewer_id=me, limit=1)
+    account["last_post"] = " ".join(describe_post(entry.shown.post) for entry in page.entries[:1])
+
+
+async def follow_people(request: SiteRequest) -> HttpResponseBase:
+    """Follow the chosen accounts. Accounts that cannot be followed meanwhile are left out. Raises RateLimited."""
+    me, services, fields = AccountId(require_account(request).id), request.services, get_form_data(request)
+    handles = [] if "skip" in fields else fields.values_of("follow")[:PEOPLE_SHOWN]
+    for handle in handles:
+        await services[ActionLimits].enforce(request.caller, "follow")
+        with suppress(Conflict, Forbidden, Invalid, NotFound):
+            account = await services[AccountService].get_by_handle(handle)
+            await services[FollowingService].follow(
+                follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
+            )
+    return await _continue(request, PEOPLE)
+
+
+# A first post
+
+
+async def show_post(request: SiteRequest) -> HttpResponseBase:
+    require_account(request)
+    return _show(request, POST, {"idempotency_key": secrets.token_urlsafe(16), "max_length": settings.POST_MAX_LENGTH})
+
+
+@error_page(preserve_draft)
+async def publish(request: SiteRequest) -> HttpResponseBase:
+    """Publish the first post, and show home."""
+    account, services, fields = require_account(request), request.services, get_form_data(request)
+    if "skip" not in fields:
+        key, text = fields.get("idempotency_key") or None, fields.get("text", "")
+        try:
+            await services[PublishingService].publish(
+                author_id=AccountId(account.id),
+                text=text,
+                idempotency_key=key,
+                now_ms=services.clock.now_ms(),
+                is_private=account.is_private,
+                caller=request.caller,
+            )
+        except PostInvalid as error:
+            if wants_json(request):
+                raise
+            reason = next(iter(error.fields.values()), error.message)
+            page = {"error": reason, "text": text, "idempotency_key": key, "max_length": settings.POST_MAX_LENGTH}
+            return _show(request, POST, page, HTTPStatus.UNPROCESSABLE_ENTITY)
+        messages.success(request, _("Your post is published."), fail_silently=True)
+    return await _continue(request, POST)
+
+
+# All steps
+
+
+def _step_url(step: int) -> str:
+    return f"/welcome/{STEPS[step - 1]}/"
+
+
+def _show(request: SiteRequest, step: int, context: TemplateContext, status: int = HTTPStatus.OK) -> HttpResponseBase:
+    page = {**context, "step": step, "steps": [*enumerate(STEPS, 1)], "page_title": _("Welcome")}
+    return respond(
+        request, "timelines/onboarding.html", page=lambda: page, data=lambda: {"step": STEPS[step - 1]}, status=status
+    )
+
+
+async def _continue(request: SiteRequest, step: int) -> HttpResponseBase:
+    """Store the next step and show it, or home after the last one."""
+    following = step + 1 if step < len(STEPS) else 0
+    await _store_step(request, following)
+    url = _step_url(following) if following else "/"
+    return json_response({"next": url}) if wants_json(request) else SeeOther(url)
+
+
+async def _store_step(request: SiteRequest, step: int) -> None:
+    """Store the next step, unless the account has done or dismissed all steps."""
+    account = require_account(request)
+    if account.preferences.onboarding_step:
+        await request.services[AccountService].set_preferences(
+            account_id=AccountId(account.id), preferences=structs.replace(account.preferences, onboarding_step=step)
+        )
