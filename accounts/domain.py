@@ -30,17 +30,14 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """The language that new posts have unless their writer chooses another. An ISO 639-1 code."""
     languages: tuple[str, ...] = ()
     """The languages of posts on public timelines. Empty for all. Posts without a language are always shown."""
-<<<<<<< HEAD
     audience: DefaultAudience = "public"
     """The audience of new posts unless their writer chooses another. Posts of private accounts are for followers."""
     marks_sensitive: bool = False
     """True if apps mark the pictures of new posts as sensitive unless their writer chooses otherwise."""
     is_bot: bool = False
     """True if a program posts for the account, which apps show."""
-=======
     onboarding_step: int = 0
     """The next of the steps after the sign-up, from 1, or 0 if they are done or dismissed."""
->>>>>>> 3c7ce944 (Lead people after a sign-up to a profile, to people and to a first post)
 
 
 @lru_cache(maxsize=4_096)

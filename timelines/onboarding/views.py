@@ -57,12 +57,14 @@ async def dismiss(request: SiteRequest) -> HttpResponseBase:
 
 async def show_profile(request: SiteRequest) -> HttpResponseBase:
     account = require_account(request)
-    return _show(request, PROFILE, {"display_name": account.display_name, "bio": account.bio})
+    page = {"account": account, "display_name": account.display_name, "bio": account.bio}
+    return _show(request, PROFILE, page)
 
 
 @accepts_files(UPLOAD_MAX_BYTES, check_upload)
 async def save_profile(request: SiteRequest) -> HttpResponseBase:
-    me, services, fields = AccountId(require_account(request).id), request.services, get_form_data(request)
+    account, services, fields = require_account(request), request.services, get_form_data(request)
+    me = AccountId(account.id)
     if "skip" in fields:
         return await _continue(request, PROFILE)
     name, bio = fields.get("display_name"), fields.get("bio")
@@ -78,7 +80,7 @@ async def save_profile(request: SiteRequest) -> HttpResponseBase:
         if wants_json(request):
             raise
         reasons = " ".join(map(str, error.fields.values())) or str(error.message)
-        page = {"display_name": name, "bio": bio, "error": reasons}
+        page = {"account": account, "display_name": name, "bio": bio, "error": reasons}
         return _show(request, PROFILE, page, HTTPStatus.UNPROCESSABLE_ENTITY)
     return await _continue(request, PROFILE)
 
