@@ -27,7 +27,7 @@ def replies(post_id: int) -> Key:
 def deleted_replies(post_id: int) -> Key:
     """ZSET of ids of deleted replies that have replies themselves (score = member), so that threads continue there.
 
-    Delete adds to it; publish does, too, if the post that it answers is deleted meanwhile.
+    A deletion adds to it, and so does the publication of a reply whose parent is deleted meanwhile.
     """
     return Key("posts", tag=str(post_id), name="gone")
 

@@ -44,7 +44,7 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was typed or chosen that a new form does not have."""
+        """Return whether all fields have the values of a new form."""
         content = ("text", "spoiler_text", "media_ids", "poll[options]")
         return not any(value.strip() for name, value in self.fields if name in content)
 

@@ -112,7 +112,7 @@ class DraftService:
         return existed
 
     async def _sync_due(self, due: DuePost) -> None:
-        """Make the due entry agree with the draft, also after concurrent changes of two devices."""
+        """Update the due entry to the time of the draft, also after concurrent changes of two devices."""
         for _attempt in range(MAX_COMPARISONS):
             at_ms = await self._find_time(due)
             if at_ms is None:
@@ -139,7 +139,7 @@ class DraftService:
         return done
 
     async def _publish(self, due: DuePost) -> bool:
-        """Publish one scheduled post. Return False if it is still to be published."""
+        """Publish one scheduled post. Return False if a later round has to publish it."""
         draft = await self.drafts.find(due.account_id, due.draft_id)
         if draft is None or draft.scheduled_ms is None:
             return True

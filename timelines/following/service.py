@@ -24,7 +24,7 @@ from timelines.visibility.accounts import ReadPage, load_visible_page
 class FollowingService:
     """Follows and unfollows accounts. `following_cap` is the number of accounts that an account may follow.
 
-    A cap can be exceeded by the number of concurrent requests.
+    Concurrent requests can exceed the cap by their number.
     """
 
     follows: Follows

@@ -71,7 +71,7 @@ class PictureRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EncodedPicture:
-    """The sizes in pixels, and what pages need to show the picture."""
+    """The sizes in pixels, and the other properties that pages need."""
 
     width: int
     height: int
@@ -117,7 +117,7 @@ def encode_picture(
 
 
 def _count_frames(picture: Image.Image) -> int:
-    """Return the number of frames. Raises PictureRefused if there are too many, or too many pixels in all."""
+    """Return the number of frames. Raises PictureRefused if the animation has too many frames or pixels."""
     if isinstance(picture, GifImagePlugin.GifImageFile):
         frames = _count_gif_frames(picture)
     else:

@@ -19,7 +19,7 @@ Fields = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class FolderUse:
-    """What a worker measured in the folder: bytes as `du` counts them, the number of files, and when."""
+    """The bytes (as `du` counts them) and files of the folder, and the time when a worker measured them."""
 
     size_bytes: int
     files: int
@@ -98,7 +98,7 @@ class MediaRows:
     # Checks
 
     async def schedule_check(self, names: Iterable[str], at_ms: int, *, earlier: bool = False) -> None:
-        """Check the pictures at this time. If `earlier`, an earlier time that is stored stays, else a later one."""
+        """Schedule the check of the pictures. A stored time stays if it is earlier (`earlier`) or later (otherwise)."""
         key = keys.media_checks()
         scores = [part for name in names for part in (at_ms, name)]
         if scores:
@@ -137,7 +137,7 @@ class MediaRows:
         await self._posts.write(key, ("HSET", key, "bytes", use.size_bytes, "files", use.files, "ms", use.at_ms))
 
     async def read_site_use(self) -> tuple[int, FolderUse | None]:
-        """Return the counted bytes of the site, and what was measured, if it was."""
+        """Return the counted bytes of the site, and the last measurement or None."""
         site, folder = keys.media_total(), keys.media_folder()
         total, measured = await self._posts.gather([("HGET", site, "total"), ("HMGET", folder, "bytes", "files", "ms")])
         use = FolderUse(*map(int, measured)) if None not in measured else None

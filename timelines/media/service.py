@@ -139,7 +139,7 @@ class MediaService:
         return row
 
     async def _require_shared_folder(self) -> None:
-        """Raise Unavailable if this machine has another folder than the site, where others would miss the file."""
+        """Raise Unavailable if this machine and the site have different folders: other machines would miss the file."""
         folder_id = await asyncio.to_thread(self.files.find_id, create=True)
         if folder_id is not None and await self.rows.agree_on_folder(folder_id) != folder_id:
             log.error("media_folder_differs", folder=str(self.files.folder))
@@ -198,7 +198,7 @@ class MediaService:
         changes: Mapping[int, MediaChange] | None = None,
         current: Iterable[MediaAttachment] = (),
     ) -> tuple[MediaAttachment, ...]:
-        """Return what a post stores of its pictures, in this order, with the changes. Raises PostInvalid, MediaInvalid.
+        """Return the changed pictures as a post stores them, in this order. Raises PostInvalid, MediaInvalid.
 
         `current` are the pictures that the post contains already. `attach` checks that no other post contains the
         others, since a repeated request finds them in its own post.
@@ -285,7 +285,7 @@ class MediaService:
         return row.name
 
     async def _is_abandoned(self, post_id: PostId) -> bool:
-        """Return whether no post has this id: its request never wrote it, and never will, or it was deleted."""
+        """Return whether no post has this id, because its request wrote none or the post was deleted."""
         return await self.posts.find_state(post_id) in ABANDONED_STATES
 
     # Files

@@ -80,7 +80,7 @@ class NotificationService:
         await self._add(kinds, post.author_id, post.id)
 
     async def notify_edit(self, versions: Sequence[Post], number: int) -> None:
-        """Notify the accounts that version `number` of a post mentions for the first time, and the newest still does.
+        """Notify the accounts that version `number` mentions first, if the newest version mentions them, too.
 
         The call may be repeated.
         """

@@ -22,7 +22,7 @@ POST_CACHE_SIZE = 20_000  # posts in each of two caches (by bytes, by id); a ful
 
 
 class MediaAttachment(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One picture of a post, with everything that a page shows of it. New fields are added at the end."""
+    """One picture of a post, with all data that pages show. New fields are added at the end."""
 
     id: int
     secret: str
@@ -49,7 +49,7 @@ class Poll(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What few posts have. New fields are added at the end.
+    """The fields that few posts have. New fields are added at the end.
 
     Struct and fields are hashable, because caches of HTML and JSON have the post as their key.
     """
@@ -101,7 +101,7 @@ class Post(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def searchable_text(self) -> str:
-        """The content warning and the text, which search and keyword filters look at."""
+        """The content warning and the text, in which search and keyword filters find words."""
         warning = self.extra.spoiler_text
         return f"{warning}\n{self.text}" if warning else self.text
 

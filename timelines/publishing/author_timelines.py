@@ -62,7 +62,7 @@ class AuthorTimelines:
         return True
 
     async def update(self, post_id: PostId) -> list[Post]:
-        """Make hashtag timelines and search agree with the newest version of an edited post.
+        """Update hashtag timelines and search to the newest version of an edited post.
 
         Returns all versions, oldest first, or an empty list if the post was deleted. If another edit is stored
         meanwhile, the update is repeated, so that no call leaves the hashtags of an earlier version.

@@ -1,7 +1,7 @@
-"""Edits posts. An id names a post; the id and a version name what it says. The former versions are kept.
+"""Edits posts and stores their former versions. An edited post keeps its id; `version` numbers its texts.
 
-An edit is stored like a post: first the job with the new version, then the version itself, then everything that is
-derived from it. So a crash loses no acknowledged edit, and a worker finishes the others.
+An edit is stored like a post: first the job with the new version, then the version, then hashtags, search and
+notifications. So a crash loses no acknowledged edit, and a worker finishes the others.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -106,7 +106,7 @@ class EditService:
         version: int | None,
         caller: Caller | None,
     ) -> None:
-        """Store the job and the next version. Does nothing if the newest version says the same."""
+        """Store the job and the next version. Does nothing if the newest version has this content."""
         for _attempt in range(MAX_ATTEMPTS):
             former = await self.posts.find_value(post_id)
             post = _require_own(None if former is None else decode_post(former), account_id)
@@ -138,7 +138,7 @@ class EditService:
             raise PostInvalid({"in_reply_to": _("The post you reply to does not exist, or no longer does.")})
 
     async def _update_derived(self, post_id: PostId) -> Post:
-        """Make all that is derived from the post agree with its newest version, and announce it."""
+        """Update hashtags, search and notifications to the newest version of the post, and announce it."""
         versions = await self.author_timelines.update(post_id)
         if not versions:
             raise PostNotFound
@@ -147,7 +147,7 @@ class EditService:
 
 
 def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int) -> Post | None:
-    """Return the next version, or None if it would say the same. A poll with other options begins its next round."""
+    """Return the next version, or None if nothing changes. A poll with other options begins its next round."""
     old, new = post.extra, details or PostDetails()
     if old.poll is not None and new.poll is not None:
         is_same_poll = (old.poll.options, old.poll.multiple) == (new.poll.options, new.poll.multiple)

@@ -94,7 +94,7 @@ def edit_fields(post: Post) -> dict[str, str]:
 
 
 def shown_poll(post: Post) -> PollForm | None:
-    """Return the poll of a post as the form to edit it shows it."""
+    """Return the poll of a post, as the form to edit the post shows it."""
     poll = post.extra.poll
     return None if poll is None else PollForm(poll.options, multiple=poll.multiple)
 
@@ -138,7 +138,7 @@ def _parse_post_id(fields: Mapping[str, str], name: str) -> PostId | None:
 
 
 def redraft_fields(post: Post) -> FormFields:
-    """Return the fields of a new post that says the same as this one and replaces it."""
+    """Return the form fields of a new post that has the content of this post and replaces it."""
     extra, poll = post.extra, post.extra.poll
     fields = [
         *edit_fields(post).items(), ("audience", NAME_BY_AUDIENCE[post.audience]), ("redraft_of", str(post.id)),

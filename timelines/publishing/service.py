@@ -256,7 +256,7 @@ class PublishingService:
         raise IdempotencyConflict
 
     async def _attach_pictures(self, post: Post, request: Request, redraft_of: PostId | None) -> None:
-        """Attach the pictures. Raises PostInvalid if one of them is in another post meanwhile, or deleted."""
+        """Attach the pictures. Raises PostInvalid if another post has one of them meanwhile, or if one is deleted."""
         try:
             await self.attach_pictures(post, redraft_of)
         except PostInvalid:
@@ -438,7 +438,7 @@ def default_audience(is_private: bool, parent: HydratedPost | None = None, prefe
 
 
 def idempotency_key_digest(key: str) -> str:
-    """Return the digest of an idempotency key. The name of the Redis key contains it, and so no user text."""
+    """Return the digest of an idempotency key. The Redis key has the digest in its name, and no user text."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -21,7 +21,7 @@ _WORD = regex.compile(r"\s*(?:[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{
 
 
 class VersionField(NamedTuple):
-    """One field of a version. `html` shows what changed since the version before; the text itself has no label."""
+    """One field of a version. `html` marks the changes since the former version; the label of the text is empty."""
 
     label: str
     html: str
@@ -53,7 +53,7 @@ def version_rows(versions: Sequence[Post]) -> list[VersionRow]:
 
 
 def _changes(old: Post | None, new: Post) -> list[VersionField]:
-    """Return the text and the other fields that changed. Of the first version, return all fields that it has."""
+    """Return the text and the other fields that changed. For the first version, return all of its fields."""
     was, now = {} if old is None else _texts(old), _texts(new)
     language = get_language() or ""
     return [
@@ -117,5 +117,5 @@ def compare_words(old: str, new: str) -> list[tuple[bool, str, str]]:
 
 
 def _common_length(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return the number of equal words at the beginning of both."""
+    """Return the number of equal words at the beginning of both texts."""
     return next((at for at, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))

@@ -123,7 +123,7 @@ class ReadPipeline:
     async def find_changed(
         self, post_ids: Collection[PostId], viewers: Sequence[ViewerContext]
     ) -> tuple[dict[PostId, int], list[dict[PostId, Post]]]:
-        """Return the versions of the edited posts, whoever may see them, and the result of `find_deleted`."""
+        """Return the versions of the edited posts without a check of rights, and the result of `find_deleted`."""
         versions, tombstones = await self.sources.posts.find_changed(post_ids)
         visible: list[dict[PostId, Post]] = []
         for start in range(0, len(viewers), VIEWERS_PER_BATCH):
