@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.support.chromium import VIEWPORT, BrowserPage, find_headless_chromium, launch
 from tests.support.site import QuickstartSite, running_site
@@ -59,15 +59,28 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def sign_up_visitor(site: QuickstartSite) -> HttpVisitor:
+    """Sign up a new account with a unique handle and address."""
+    number = next(visitor_numbers)
+    return HttpVisitor(site.url, f"reader{number}", address=f"10.0.{number >> 8}.{number & 255}").sign_up()
+
+
+def open_context(chromium: Browser, visitor: HttpVisitor | None = None, **options: Any) -> BrowserContext:
+    headers = visitor.headers if visitor else {}
+    usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
+    context = chromium.new_context(**{**usual, **options})
+    context.set_default_timeout(PAGE_TIMEOUT_MS)
+    return context
+
+
 @pytest.fixture
 def visitor(site: QuickstartSite) -> Iterator[SignUpVisitor]:
     """Return `visitor()`, which signs up a new account with a unique handle."""
     opened: list[HttpVisitor] = []
 
     def sign_up() -> HttpVisitor:
-        number = next(visitor_numbers)
-        opened.append(HttpVisitor(site.url, f"reader{number}", address=f"10.0.{number >> 8}.{number & 255}"))
-        return opened[-1].sign_up()
+        opened.append(sign_up_visitor(site))
+        return opened[-1]
 
     yield sign_up
     for one in opened:
@@ -96,11 +109,7 @@ def reader(site: QuickstartSite, chromium: Browser) -> Iterator[OpenReader]:
     lines_before = len(site.lines)
 
     def open_page(visitor: HttpVisitor | None = None, **options: Any) -> BrowserPage:
-        headers = visitor.headers if visitor else {}
-        usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
-        context = chromium.new_context(**{**usual, **options})
-        context.set_default_timeout(PAGE_TIMEOUT_MS)
-        page = BrowserPage(context.new_page(), site.url)
+        page = BrowserPage(open_context(chromium, visitor, **options).new_page(), site.url)
         opened.append(page)
         if visitor:
             page.sign_in_as(visitor)

@@ -6,12 +6,14 @@ combinations. axe checks each page of the three tables on one of both devices, i
 
 import os
 import signal
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from django.template.loader import render_to_string
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.browser.conftest import OpenReader, SignUpVisitor, open_context, sign_up_visitor
 from tests.browser.scenes import home, lists, people, posts
 from tests.browser.scenes.base import LONG_WORD, TEXTS, PageScenario, fills, goes, goes_as_staff, submits
 from tests.support.chromium import BrowserPage
@@ -20,9 +22,7 @@ from tests.support.site import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
 
-@pytest.fixture
-def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> PageScenario:
-    own, friend = visitor(), visitor()
+def prepare_scene(site: QuickstartSite, page: BrowserPage, own: HttpVisitor, friend: HttpVisitor) -> PageScenario:
     for person, fields in (
         (own, {"display_name": "W" * 50, "bio": "b " * 200, "link": "https://example.org/" + "p" * 80}),
         (friend, {"display_name": "Not totally", "bio": LONG_WORD[:400], "link": ""}),
@@ -32,7 +32,23 @@ def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> P
     friend.follows(own.handle)
     posts = [friend.publishes(text) for text in TEXTS]
     own.publishes("my own words")
-    return PageScenario(site, reader(own), own, friend, posts[0])
+    return PageScenario(site, page, own, friend, posts[0])
+
+
+@pytest.fixture
+def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> PageScenario:
+    own = visitor()
+    return prepare_scene(site, reader(own), own, visitor())
+
+
+@pytest.fixture(scope="module")
+def unchanged_scene(site: QuickstartSite, chromium: Browser) -> Iterator[PageScenario]:
+    """A scene for pages that no test changes. Its pages share the cache of a browser context."""
+    own, friend = sign_up_visitor(site), sign_up_visitor(site)
+    with open_context(chromium, own) as context:
+        page = BrowserPage(context.new_page(), site.url)
+        page.sign_in_as(own)
+        yield prepare_scene(site, page, own, friend)
 
 
 def healthy(reader: BrowserPage, number: int | None = None) -> None:
@@ -42,74 +58,30 @@ def healthy(reader: BrowserPage, number: int | None = None) -> None:
     assert not complaints, "\n".join(complaints)
 
 
-SIGNED_IN = {
+UNCHANGED = {
     "home": goes("/"),
-    "home, menu and pill": home.with_everything_open,
-    "home, refused text": home.with_a_refused_text,
-    "home, note": home.with_a_note,
-    "home, new posts": home.with_new_posts_shown,
-    "home, keys": home.the_dialog_of_keys,
     "home, an older page": goes("/?limit=2&before=9007199254740991"),
     "public": goes("/public/"),
     "own profile": goes("/@{own}/"),
     "profile": goes("/@{friend}/"),
     "followers": goes("/@{friend}/followers/"),
     "following": goes("/@{friend}/following/"),
-    "thread": posts.a_thread,
-    "thread, gaps": posts.a_thread_with_gaps,
-    "home, a place": home.with_a_place,
-    "home, far behind": home.far_behind,
-    "home, who to follow": home.with_suggestions,
     "who to follow": goes("/accounts/suggestions/"),
-    "home, reactions": home.with_reactions,
-    "profile, boosts": posts.own_profile_with_boosts,
-    "post, reactions": posts.a_post_with_reactions,
-    "bookmarks": posts.bookmarks_with_some,
     "bookmarks, none": goes("/bookmarks/"),
-    "likes": posts.who_reacted("likes"),
-    "boosts": posts.who_reacted("boosts"),
-    "tag": posts.a_tag,
     "tag, empty": goes("/tags/silence/"),
     "lists, empty": goes("/lists/"),
-    "lists": lists.lists_with_one,
-    "lists, refused title": fills("/lists/", title="t" * 51),
-    "lists, to make one of": lists.lists_to_make_one_of,
-    "lists, a made one refused": lists.a_made_list_that_refuses,
-    "list": lists.a_list,
-    "list, made of others": lists.a_made_list,
-    "list, unknown member": lists.a_list_that_refuses,
     "search": goes("/search/"),
-    "search, found": posts.a_search,
     "search, nothing": goes("/search/?q=" + "x" * 300),
-    "notifications": posts.notifications_of_all_kinds,
     "notifications, mentions, none": goes("/notifications/?tab=mentions"),
     "notifications, settings": goes("/accounts/notifications/"),
     "hashtags, none followed": goes("/tags/"),
-    "hashtags": posts.followed_hashtags,
-    "profile, menu": people.a_profile_with_its_menu,
-    "profile, muted": people.kept_away("mute", "hide-boosts"),
-    "profile, blocked": people.kept_away("block"),
-    "profile, blocks you": people.blocked_by_a_friend,
-    "profile, private": people.a_private_profile,
-    "blocked accounts": people.lists_somebody("blocked", "block"),
     "blocked accounts, none": goes("/accounts/blocked/"),
-    "muted accounts": people.lists_somebody("muted", "mute"),
-    "requests": people.requests_to_answer,
     "requests, none": goes("/accounts/requests/"),
-    "filters": people.filters_with_some,
-    "filters, refused": fills("/accounts/filters/", phrase=" "),
-    "home, folded post": home.with_a_folded_post,
-    "home, warned posts": home.with_warned_posts,
-    "profile, pinned": posts.own_profile_with_a_pin,
-    "redraft": posts.a_redraft,
     "preferences": goes("/accounts/preferences/"),
     "settings": goes("/accounts/settings/"),
-    "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
     "password": goes("/accounts/password/"),
-    "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
     "sessions": goes("/accounts/sessions/"),
     "delete": goes("/accounts/delete/"),
-    "delete, wrong password": fills("/accounts/delete/", password="not this"),
     "log out": goes("/accounts/logout/"),
     "about": goes("/about/"),
     "settings, overview": goes("/accounts/"),
@@ -117,6 +89,53 @@ SIGNED_IN = {
     "block": goes("/@{friend}/block/"),
     "lists with somebody": goes("/@{friend}/lists/"),
     "trending": goes("/tags/trending/"),
+}
+"""Pages that are opened and not changed, so that one scene serves all of them."""
+SIGNED_IN = {
+    "home, menu and pill": home.with_everything_open,
+    "home, refused text": home.with_a_refused_text,
+    "home, note": home.with_a_note,
+    "home, new posts": home.with_new_posts_shown,
+    "home, keys": home.the_dialog_of_keys,
+    "thread": posts.a_thread,
+    "thread, gaps": posts.a_thread_with_gaps,
+    "home, a place": home.with_a_place,
+    "home, far behind": home.far_behind,
+    "home, who to follow": home.with_suggestions,
+    "home, reactions": home.with_reactions,
+    "profile, boosts": posts.own_profile_with_boosts,
+    "post, reactions": posts.a_post_with_reactions,
+    "bookmarks": posts.bookmarks_with_some,
+    "likes": posts.who_reacted("likes"),
+    "boosts": posts.who_reacted("boosts"),
+    "tag": posts.a_tag,
+    "lists": lists.lists_with_one,
+    "lists, refused title": fills("/lists/", title="t" * 51),
+    "lists, to make one of": lists.lists_to_make_one_of,
+    "lists, a made one refused": lists.a_made_list_that_refuses,
+    "list": lists.a_list,
+    "list, made of others": lists.a_made_list,
+    "list, unknown member": lists.a_list_that_refuses,
+    "search, found": posts.a_search,
+    "notifications": posts.notifications_of_all_kinds,
+    "hashtags": posts.followed_hashtags,
+    "profile, menu": people.a_profile_with_its_menu,
+    "profile, muted": people.kept_away("mute", "hide-boosts"),
+    "profile, blocked": people.kept_away("block"),
+    "profile, blocks you": people.blocked_by_a_friend,
+    "profile, private": people.a_private_profile,
+    "blocked accounts": people.lists_somebody("blocked", "block"),
+    "muted accounts": people.lists_somebody("muted", "mute"),
+    "requests": people.requests_to_answer,
+    "filters": people.filters_with_some,
+    "filters, refused": fills("/accounts/filters/", phrase=" "),
+    "home, folded post": home.with_a_folded_post,
+    "home, warned posts": home.with_warned_posts,
+    "profile, pinned": posts.own_profile_with_a_pin,
+    "redraft": posts.a_redraft,
+    "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
+    "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
+    "delete, wrong password": fills("/accounts/delete/", password="not this"),
     "operations": goes_as_staff("/ops/"),
     "operations, statistics": goes_as_staff("/ops/statistics/?range=7d"),
     "operations, accounts": goes_as_staff("/ops/accounts/"),
@@ -151,6 +170,15 @@ REFUSALS = {
 }
 
 
+@pytest.mark.parametrize("state", UNCHANGED)
+def test_an_unchanged_page_of_a_signed_in_reader(unchanged_scene: PageScenario, state: str) -> None:
+    with unchanged_scene.reader.context.new_page() as page:
+        scene = replace(unchanged_scene, reader=BrowserPage(page, unchanged_scene.reader.url))
+        UNCHANGED[state](scene)
+        healthy(scene.reader, list(UNCHANGED).index(state))
+        assert not scene.reader.complaints, "\n".join(scene.reader.complaints)
+
+
 @pytest.mark.parametrize("state", SIGNED_IN)
 def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
     SIGNED_IN[state](scene)
@@ -158,8 +186,8 @@ def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
 
 
 @pytest.mark.parametrize("state", ANONYMOUS)
-def test_a_page_of_a_visitor(scene: PageScenario, reader: OpenReader, state: str) -> None:
-    scene.reader = reader()
+def test_a_page_of_a_visitor(unchanged_scene: PageScenario, reader: OpenReader, state: str) -> None:
+    scene = replace(unchanged_scene, reader=reader())
     ANONYMOUS[state](scene)
     healthy(scene.reader, list(ANONYMOUS).index(state))
 

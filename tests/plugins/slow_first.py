@@ -12,7 +12,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def spread_slow_tests(items: list[pytest.Item], process_count: int) -> Iterator[pytest.Item]:
-    """Yield the tests so that equal parts, which xdist gives to the processes, begin with slow files of their own."""
+    """Yield the tests so that equal parts, which xdist gives to the processes, begin with slow files of their own.
+
+    Half of the processes get all browser tests: each of them starts a site and a browser.
+    """
     slow_files: dict[str, list[pytest.Item]] = {}
     quick = []
     for item in items:
@@ -20,13 +23,9 @@ def spread_slow_tests(items: list[pytest.Item], process_count: int) -> Iterator[
             slow_files.setdefault(item.nodeid.partition("::")[0], []).append(item)
         else:
             quick.append(item)
-    files = sorted(slow_files, key=lambda name: ("/browser/" in name, -len(slow_files[name])))
     remaining_count = len(items)
-    for process in range(process_count):
+    for process, names in enumerate(share_files(slow_files, process_count)):
         size = remaining_count // (process_count - process)
-        names = files[process::process_count]
-        if process % 2:  # half of the processes run the browser while the others kill servers
-            names.reverse()
         slow = [item for name in names for item in slow_files[name]]
         quick_count = max(0, size - len(slow))
         yield from slow
@@ -34,3 +33,15 @@ def spread_slow_tests(items: list[pytest.Item], process_count: int) -> Iterator[
         del quick[:quick_count]
         remaining_count -= size
     yield from quick
+
+
+def share_files(slow_files: dict[str, list[pytest.Item]], process_count: int) -> list[list[str]]:
+    """Return the slow files of each process. The last half of the processes gets the browser tests."""
+    shares: list[list[str]] = [[] for _ in range(process_count)]
+    test_counts = [0] * process_count
+    for name in sorted(slow_files, key=lambda name: -len(slow_files[name])):
+        processes = range(process_count // 2, process_count) if "/browser/" in name else range((process_count + 1) // 2)
+        process = min(processes, key=lambda number: test_counts[number])
+        shares[process].append(name)
+        test_counts[process] += len(slow_files[name])
+    return shares

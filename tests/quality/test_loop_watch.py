@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 REPRESENTATIVE = {
     "contract": ("pubsub/test_presence", "live/test_live", "reactions/test_reactions", "workers/test_worker"),
-    "web": ("requests/test_headers", "timelines/test_posts", "requests/test_site", "timelines/test_timelines"),
+    "web": ("requests/test_site", "timelines/test_posts", "timelines/test_reactions"),
 }
 """Tests that together run through every layer: the web tests have middleware, views and services in this process.
 

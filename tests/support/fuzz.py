@@ -12,16 +12,16 @@ from urllib.parse import quote
 from hypothesis import strategies as st
 
 from tests.support.routes import Route, routes
+from timelines.publishing.forms import CONTENT_NAMES
 
 FIELDS = (
-    "text", "in_reply_to", "idempotency_key", "audience", "next", "title", "handle", "operation", "parts",
+    *CONTENT_NAMES, "idempotency_key", "next", "title", "handle", "operation", "parts",
     "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
     "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
     "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "private", "session",
-    "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "language", "initial-title", "initial-replies",
+    "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "initial-title", "initial-replies",
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
-    "spoiler_text", "redraft_of", "sensitive", "visibility", "open_warnings", "languages",
-    "media_ids", "descriptions", "version", "draft", "scheduled_at",
+    "redraft_of", "open_warnings", "languages", "descriptions", "version", "draft", "scheduled_at",
     "add", "crop", "file", "remove", "skip", "follow", "picture", "media_attributes[][id]",
     "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
 )  # fmt: skip

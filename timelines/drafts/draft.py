@@ -12,13 +12,6 @@ from timelines.errors import PostInvalid
 DRAFTS_CAP: Final = 100
 """The number of drafts and scheduled posts of one account."""
 DRAFT_BYTES_CAP: Final = 32_768
-FIELD_NAMES: Final = frozenset(
-    (
-        "text", "spoiler_text", "sensitive", "language", "audience", "visibility", "in_reply_to", "media_ids",
-        "poll[options]", "poll[expires_in]", "poll[multiple]",
-    )
-)  # fmt: skip
-"""The fields of a post that a draft keeps (timelines/publishing/forms.py)."""
 
 
 class Draft(msgspec.Struct, frozen=True, array_like=True):

@@ -17,7 +17,7 @@ from socialsite.web.requests import (
 )
 from socialsite.web.responses import done, format_iso_time, page_response, respond
 from socialsite.web.uploads import accepts_files
-from timelines.drafts.draft import FIELD_NAMES, Draft, parse_time
+from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
 from timelines.media.forms import parse_media_changes
@@ -28,7 +28,7 @@ from timelines.pages.presenters import Json
 from timelines.publishing import views as publishing
 from timelines.publishing.composer import refused_composer_context
 from timelines.publishing.draft import COMPOSE_TEMPLATE, preserve_draft
-from timelines.publishing.forms import picture_fields
+from timelines.publishing.forms import CONTENT_NAMES, picture_fields
 
 DRAFTS_URL = "/drafts/"
 
@@ -67,7 +67,7 @@ async def _save(request: SiteRequest) -> HttpResponseBase:
     fields, service, me = get_form_data(request), request.services[DraftService], require_viewer_id(request)
     await _save_descriptions(request.services[MediaService], me, fields)
     draft_id = parse_id(fields.get("draft", "")) or 0
-    kept = tuple((name, value) for name in sorted(FIELD_NAMES) for value in fields.values_of(name))
+    kept = tuple((name, value) for name in CONTENT_NAMES for value in fields.values_of(name))
     draft = Draft(draft_id, kept, scheduled_ms=parse_time(fields.get("scheduled_at", "")))
     if draft.is_empty:
         await service.delete(me, draft_id)

@@ -29,13 +29,19 @@ def composer_context(
     in_reply_to: int | None = None,
     next_url: str | None = None,
     audience: int = PUBLIC,
-    warning: str = "",
+    fields: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return an empty form. If the form is sent twice, its idempotency key prevents a second post."""
+    """Return an empty form, or a form with the details in `fields`.
+
+    If the form is sent twice, its idempotency key prevents a second post.
+    """
+    fields = fields or {}
+    language = parse_language(fields.get("language", preferences.language or "")) or ""
+    warning = fields.get("spoiler_text", "")
     return {
         "warning": Placeholder(warning) if warning else "",
-        "language": preferences.language or "",
-        "languages": offered_languages(preferences, ""),
+        "language": language,
+        "languages": offered_languages(preferences, language),
         "text": "",
         "pictures": "",
         "error": "",
@@ -68,13 +74,10 @@ def edit_composer_context(
     preferences: Preferences, post_id: PostId, fields: FormFields, poll: PollForm | None, error: str = ""
 ) -> dict[str, Any]:
     """Return the form to edit a post, with the fields of the stored or the rejected version."""
-    language = parse_language(fields.get("language", "")) or ""
     return {
-        **composer_context(preferences, warning=fields.get("spoiler_text", "")),
+        **composer_context(preferences, fields=fields),
         "text": Placeholder(fields.get("text", "")),
         "error": error,
-        "language": language,
-        "languages": offered_languages(preferences, language),
         "poll": "" if poll is None else Placeholder(poll_fields_html(poll, get_language() or "")),
         **picture_context(fields),
         "is_edit": True,
@@ -122,21 +125,18 @@ def refused_composer_context(
     The form keeps its idempotency key, so that a post whose response was lost is not published twice. If `keep_key` is
     false, the form gets a new key.
     """
-    language = parse_language(fields.get("language", "")) or ""
     return {
         **composer_context(
             preferences,
             in_reply_to=parse_id(fields.get("in_reply_to", "")),
             next_url=fields.get("next") or None,
-            warning=fields.get("spoiler_text", ""),
+            fields=fields,
         ),
         **picture_context(fields),
         "text": fields.get("text", ""),
         "redraft_of": fields.get("redraft_of", ""),
         "draft": fields.get("draft", ""),
         "error": error,
-        "language": language,
-        "languages": offered_languages(preferences, language),
         "poll": Placeholder(poll_fields_html(PollForm.parse(fields) or PollForm(()), get_language() or "")),
         **({"audience": audience} if (audience := fields.get("audience")) in AUDIENCE_BY_NAME else {}),
         **({"idempotency_key": Placeholder(key)} if keep_key and (key := fields.get("idempotency_key")) else {}),

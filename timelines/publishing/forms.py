@@ -25,6 +25,11 @@ from timelines.publishing.polls import PollForm
 
 AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
 """The audiences by Mastodon's names, which the field `visibility` has."""
+CONTENT_NAMES = (
+    "text", "spoiler_text", "sensitive", "language", "audience", "visibility", "in_reply_to", "media_ids",
+    "poll[options]", "poll[expires_in]", "poll[multiple]",
+)  # fmt: skip
+"""The names of the fields that a draft keeps. The other fields belong to the page that sends the post."""
 TRUE_VALUES, FALSE_VALUES = ("on", "1", "true", "True"), ("", "off", "0", "false", "False")
 MAX_IDEMPOTENCY_KEY_LENGTH = 128  # characters of an idempotency key
 

@@ -126,5 +126,5 @@ def _reply_composer_context(request: SiteRequest, entry: HydratedPost, url: str)
         in_reply_to=entry.post.id,
         next_url=url,
         audience=audience,
-        warning=entry.shown.post.extra.spoiler_text,
+        fields={"spoiler_text": entry.shown.post.extra.spoiler_text},
     )
