@@ -1,6 +1,7 @@
 """The template context of the form for a new post. The form is empty or contains a rejected post."""
 
 import secrets
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any
 
