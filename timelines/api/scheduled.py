@@ -11,18 +11,18 @@ from timelines.api.entities.status import scheduled_entity
 from timelines.api.fields import api_fields
 from timelines.api.pagination import api_page, page_response
 from timelines.api.presenters import site_url
-from timelines.drafts.draft import FIELD_NAMES, Draft, parse_time
+from timelines.drafts.draft import Draft, parse_time
 from timelines.drafts.service import DraftService
 from timelines.errors import DraftNotFound
 from timelines.media.service import MediaService
 from timelines.pages.presenters import Json
-from timelines.publishing.forms import PostForm
+from timelines.publishing.forms import CONTENT_NAMES, PostForm
 
 
 async def schedule(request: SiteRequest, fields: FormFields) -> HttpResponse:
     """Store a post that is published later."""
     kept = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
-    draft = Draft(0, tuple(each for each in kept if each[0] in FIELD_NAMES), scheduled_ms=_parse_time(fields))
+    draft = Draft(0, tuple(each for each in kept if each[0] in CONTENT_NAMES), scheduled_ms=_parse_time(fields))
     saved = await request.services[DraftService].save(require_viewer_id(request), draft)
     return json_response(await _present(request, saved))
 
