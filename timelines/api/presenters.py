@@ -1,15 +1,16 @@
 """Presents accounts and posts as encoded entities, with their accounts.
 
-A post is encoded once for each state of its viewer and counts, and an account once for each summary. The parts are
-joined as bytes, because encoding a home of 40 posts takes longer than reading it.
+A post is encoded once for each state of its viewer and counts, and an account once for each summary, because encoding a
+home of 40 posts takes longer than reading it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
 from accounts.accounts.service import AccountService
+from accounts.domain import Author
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import format_iso_time
@@ -45,9 +46,9 @@ async def accounts_by_id(
     services: SiteServices, site: str, ids: Iterable[AccountId], *, is_fresh: bool = False
 ) -> dict[AccountId, msgspec.Raw]:
     """Return the active accounts among `ids`, in their order. With `is_fresh` their counts are read again."""
-    account_ids, service = list(ids), services[AccountSummaryService]
-    summaries = await (service.find_fresh if is_fresh else service.find)(account_ids)
-    found = (summaries[id] for id in account_ids if id in summaries)
+    authors, service = dict[AccountId, Author | None].fromkeys(ids), services[AccountSummaryService]
+    summaries = await (service.find_fresh(authors) if is_fresh else service.find(authors))
+    found = (summaries[id] for id in authors if id in summaries)
     return {each.id: msgspec.Raw(_encoded_account(each, site)) for each in found if each.author.is_visible}
 
 
@@ -70,13 +71,17 @@ async def statuses_json(services: SiteServices, site: str, entries: Sequence[Hyd
 
 async def _statuses(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw | None]:
     """Return each post, or None if its author does not exist any more."""
-    handles = {handle for entry in entries for handle in _mentioned_handles(entry.shown.post.text)}
+    handles: set[str] = set()
+    authors: dict[AccountId, Author] = {}
+    for entry in entries:
+        shown = entry.original or entry
+        authors[entry.author.id], authors[shown.author.id] = entry.author, shown.author
+        handles.update(_mentioned_handles(shown.post.text))
     ids = await services[AccountService].find_ids_by_handle(handles) if handles else {}
-    authors = {each.author.id: each.author for entry in entries for each in (entry, entry.shown)}
-    summaries = await services[AccountSummaryService].find(dict.fromkeys([*authors, *ids.values()]), authors)
+    summaries = await services[AccountSummaryService].find({**dict.fromkeys(ids.values()), **authors})
     return [
-        msgspec.Raw(_encoded_status(entry, ids, summaries, site))
-        if entry.author.id in summaries and entry.shown.author.id in summaries
+        msgspec.Raw(_encoded_status(entry, summaries[entry.author.id], *_inner_parts(entry, ids, summaries), site))
+        if entry.author.id in summaries and (entry.original is None or entry.original.author.id in summaries)
         else None
         for entry in entries
     ]
@@ -105,13 +110,32 @@ async def notifications_json(
     ]
 
 
-def _encoded_status(entry: HydratedPost, ids: dict[str, AccountId], summaries: Summaries, site: str) -> bytes:
-    mentions = NO_MENTIONS
-    if handles := _mentioned_handles(entry.shown.post.text):
-        mentions = tuple((each, ids[each]) for each in handles if each in ids and _is_shown(summaries, ids[each], each))
-    account, body = _encoded_account(summaries[entry.author.id], site), _encoded_fields(entry, mentions, site)
-    original = b"null" if entry.original is None else _encoded_status(entry.original, ids, summaries, site)
-    return b'{"account":%b,"reblog":%b,%b' % (account, original, body)
+def _inner_parts(
+    entry: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries
+) -> tuple[AccountSummary | None, tuple[Mention, ...]]:
+    """Return the author of the original of a boost, and the accounts that the text mentions."""
+    original = entry.original
+    text, author = (entry.post.text, None) if original is None else (original.post.text, summaries[original.author.id])
+    handles = _mentioned_handles(text)
+    if not handles:
+        return author, NO_MENTIONS
+    shown = (each for each in handles if each in ids and _is_shown(summaries, ids[each], each))
+    return author, tuple((each, ids[each]) for each in shown)
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _encoded_status(
+    entry: HydratedPost,
+    author: AccountSummary,
+    original_author: AccountSummary | None,
+    mentions: tuple[Mention, ...],
+    site: str,
+) -> bytes:
+    account, fields = _encoded_account(author, site), msgspec.json.encode(status_fields(entry, mentions, site))
+    original = b"null"
+    if entry.original is not None and original_author is not None:
+        original = _encoded_status(entry.original, original_author, None, mentions, site)
+    return b'{"account":%b,"reblog":%b,%b' % (account, original, fields[1:])
 
 
 def _is_shown(summaries: Summaries, account_id: AccountId, handle: str) -> bool:
@@ -128,9 +152,3 @@ def _mentioned_handles(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=CACHE_SIZE)
 def _encoded_account(summary: AccountSummary, site: str) -> bytes:
     return msgspec.json.encode(account_entity(summary, site))
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def _encoded_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site: str) -> bytes:
-    """Return the fields of `status_fields` without the opening brace."""
-    return msgspec.json.encode(status_fields(entry, mentions, site))[1:]

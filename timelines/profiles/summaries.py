@@ -53,21 +53,20 @@ class AccountSummaryService:
     clock: TimeSource
     _cache: dict[AccountId, tuple[int, AccountSummary]] = field(init=False, default_factory=dict)
 
-    async def find(
-        self, ids: Iterable[AccountId], known: Mapping[AccountId, Author] | None = None
-    ) -> dict[AccountId, AccountSummary]:
-        """Return the summaries of the accounts that exist. `known` has current facts of some of the accounts.
+    async def find(self, authors: Mapping[AccountId, Author | None]) -> dict[AccountId, AccountSummary]:
+        """Return the summaries of the accounts that exist. A value is the current facts of the account, if known.
 
         It takes no round trip if all are cached, else one.
         """
-        now_ms, found, authors = self.clock.now_ms(), dict[AccountId, AccountSummary](), known or {}
+        now_ms, cache = self.clock.now_ms(), self._cache
+        found: dict[AccountId, AccountSummary] = {}
         missing: list[AccountId] = []
-        for account_id in ids:
-            expires_ms, summary = self._cache.get(account_id, (0, None))
-            if summary is None or expires_ms < now_ms or authors.get(account_id, summary.author) != summary.author:
+        for account_id, author in authors.items():
+            cached = cache.get(account_id)
+            if cached is None or cached[0] < now_ms or (author is not None and author != cached[1].author):
                 missing.append(account_id)
             else:
-                found[account_id] = summary
+                found[account_id] = cached[1]
         return found | await self.find_fresh(missing) if missing else found
 
     async def find_fresh(self, ids: Iterable[AccountId]) -> dict[AccountId, AccountSummary]:
