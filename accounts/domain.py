@@ -14,6 +14,9 @@ DELETED: Final = "deleted"
 DefaultAudience = Literal["public", "unlisted", "followers"]
 PictureKind = Literal["avatar", "header"]
 PictureSize = Literal["small", "full"]
+QuotePolicy = Literal["public", "followers", "nobody"]
+QUOTE_POLICIES: Final[tuple[QuotePolicy, ...]] = ("public", "followers", "nobody")
+"""The accounts that may quote a post: everybody who sees it, followers of its author, or nobody but its author."""
 
 
 def picture_url(name: str, size: PictureSize) -> str:
@@ -38,6 +41,8 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """True if a program posts for the account, which apps show."""
     onboarding_step: int = 0
     """The next of the steps after the sign-up, from 1, or 0 if they are done or dismissed."""
+    quote_policy: QuotePolicy = "public"
+    """The accounts that may quote the posts that have no policy of their own."""
 
 
 @lru_cache(maxsize=4_096)

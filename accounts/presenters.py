@@ -26,6 +26,7 @@ def preferences_json(preferences: Preferences) -> dict[str, object]:
         "open_warnings": preferences.opens_warnings,
         "language": preferences.language,
         "languages": preferences.languages,
+        "quote_policy": preferences.quote_policy,
     }
 
 

@@ -64,6 +64,7 @@ from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.edits import EditService
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
+from timelines.quotes.service import QuoteService
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.fan_out_on_read import FanOutOnRead
@@ -265,6 +266,7 @@ class Services:
             find_attachments=self.media.find_attachments,
             attach_pictures=self.media.attach,
             release_pictures=self.media.release,
+            authorize_quote=self.quotes.authorize,
             boosts=self.boosts,
             find_visible=self.pipeline.find_visible,
             check_memory=self.memory.check,
@@ -282,6 +284,7 @@ class Services:
 
     boosts = _Built(BoostService)
     polls = _Built(PollService)
+    quotes = _Built(QuoteService)
     drafts = _Built(DraftService)
 
     @cached_property

@@ -28,6 +28,7 @@ from timelines.notifications.pending import PendingNotifications
 from timelines.notifications.repository import Notifications
 from timelines.pins.repository import Pins
 from timelines.posts.polls import PollRepository
+from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmarks
@@ -57,6 +58,7 @@ class Repositories:
         self.posts = PostRepository(store, self.archive)
         self.drafts = Drafts(store)
         self.poll_votes = PollRepository(store)
+        self.quotes = QuoteRepository(store)
         self.threads = ReplyRepository(store, self.posts)
         self.author_feeds = AuthorFeedRepository(store, config.profile_cap, config.profile_partitions)
         self.public = PublicTimelineRepository(store, config.public_cap)

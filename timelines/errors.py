@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Conflict, Invalid, LazyText, NotFound, Unavailable
+from socialsite.errors import Conflict, Forbidden, Invalid, LazyText, NotFound, Unavailable
 
 
 class PostNotFound(NotFound):
@@ -67,6 +67,13 @@ class NotBoostable(Invalid):
 
     code = "not_boostable"
     message = _("Only public and unlisted posts can be boosted.")
+
+
+class NotQuotable(Forbidden):
+    """The author of the post does not allow the viewer to quote it."""
+
+    code = "not_quotable"
+    message = _("The author of this post does not allow you to quote it.")
 
 
 class NotPinnable(Invalid):

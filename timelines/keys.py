@@ -66,6 +66,14 @@ def poll_tally(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="tally")
 
 
+def quotes(post_id: int) -> Key:
+    """ZSET: id of a post that quotes this post -> the same id, negative if the author of this post revoked the quote.
+
+    At most QUOTES_CAP members. Publish adds to it, deletion of the quote removes from it. Deleted with the post.
+    """
+    return Key("posts", tag=str(post_id), name="quotes")
+
+
 def idempotency_record(account_id: int, digest: str) -> Key:
     """STRING "<post id>:<digest of the request>", expires after 25 h. The first request of a form claims it."""
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")

@@ -24,6 +24,7 @@ from timelines.profiles import views as profiles
 from timelines.profiles.pictures import set_avatar, set_header
 from timelines.publishing import views as posts
 from timelines.publishing.pictures import picture_dialogs
+from timelines.quotes import views as quotes
 from timelines.reactions import views as reactions
 from timelines.reading import view_counts
 from timelines.search import views as search
@@ -108,6 +109,9 @@ urlpatterns = [
     path("posts/<id:post_id>/pin/", limited("like", pins.pin), name="pin"),
     path("posts/<id:post_id>/unpin/", limited("like", pins.unpin), name="unpin"),
     path("posts/<id:post_id>/vote/", limited("like", polls.vote), name="vote"),
+    path("posts/<id:post_id>/quote/", dispatch_by_method(GET=quotes.show_form), name="quote"),
+    path("posts/<id:post_id>/quotes/", dispatch_by_method(GET=quotes.index), name="quotes"),
+    path("posts/<id:post_id>/unquote/", limited("like", quotes.revoke), name="unquote"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
     path("media/", dispatch_by_method(POST=media.upload), name="media"),
     path("media/<id:media_id>/", dispatch_by_method(GET=media.show, POST=media.describe), name="media-item"),

@@ -7,6 +7,7 @@ from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.domain import QUOTE_POLICIES
 from accounts.errors import FieldErrors
 from accounts.forms import (
     FORM_ERRORS,
@@ -83,6 +84,10 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
         if fields["open_warnings"] not in ("0", "1"):
             raise FieldErrors({"open_warnings": _("This is not one of the choices.")})
         chosen = structs.replace(chosen, opens_warnings=fields["open_warnings"] == "1")
+    if "quote_policy" in fields:
+        if fields["quote_policy"] not in QUOTE_POLICIES:
+            raise FieldErrors({"quote_policy": _("This is not one of the choices.")})
+        chosen = structs.replace(chosen, quote_policy=fields["quote_policy"])
     if "language" in fields:
         chosen = structs.replace(chosen, language=fields["language"] or None)
     if languages := fields.values_of("languages"):  # the page also sends an empty value, so that none can be chosen

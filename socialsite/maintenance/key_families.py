@@ -38,8 +38,8 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     for component, words in {
         "accounts": "account accounts handle totals",
         "sessions": "index session token tokens",
-        "posts": "boosts checks counts fading folder gone idempotency likes media post replies source tally totals"
-        " usage versions votes",
+        "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
+        " totals usage versions votes",
         "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home liked list lists media"
         " mutes notifications notified partitions pins position posts preferences profile quieted ranks requested"
         " requests tag tags voted",

@@ -6,6 +6,7 @@
 
 import { versionShown } from "./edits.js";
 import { showPoll } from "./polls.js";
+import { showQuote } from "./quotes.js";
 import { isBoostedHere, showCounts } from "./reactions.js";
 import { page, parse, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
@@ -50,6 +51,7 @@ class Live {
     else if (message.type === "deleted") this.#forget(String(message.id));
     else if (message.type === "counts") this.#count(message);
     else if (message.type === "poll") showPoll(message);
+    else if (message.type === "quote") showQuote(message);
     else if (message.type === "gap") this.#gap(message);
   }
 

@@ -6,6 +6,7 @@
 import { versionShown } from "./edits.js";
 import { makePill } from "./live.js";
 import { showPoll } from "./polls.js";
+import { showQuote } from "./quotes.js";
 import { showCounts } from "./reactions.js";
 import { page, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
@@ -36,6 +37,7 @@ class Thread {
     const gone = message.type === "deleted" && postOf(this.list, id);
     if (gone) takeOut(gone);
     if (message.type === "poll") showPoll(message);
+    if (message.type === "quote") showQuote(message);
     if (message.type !== "counts") return;
     if (this.#counted.has(id)) this.#fresh += Math.max(0, message.counts.replies - this.#counted.get(id));
     this.#counted.set(id, message.counts.replies);

@@ -39,7 +39,8 @@ ACTIONS: dict[str, str] = {
     "/positions/": "timeline post back",
     "/preferences/": "scroll",
     "/display/": "language theme",
-    "/posts/": "text in_reply_to idempotency_key audience spoiler_text language poll[options] poll[expires_in]",
+    "/posts/": "text in_reply_to idempotency_key audience spoiler_text language poll[options] poll[expires_in]"
+    " quoted_status_id quote_approval_policy",
     "/welcome/": "next",
     "/welcome/profile/": "display_name bio",
     "/welcome/people/": "follow",
@@ -49,8 +50,12 @@ ACTIONS: dict[str, str] = {
     **dict.fromkeys(
         (
             *(f"/posts/<id:post_id>/{name}/" for name in ("delete", "like", "unlike", "boost", "unboost")),
-            *("/posts/<id:post_id>/pin/", "/posts/<id:post_id>/unpin/", "/media/<id:media_id>/delete/"),
-            *(f"/posts/<id:post_id>/{name}/" for name in ("bookmark", "unbookmark")),
+            *(
+                "/posts/<id:post_id>/pin/",
+                "/posts/<id:post_id>/unpin/",
+                "/media/<id:media_id>/delete/",
+            ),
+            *(f"/posts/<id:post_id>/{name}/" for name in ("bookmark", "unbookmark", "unquote")),
             *(f"/@<handle:handle>/{name}/" for name in ("follow", "unfollow", "block", "unblock", "unmute")),
             *(f"/@<handle:handle>/{name}/" for name in ("hide-boosts", "show-boosts", "remove-follower")),
             *(f"/@<handle:handle>/{name}/" for name in ("accept", "refuse")),
@@ -61,9 +66,10 @@ ACTIONS: dict[str, str] = {
         ),
         "next",
     ),
-    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language poll[options] picture",
+    "/posts/<id:post_id>/edit/": "text version spoiler_text sensitive language poll[options] picture"
+    " quote_approval_policy",
     "/posts/<id:post_id>/vote/": "choices",
-    "/drafts/": "text spoiler_text draft scheduled_at poll[options]",
+    "/drafts/": "text spoiler_text draft scheduled_at poll[options] quoted_status_id quote_approval_policy",
     "/drafts/<id:draft_id>/delete/": "next",
     "/clicks/": "post",
     "/@<handle:handle>/mute/": "duration next",
@@ -80,7 +86,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/settings/avatar/": "crop remove",
     "/accounts/settings/header/": "crop remove",
     "/accounts/settings/": "display_name bio link private",
-    "/accounts/preferences/": "open_warnings language languages",
+    "/accounts/preferences/": "open_warnings quote_policy language languages",
     "/accounts/password/": "old_password new_password1 new_password2",
     "/accounts/sessions/": "session",
     "/accounts/delete/": "password",

@@ -90,6 +90,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     await encode_all(site)
     post = await alice.publish(f"{OWN['post']} #tea", audience="followers")
     await alice.publish(OWN["answer"], in_reply_to=post["id"])
+    await alice.publish("#tea a quote that everybody sees", quoted_status_id=post["id"], audience="public")
     await alice.post_json(f"/posts/{post['id']}/bookmark/")
     await alice.post_json("/tags/tea/follow/")
     await world.deliver_all()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from socialsite.clock import FixedClock
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, PostId
 from timelines.posts.post import Post
 from timelines.visibility.filter import KeywordFilter
 
@@ -33,6 +33,11 @@ class RightsModel:
     suspended: set[AccountId] = field(default_factory=set)
     pins: list[Post] = field(default_factory=list)
     """The pinned posts of all accounts, the first pinned first."""
+    quotes: dict[PostId, Post] = field(default_factory=dict)
+    """The quoted post by the id of the quote."""
+    revoked: set[PostId] = field(default_factory=set)
+    policies: dict[AccountId, str] = field(default_factory=dict)
+    """Who may quote the posts of an account: "public" (also if absent), "followers" or "nobody"."""
     languages: dict[AccountId, tuple[str, ...]] = field(default_factory=dict)
     """The languages that a viewer reads on public timelines. None or an empty tuple are all."""
     filters: dict[AccountId, list[KeywordFilter]] = field(default_factory=lambda: defaultdict(list))
@@ -62,6 +67,37 @@ class RightsModel:
         if timeline == "profile":
             return True
         return self.mutes.get((viewer, author), 0) <= self.clock.now_ms() and not self._filter_hides(viewer, post.text)
+
+    def may_quote(self, post: Post, account: AccountId) -> bool:
+        """Return whether an account may quote a post now."""
+        author = post.author_id
+        if account == author:
+            return author not in self.suspended
+        if post.audience == FOLLOWERS or author in self.private or not self.is_visible(post, account, "profile"):
+            return False
+        policy = self.policies.get(author, "public")
+        return policy == "public" or (policy == "followers" and (account, author) in self.follows)
+
+    def quote_state(self, quote: Post, viewer: AccountId | None, timeline: Timeline) -> str:
+        """Return the state of the quoted post for a viewer who sees the quote."""
+        quoted = self.quotes[quote.id]
+        if quoted not in self.posts:
+            return "deleted"
+        if quote.id in self.revoked:
+            return "revoked"
+        is_own_page = timeline == "profile" and quoted.author_id == quote.author_id
+        if not self.is_visible(quoted, viewer, "profile" if is_own_page else "home"):
+            return "unauthorized"
+        is_filtered = viewer not in (None, quoted.author_id) and self._filter_matches(viewer, quoted.text)
+        return "unauthorized" if is_filtered and not is_own_page else "accepted"
+
+    def _filter_matches(self, viewer: AccountId | None, text: str) -> bool:
+        """Return whether any filter of the viewer matches, which hides a quoted post."""
+        if viewer is None:
+            return False
+        words, now_ms = re.findall(r"\w+", text.lower()), self.clock.now_ms()
+        active = [each for each in self.filters[viewer] if each.until_ms is None or each.until_ms > now_ms]
+        return any(each.phrase.lower() in words for each in active)
 
     def _filter_hides(self, viewer: AccountId, text: str) -> bool:
         words = re.findall(r"\w+", text.lower())

@@ -1,11 +1,11 @@
 """A small site and random actions, each applied to the site and to the rights model."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, cast
 
 from hypothesis import strategies as st
 
-from accounts.domain import Preferences
+from accounts.domain import Preferences, QuotePolicy
 from accounts.errors import AccountNotFound
 from socialsite.clock import FixedClock
 from socialsite.container import Services
@@ -15,11 +15,11 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
-from timelines.errors import PinsCapReached
+from timelines.errors import PinsCapReached, PostInvalid, PostNotFound
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.pins.repository import PINS_CAP
-from timelines.posts.post import PostDetails
+from timelines.posts.post import PUBLIC, PostDetails
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 PEOPLE = 4
@@ -31,7 +31,7 @@ VERBS = st.sampled_from(
         "publish", "publish", "publish", "follow", "follow", "unfollow", "block", "unblock", "mute",
         "mute a while", "unmute", "quiet", "unquiet", "lock", "unlock", "accept", "suspend", "reinstate",
         "filter", "unfilter", "boost", "boost", "delete", "wait", "work", "pin", "pin", "unpin", "choose languages",
-        "choose languages",
+        "choose languages", "quote", "quote", "quote", "revoke", "allow quotes",
     ]
 )  # fmt: skip
 STEPS = st.lists(st.tuples(VERBS, PERSON, PERSON, NUMBER), min_size=5, max_size=40)
@@ -93,10 +93,45 @@ class RightsSite(RightsModel):
     async def do_choose_languages(self, one: Person, other: Person, number: int) -> None:
         if one.id not in self.suspended:
             languages = ((), ("de",), ("fr", "en"), ("en",))[number]
-            await self.services.accounts.set_preferences(
-                account_id=one.id, preferences=Preferences(languages=languages)
-            )
             self.languages[one.id] = languages
+            await self._store_preferences(one)
+
+    async def _store_preferences(self, one: Person) -> None:
+        policy = cast(QuotePolicy, self.policies.get(one.id, "public"))
+        preferences = Preferences(languages=self.languages.get(one.id, ()), quote_policy=policy)
+        await self.services.accounts.set_preferences(account_id=one.id, preferences=preferences)
+
+    async def do_allow_quotes(self, one: Person, other: Person, number: int) -> None:
+        if one.id not in self.suspended:
+            self.policies[one.id] = ("public", "public", "followers", "nobody")[number]
+            await self._store_preferences(one)
+
+    async def do_quote(self, one: Person, other: Person, number: int) -> None:
+        of_other = [post for post in self.posts if post.author_id == other.id]
+        if one.id in self.suspended or number >= len(of_other):
+            return
+        quoted, text = of_other[-1 - number], TEXTS[(number + one.id) % len(TEXTS)]
+        may = self.may_quote(quoted, one.id)
+        try:
+            quote = await one.publishes(text, audience=PUBLIC, details=PostDetails(quote_of=quoted.id))
+        except PostInvalid:
+            assert not may
+            return
+        assert may
+        self.posts.append(quote)
+        self.quotes[quote.id] = quoted
+
+    async def do_revoke(self, one: Person, other: Person, number: int) -> None:
+        of_one = [id for id, quoted in self.quotes.items() if quoted.author_id == one.id]
+        if one.id not in self.suspended and number < len(of_one):
+            post_id = of_one[number]
+            try:
+                await self.services.quotes.revoke(account_id=one.id, post_id=post_id)
+            except PostNotFound:
+                assert post_id not in [post.id for post in self.posts]
+                return
+            if self.quotes[post_id] in self.posts:
+                self.revoked.add(post_id)
 
     async def do_boost(self, one: Person, other: Person, number: int) -> None:
         if number >= len(self.posts):

@@ -19,6 +19,7 @@ from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
 from timelines.lists.repository import ListMembers, Lists
 from timelines.media.repository import MediaRows
 from timelines.media.storage import MediaFiles
+from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import PostRepository
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
@@ -41,6 +42,7 @@ class AuditContext:
     lists: Lists
     members: ListMembers
     reactions: Reactions
+    quotes: QuoteRepository
     pulled: FanOutOnReadAuthors
     media_rows: MediaRows
     media_files: MediaFiles

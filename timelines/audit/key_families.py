@@ -64,6 +64,7 @@ class KeyFamilies:
             family(r"posts:\{\d+\}:post", "string", posts.posts),
             family(r"posts:\{\d+\}:versions", "list", posts.versions),
             family(r"posts:\{\d+\}:replies", "zset", indexes.replies),
+            family(r"posts:\{\d+\}:quotes", "zset", indexes.quotes),
             family(r"posts:\{a\d+\}:idempotency:[0-9a-f]+", "string", posts.idempotency),
             family(r"posts:\{\d+\}:counts", "string", reactions.counts),
             family(r"posts:\{\d+\}:likes", "zset", reactions.likes),

@@ -36,6 +36,7 @@ class PostIndex:
     """The kind of discrepancy if the post does not belong in the set. If there is no post, the kind is "of_nothing"."""
     place: Callable[[Key, Post], Key] = lambda key, _: key
     cap: int | None = None
+    scores: Callable[[Post], tuple[int, ...]] = lambda post: (post.id,)
 
 
 class ExpectedEntry(NamedTuple):
@@ -57,6 +58,10 @@ class PostIndexChecks:
             place=lambda _, post: feeds.of_post(post.author_id, post.id), cap=context.config.profile_cap,
         )  # fmt: skip
         self._replies = PostIndex("reply", lambda key, post: str(post.in_reply_to) == key.tag, "of_nothing")
+        self._quotes = PostIndex(
+            "quote", lambda key, post: str(post.extra.quote_of) == key.tag, "of_nothing",
+            scores=lambda post: (post.id, -post.id),  # a revoked quote has a negative score
+        )  # fmt: skip
         self._tags = PostIndex(
             "tag",
             lambda key, post: key in map(hashtag_key, post.indexed_hashtags),
@@ -82,6 +87,9 @@ class PostIndexChecks:
             yield found
         async for found in self._check(reader, checked, self._replies):
             yield found
+
+    def quotes(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
+        return self._check(reader, checked, self._quotes)
 
     def tags(self, reader: AuditReader, checked: Sequence[Key]) -> AsyncIterator[Discrepancy]:
         return self._check(reader, checked, self._tags)
@@ -115,7 +123,7 @@ class PostIndexChecks:
                 if post is None or not index.is_member(key, post):
                     kind = f"{index.name}_of_nothing" if post is None else f"{index.name}_{index.foreign}"
                     repair = self._changing(index, key, self._context.remove(key, member))
-                elif int(float(score)) != post.id or index.place(key, post) != key:
+                elif int(float(score)) not in index.scores(post) or index.place(key, post) != key:
                     kind = f"{index.name}_misplaced"
                     repair = self._changing(index, key, partial(self._move, key, index.place(key, post), post.id))
                 else:
@@ -157,10 +165,11 @@ class PostIndexChecks:
     async def find_unindexed(self, reader: AuditReader, posts: Mapping[Key, Post]) -> list[Discrepancy]:
         """Find the posts that are absent from one of their sets.
 
-        These are the author's feed, the replies of the parent, the boosts of the original, and the hashtag timelines.
+        These are the author's feed, the replies of the parent, the boosts of the original, the quotes of the quoted
+        post, and the hashtag timelines.
         """
         context, cap = self._context, self._context.config.profile_cap
-        profiles, replies, boosts, tags = (list[ExpectedEntry]() for _ in range(4))
+        profiles, replies, boosts, quotes, tags = (list[ExpectedEntry]() for _ in range(5))
         for key, post in posts.items():
             add = context.changing_profile(post.author_id, partial(context.profiles.add, post.author_id, post.id))
             feed = context.profiles.keys.of_post(post.author_id, post.id)
@@ -173,6 +182,10 @@ class PostIndexChecks:
             if (original := post.boost_of) is not None:
                 unlisted = Discrepancy("boost_unlisted", key, str(original), partial(self._list_boost, post, original))
                 boosts.append(ExpectedEntry(post, keys.boosts(original), post.author_id, unlisted))
+            if (quoted := post.extra.quote_of) is not None:
+                add_quote = partial(context.quotes.add, quoted, post.id)
+                unlisted = Discrepancy("quote_unlisted", key, str(quoted), add_quote)
+                quotes.append(ExpectedEntry(post, keys.quotes(quoted), post.id, unlisted))
             for tag in map(hashtag_key, post.indexed_hashtags):
                 untagged = Discrepancy("tag_incomplete", key, str(tag), partial(context.tags.add, [post]))
                 tags.append(ExpectedEntry(post, tag, post.id, untagged))
@@ -180,10 +193,13 @@ class PostIndexChecks:
         replies = [entry for entry, value in zip(replies, parents, strict=True) if _is_post(value)]
         originals = await reader.read_posts(entry.post.boost_of or 0 for entry in boosts)
         boosts = [entry for entry in boosts if entry.post.boost_of in originals]
+        quoted_posts = await reader.read_posts(entry.post.extra.quote_of or 0 for entry in quotes)
+        quotes = [entry for entry in quotes if entry.post.extra.quote_of in quoted_posts]
         return [
             *await self._find_absent(reader, profiles, cap),
             *await self._find_absent(reader, replies),
             *await self._find_absent(reader, boosts),
+            *await self._find_absent(reader, quotes),
             *await self._find_absent(reader, tags, HASHTAG_CAP),
         ]
 

@@ -19,6 +19,7 @@ from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import describe_post, feed_pictures_html
 from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
+from timelines.pages.quotes import feed_quote_html
 from timelines.posts.post import Post
 from timelines.text.linkify import find_hashtags
 
@@ -90,7 +91,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     feed.add_item(
         title=_entry_title(describe_post(post)),
         link=site_url + post_url(post.id, author),
-        description=_entry_content(post, site_url),
+        description=_entry_content(post, site_url) + _quote_content(entry, site_url),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),
         unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
@@ -106,6 +107,17 @@ def _entry_content(post: Post, site_url: str) -> str:
     html = post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, site_url)
     warning = post.extra.spoiler_text
     return f"<details><summary>{escape(warning)}</summary>{html}</details>" if warning else html
+
+
+def _quote_content(entry: HydratedPost, site_url: str) -> str:
+    """Return the HTML of the quoted post, or "" if the post quotes none."""
+    quote = entry.quote
+    if quote is None or quote.post is None:
+        return "" if quote is None else feed_quote_html(quote, "", "", "", site_url)
+    quoted, author = quote.post.post, quote.post.author
+    name, url = author.display_name or author.handle, site_url + post_url(quoted.id, author)
+    html = post_html(quoted.text).replace('href="/', f'href="{site_url}/')
+    return feed_quote_html(quote, name, url, html, site_url)
 
 
 def _entry_title(text: str) -> str:

@@ -8,7 +8,7 @@ from socialsite.web.socket_writer import TextFrame
 from timelines.live.channels import PUBLIC_TOPIC, Channel
 from timelines.live.frames import FrameEncoder
 from timelines.live.socket_registry import LiveSocket, SocketRegistry, Subscription
-from timelines.pages.page import HydratedPost, PollState, ViewerState
+from timelines.pages.page import HydratedPost, PollState, Quote, ViewerState
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.filter import KeywordFilter
@@ -21,7 +21,7 @@ SENDS_PER_SLICE = 100
 """The number of sockets that get the post before other tasks may run: about 1 ms of work."""
 
 
-FrameKey = tuple[FrameEncoder, str, str, ViewerState | None, KeywordFilter | None, PollState | None]
+FrameKey = tuple[FrameEncoder, str, str, ViewerState | None, KeywordFilter | None, PollState | None, Quote | None]
 FrameCache = dict[FrameKey, TextFrame | None]
 """The frames of one post during one `send`, because most readers see the same post."""
 
@@ -29,7 +29,10 @@ FrameCache = dict[FrameKey, TextFrame | None]
 def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
     """Return what the frame of `entry`, the post as the reader of this subscription sees it, depends on."""
     socket = subscription.socket
-    return socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter, entry.shown.poll
+    shown = entry.shown
+    return (
+        socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter, shown.poll, shown.quote,
+    )  # fmt: skip
 
 
 class Broadcaster:
@@ -88,7 +91,7 @@ class Broadcaster:
         for number, socket in enumerate(sockets, start=1):
             if (entry := entries[socket.account_id]) is None or not entry.post.extra.version:
                 continue
-            key = socket.encoder, socket.language, entry.viewer, entry.keyword_filter, entry.poll
+            key = socket.encoder, socket.language, entry.viewer, entry.keyword_filter, entry.poll, entry.quote
             if key not in frames:
                 frames[key] = await socket.encoder.edited("", entry, socket.language)
             if self._registry.is_deleted(post_id):

@@ -42,6 +42,7 @@ from timelines.live.socket_registry import LiveSocket, SocketRegistry
 from timelines.notifications.service import NotificationService
 from timelines.pages.page import HydratedPost
 from timelines.pages.polls import poll_html
+from timelines.pages.presenters import quote_html
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
@@ -149,11 +150,11 @@ class LiveDispatcher:
     async def _send_counts_to(self, post_id: PostId, sockets: Sequence[LiveSocket]) -> None:
         """Send the counts to all sockets if the post is public, else to the readers who may see it.
 
-        Each reader of a poll gets it as this reader may see it.
+        Each reader of a poll or quote gets it as this reader may see it.
         """
         visitor = ViewerContext(None, ViewContext.POST)
         (entry,) = await self.pipeline.read_post_for_viewers(post_id, None, [visitor])
-        if entry is not None and entry.poll is None:
+        if entry is not None and entry.poll is None and entry.quote is None:
             await self._send_frame(sockets, socket_messages.encode_counts(post_id, entry.counts))
             return
         if entry is not None:
@@ -168,13 +169,17 @@ class LiveDispatcher:
                 await self._send_entry(account_sockets, entry)
 
     async def _send_entry(self, sockets: Sequence[LiveSocket], entry: HydratedPost) -> None:
-        """Send the counts and the poll of an entry."""
+        """Send the counts, the poll and the quoted post of an entry."""
         await self._send_frame(sockets, socket_messages.encode_counts(entry.id, entry.counts))
         if entry.poll is not None:
             for socket in sockets:
                 await self._send_frame(
                     [socket], socket_messages.encode_poll(entry.id, poll_html(entry, socket.language))
                 )
+        if entry.quote is not None:
+            for language in dict.fromkeys(socket.language for socket in sockets):
+                frame = socket_messages.encode_quote(entry.id, quote_html(entry.quote, language))
+                await self._send_frame([socket for socket in sockets if socket.language == language], frame)
 
     async def _send_deleted(self, post_id: PostId, shown_id: PostId) -> None:
         """Send the deletion of a public post to all sockets.

@@ -113,6 +113,11 @@ def encode_poll(post_id: PostId, html: str) -> TextFrame:
     return _encode_frame("poll", id=str(post_id), html=html)
 
 
+def encode_quote(post_id: PostId, html: str) -> TextFrame:
+    """Encode the post that a post quotes, as one reader sees it."""
+    return _encode_frame("quote", id=str(post_id), html=html)
+
+
 def encode_gap(timeline: str, after: PostId, newest: PostId) -> TextFrame:
     """Encode a gap: more entries were missed than are replayed, so the client loads pages from `after`."""
     return _encode_frame("gap", timeline=timeline, after=str(after), newest=str(newest))

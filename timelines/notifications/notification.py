@@ -10,11 +10,11 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
-NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request", "poll", "draft"]
+NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote"]
 NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
-    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft",
+    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote",
 )  # fmt: skip
-MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply"})
+MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"})
 """The kinds listed under the Mentions tab."""
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
@@ -114,14 +114,14 @@ def group_notifications(entries: tuple[VisibleNotification, ...]) -> list[Notifi
     """Group notifications of one kind about one post, and follows. Replies to one post are a group.
 
     At most a day is between two consecutive notifications of a group; notifications of other groups may be in between.
-    A group is at the position of its newest notification. Mentions are not grouped.
+    A group is at the position of its newest notification. Mentions and quotes are not grouped.
     """
     groups: list[list[VisibleNotification]] = []
     latest: dict[tuple[NotificationKind, PostId | None], list[VisibleNotification]] = {}
     for entry in entries:
         subject = entry.kind, _subject_post_id(entry)
         group = latest.get(subject)
-        if group is None or entry.kind == "mention" or group[-1].created_ms - entry.created_ms > DAY_MS:
+        if group is None or entry.kind in ("mention", "quote") or group[-1].created_ms - entry.created_ms > DAY_MS:
             group = latest[subject] = []
             groups.append(group)
         group.append(entry)

@@ -27,7 +27,7 @@ SHOWN_REPLIES = 2
 MAX_EXCERPT_LENGTH = 140  # characters
 ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
-    "request": "follow", "poll": "poll", "draft": "compose",
+    "request": "follow", "poll": "poll", "draft": "compose", "quote": "quote",
 }  # fmt: skip
 
 SINGLE_ACTOR_TEXTS: Final = {
@@ -39,6 +39,7 @@ SINGLE_ACTOR_TEXTS: Final = {
     "request": _("%(name)s wants to follow you"),
     "poll": _("A poll by %(name)s has ended"),
     "draft": _("A scheduled post could not be published"),
+    "quote": _("%(name)s quoted your post"),
 }
 MULTIPLE_ACTOR_TEXTS: Final = {
     "reply": ngettext_lazy(

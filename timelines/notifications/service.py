@@ -67,7 +67,7 @@ class NotificationService:
     # Writing
 
     async def notify(self, post: Post) -> None:
-        """Notify the accounts that a new post answers, mentions or boosts. The call may be repeated."""
+        """Notify the accounts that a new post answers, quotes, mentions or boosts. The call may be repeated."""
         if post.boost_of is not None:
             if post.boosted_author_id is not None:
                 kinds: dict[AccountId, NotificationKind] = {post.boosted_author_id: "boost"}
@@ -77,6 +77,8 @@ class NotificationService:
         kinds = dict.fromkeys(mentioned.values(), "mention")
         if post.reply_to_author_id is not None:
             kinds[post.reply_to_author_id] = "reply"
+        if post.extra.quoted_author_id is not None:
+            kinds[post.extra.quoted_author_id] = "quote"
         await self._add(kinds, post.author_id, post.id)
 
     async def notify_edit(self, versions: Sequence[Post], number: int) -> None:
@@ -89,7 +91,7 @@ class NotificationService:
         newest = find_mentions(post.text)
         handles = [each for each in find_mentions(edited.text) if each not in known and each in newest]
         mentioned = await self.accounts.find_ids_by_handle(handles[:MENTIONS_CAP])
-        readers = [id for id in mentioned.values() if id != post.reply_to_author_id]
+        readers = [id for id in mentioned.values() if id not in (post.reply_to_author_id, post.extra.quoted_author_id)]
         await self._add(dict.fromkeys(readers, "mention"), post.author_id, post.id)
 
     async def liked(self, *, account_id: AccountId, post: Post, now_ms: int) -> None:

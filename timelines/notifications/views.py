@@ -37,6 +37,7 @@ KIND_LABELS: Final = {
     "request": gettext_lazy("Requests to follow you"),
     "poll": gettext_lazy("Ends of polls that you wrote or voted in"),
     "draft": gettext_lazy("Scheduled posts that could not be published"),
+    "quote": gettext_lazy("Quotes of your posts"),
 }
 
 

@@ -1,6 +1,6 @@
 """The types of timeline pages: requests with cursors, and pages of entries. A cursor is an exclusive post id."""
 
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import msgspec
 
@@ -113,6 +113,20 @@ class PollState(msgspec.Struct, frozen=True, gc=False):
     may_vote: bool = False
 
 
+QuoteState = Literal["accepted", "revoked", "deleted", "unauthorized"]
+
+
+class Quote(msgspec.Struct, frozen=True, gc=False):
+    """A quoted post as the viewer of the quote sees it. `post` is None unless the state is "accepted".
+
+    The author revoked the quote, the quoted post was deleted, or the viewer may not see it ("unauthorized"). The quoted
+    post itself has no `quote`, so that quotes do not nest.
+    """
+
+    state: QuoteState
+    post: "HydratedPost | None" = None
+
+
 class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     """A post with everything that pages and JSON show.
 
@@ -129,6 +143,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     keyword_filter: KeywordFilter | None = None
     replied_author: Author | None = None
     poll: PollState | None = None
+    quote: Quote | None = None
 
     @property
     def id(self) -> PostId:

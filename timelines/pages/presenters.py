@@ -21,12 +21,13 @@ from socialsite.web.page_cache import RenderedBytes
 from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
-from timelines.pages.page import HydratedPost, ViewerState
+from timelines.pages.page import HydratedPost, Quote, ViewerState
 from timelines.pages.pictures import attachment_json, pictures_context
 from timelines.pages.polls import poll_html, poll_json
+from timelines.pages.quotes import render_quote
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
 from timelines.text.linkify import linkify
-from timelines.visibility.rights import NO_EXPIRY_MS
+from timelines.visibility.rights import NO_EXPIRY_MS, requires_follow
 
 Json = dict[str, Any]
 
@@ -34,9 +35,11 @@ FRAGMENT_CACHE_SIZE = 8_192
 """The number of results that each cache keeps. A rendered entry takes a few kB."""
 MAX_LINES_UNFOLDED = 12
 """A post with more line breaks is shown folded in timelines."""
-DETAIL_NAMES = ("spoiler_text", "sensitive", "language", "media_attachments", "edited_at")
+DETAIL_NAMES = (
+    "spoiler_text", "sensitive", "language", "media_attachments", "edited_at", "quote_approval_policy",
+)  # fmt: skip
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
-POLL_PLACEHOLDER = "<!--poll-->"
+POLL_PLACEHOLDER, QUOTE_PLACEHOLDER = "<!--poll-->", "<!--quote-->"
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 POST_ID_PLACEHOLDER, HANDLE_PLACEHOLDER = "{post}", "{handle}"
 """The id of a post and the handle of its author in the cached menu. Handles have no characters that HTML escapes."""
@@ -111,8 +114,14 @@ def post_json(entry: HydratedPost) -> Json:
         "viewer": entry.viewer and _viewer_json(entry.viewer),
         "audience": NAME_BY_AUDIENCE[displayed.post.audience],
         **({} if displayed.poll is None else {"poll": poll_json(displayed)}),
+        **({} if displayed.quote is None else {"quote": quote_json(displayed.quote)}),
         **({} if entry.filter_phrase is None else {"filtered": entry.filter_phrase}),
     }
+
+
+def quote_json(quote: Quote) -> Json:
+    """Return a quote with the field names of Mastodon's Quote entity. The quoted post has no `quote` itself."""
+    return {"state": quote.state, "quoted_status": None if quote.post is None else post_json(quote.post)}
 
 
 def _boost_json(entry: HydratedPost) -> Json:
@@ -146,6 +155,7 @@ def _details_json(post: Post) -> Json:
         "language": details.language,
         "media_attachments": [attachment_json(each) for each in details.media],
         "edited_at": None if details.edited_ms is None else format_iso_time(details.edited_ms),
+        "quote_approval_policy": details.quote_policy,
     }
     return {name: value for name, value in values.items() if value}
 
@@ -205,17 +215,24 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
             displayed.post, displayed.author, displayed.replied_author, entry.post, entry.author, language
         )
     actions = actions_html(displayed, url, language)
-    viewer = displayed.viewer
-    is_own, is_pinned = (None, False) if viewer is None else (viewer.own, viewer.pinned)
-    menu = _menu_html(displayed.post.id, displayed.author.handle, is_own, is_pinned, language)
+    menu = _menu_html(displayed, language)
     if displayed.poll is not None:
         before = before.replace(POLL_PLACEHOLDER, poll_html(displayed, language))
+    if displayed.quote is not None:
+        before = before.replace(QUOTE_PLACEHOLDER, quote_html(displayed.quote, language))
     html = f"{before}{actions}{menu}{after}"
     return (
         html
         if entry.filter_phrase is None
         else _filtered_html(entry.filter_phrase, language).replace(ENTRY_PLACEHOLDER, html)
     )
+
+
+def quote_html(quote: Quote, language: str) -> str:
+    """Return the HTML of a quoted post, or a sentence if the viewer does not see the post."""
+    if quote.post is None:
+        return render_quote(quote, "", "", language)
+    return render_quote(quote, post_url(quote.post.id, quote.post.author), post_html(quote.post.post.text), language)
 
 
 def entries_html(entries: Sequence[HydratedPost]) -> RenderedBytes:
@@ -267,6 +284,7 @@ def _entry_html_around_actions(
             "audience": NAME_BY_AUDIENCE[post.audience],
             **(pictures_context(post) if post.extra.media else {}),
             "has_poll": post.extra.poll is not None,
+            "has_quote": post.extra.quote_of is not None,
             "version": post.extra.version,
             "edited_ms": post.extra.edited_ms,
         },
@@ -281,14 +299,31 @@ def _filtered_html(phrase: str, language: str) -> str:
     return render_to_string("timelines/_filtered.html", {"phrase": phrase})
 
 
-def _menu_html(post_id: int, handle: str, is_own: bool | None, is_pinned: bool, language: str) -> str:
-    """Return the menu of a post. `is_own` is None for a visitor."""
-    menu = _menu_with_placeholders(is_own, is_pinned, language)
-    return menu.replace(POST_ID_PLACEHOLDER, str(post_id)).replace(HANDLE_PLACEHOLDER, handle)
+def _menu_html(entry: HydratedPost, language: str) -> str:
+    """Return the menu of an entry that is no boost."""
+    post, author, viewer = entry.post, entry.author, entry.viewer
+    is_own, is_pinned = (None, False) if viewer is None else (viewer.own, viewer.pinned)
+    is_quotable = bool(is_own) or not (requires_follow(post, author) or post.extra.quote_policy == "nobody")
+    quoted = None if entry.quote is None else entry.quote.post
+    quotes_viewer = not is_own and quoted is not None and quoted.viewer is not None and quoted.viewer.own
+    menu = _menu_with_placeholders(is_own, is_pinned, is_quotable, quotes_viewer, language)
+    return menu.replace(POST_ID_PLACEHOLDER, str(post.id)).replace(HANDLE_PLACEHOLDER, author.handle)
 
 
 @lru_cache
-def _menu_with_placeholders(is_own: bool | None, is_pinned: bool, language: str) -> str:
-    """Return the menu of any post. To render it for each post took a third of the time of an entry."""
-    context = {"post_id": POST_ID_PLACEHOLDER, "handle": HANDLE_PLACEHOLDER, "is_own": is_own, "is_pinned": is_pinned}
+def _menu_with_placeholders(
+    is_own: bool | None, is_pinned: bool, is_quotable: bool, quotes_viewer: bool, language: str
+) -> str:
+    """Return the menu of any post. To render it for each post took a third of the time of an entry.
+
+    `is_own` is None for a visitor.
+    """
+    context = {
+        "post_id": POST_ID_PLACEHOLDER,
+        "handle": HANDLE_PLACEHOLDER,
+        "is_own": is_own,
+        "is_pinned": is_pinned,
+        "is_quotable": is_quotable,
+        "quotes_viewer": quotes_viewer,
+    }
     return render_to_string("timelines/_post_menu.html", context)

@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from accounts.domain import QuotePolicy
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.text.linkify import find_hashtags
 
@@ -69,6 +70,8 @@ class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
     edited_ms: int | None = None
     unindexed_hashtags: tuple[str, ...] = ()
     """New hashtags beyond the author's number for the day. They are links only."""
+    quote_policy: QuotePolicy | None = None
+    """The accounts that may quote the post, or None for the preference of its author."""
 
 
 NO_DETAILS: Final = PostDetails()

@@ -104,7 +104,7 @@ class PostRepository:
         counted = keys.post_counts(post_id), keys.replies(post_id), keys.boosts_to_delete(post_id)
         poll = keys.poll_votes(post_id), keys.poll_tally(post_id)
         args = [author_id, "claimed"] if include_reserved else [author_id]
-        touched = [key, *beside, *counted, *poll, keys.post_versions(post_id)]
+        touched = [key, *beside, *counted, *poll, keys.post_versions(post_id), keys.quotes(post_id)]
         (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command(touched, args))
         # An edit leaves the body of an archived post in the archive (`_unarchive`).
         if answer == WAS_ARCHIVED or (answer == WAS_EDITED and not isinstance(self._archive, NoArchive)):

@@ -13,6 +13,7 @@ from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimeli
 from timelines.cached_timelines.repository import CachedTimelines
 from timelines.pins.repository import Pins
 from timelines.posts.post import Post
+from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
 from timelines.posts.stored_values import PostState
@@ -31,6 +32,7 @@ class AuthorTimelines:
     search_indexer: SearchIndexer
     replies: ReplyRepository
     pins: Pins
+    quotes: QuoteRepository
 
     async def add(self, post: Post, *, is_repeat: bool = False) -> None:
         """Add the post to the timelines.
@@ -91,6 +93,7 @@ class AuthorTimelines:
             self.search_indexer.remove_post(post, *former),
             self._remove_from_parent(post),
             self.pins.remove(post.author_id, [post.id]),
+            self.quotes.remove(post),
         )
 
     async def _add_to_parent(self, post: Post) -> None:

@@ -11,7 +11,7 @@ from django.urls import get_script_prefix, reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-from accounts.domain import Preferences
+from accounts.domain import QUOTE_POLICIES, Preferences
 from socialsite.ids import PostId, parse_id
 from socialsite.languages import LANGUAGE_NAMES, parse_language
 from socialsite.web.page_cache import Placeholder
@@ -38,7 +38,8 @@ def composer_context(
     """
     fields = fields or {}
     language = parse_language(fields.get("language", preferences.language or "")) or ""
-    warning = fields.get("spoiler_text", "")
+    warning, policy = fields.get("spoiler_text", ""), fields.get("quote_approval_policy", "")
+    quoted_id = parse_id(fields.get("quoted_status_id", ""))
     return {
         "warning": Placeholder(warning) if warning else "",
         "language": language,
@@ -50,6 +51,8 @@ def composer_context(
         "max_length": settings.POST_MAX_LENGTH,
         "in_reply_to": in_reply_to,
         "redraft_of": "",
+        "quoted_status_id": Placeholder(str(quoted_id)) if quoted_id else "",
+        "quote_policy": policy if policy in QUOTE_POLICIES else "",
         "audience": NAME_BY_AUDIENCE[audience],
         "poll": Placeholder(poll_fields_html(PollForm(()), get_language() or "")),
         "action": _publish_url(get_script_prefix()),

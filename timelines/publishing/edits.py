@@ -20,13 +20,13 @@ from timelines.errors import EditConflict, EditsCapReached, PostInvalid, PostNot
 from timelines.jobs import EditPost, encode_job
 from timelines.media.media import MediaChange
 from timelines.media.service import MediaService
-from timelines.pages.page import HydratedPost
+from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer
-from timelines.publishing.service import PublishingService
+from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
 
 VERSIONS_CAP = 50
 """The maximum number of edits of a post."""
@@ -142,7 +142,9 @@ class EditService:
         versions = await self.author_timelines.update(post_id)
         if not versions:
             raise PostNotFound
+        quote_ids = await self.publishing.quotes.read(post_id, ABOVE_ALL_IDS, ANNOUNCED_QUOTES, upward=False)
         await wait_for_aof_during(self.announcer.post_edited(post_id))
+        await self.publishing.announce_quotes(quote_ids)
         return versions[-1]
 
 

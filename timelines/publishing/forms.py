@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
+from accounts.domain import QUOTE_POLICIES, QuotePolicy
 from socialsite import languages
 from socialsite.ids import PostId, parse_id
 from socialsite.web.requests import FormFields
@@ -27,7 +29,7 @@ AUDIENCE_BY_VISIBILITY = {**AUDIENCE_BY_NAME, "private": FOLLOWERS}
 """The audiences by Mastodon's names, which the field `visibility` has."""
 CONTENT_NAMES = (
     "text", "spoiler_text", "sensitive", "language", "audience", "visibility", "in_reply_to", "media_ids",
-    "poll[options]", "poll[expires_in]", "poll[multiple]",
+    "poll[options]", "poll[expires_in]", "poll[multiple]", "quoted_status_id", "quote_approval_policy",
 )  # fmt: skip
 """The names of the fields that a draft keeps. The other fields belong to the page that sends the post."""
 TRUE_VALUES, FALSE_VALUES = ("on", "1", "true", "True"), ("", "off", "0", "false", "False")
@@ -45,11 +47,20 @@ def parse_audience(fields: Mapping[str, str]) -> int | None:
 
 
 def parse_details(fields: Mapping[str, str]) -> PostDetails:
-    """Return the content warning, the mark of sensitive pictures and the language. Raises PostInvalid."""
+    """Return the content warning, the mark of sensitive pictures, the language and the quote. Raises PostInvalid."""
     sensitive = fields.get("sensitive", "")
     if sensitive not in (*TRUE_VALUES, *FALSE_VALUES):
         raise PostInvalid({"sensitive": _("This must be on or off.")})
-    details = PostDetails(fields.get("spoiler_text", ""), sensitive in TRUE_VALUES, parse_language(fields))
+    policy = fields.get("quote_approval_policy", "")
+    if policy not in ("", *QUOTE_POLICIES):
+        raise PostInvalid({"quote_approval_policy": _("This must be one of: public, followers, nobody.")})
+    details = PostDetails(
+        fields.get("spoiler_text", ""),
+        sensitive in TRUE_VALUES,
+        parse_language(fields),
+        quote_of=_parse_post_id(fields, "quoted_status_id"),
+        quote_policy=cast(QuotePolicy, policy) if policy else None,
+    )
     return NO_DETAILS if details == NO_DETAILS else details
 
 
@@ -94,6 +105,7 @@ def edit_fields(post: Post) -> dict[str, str]:
         "spoiler_text": extra.spoiler_text,
         "sensitive": "on" if extra.sensitive else "",
         "language": extra.language or "",
+        "quote_approval_policy": extra.quote_policy or "",
         "version": str(extra.version),
     }
 
@@ -127,7 +139,11 @@ class EditForm:
             raise PostInvalid({"version": _("This is not the number of a version.")})
         sent = parse_details(values)
         details = structs.replace(
-            post.extra, spoiler_text=sent.spoiler_text, sensitive=sent.sensitive, language=sent.language
+            post.extra,
+            spoiler_text=sent.spoiler_text,
+            sensitive=sent.sensitive,
+            language=sent.language,
+            quote_policy=sent.quote_policy,
         )
         number, poll = int(version) if version else None, PollForm.parse(fields)
         media_ids = parse_media_ids(fields) if fields.values_of("media_ids") else None
@@ -149,6 +165,8 @@ def redraft_fields(post: Post) -> FormFields:
         *edit_fields(post).items(), ("audience", NAME_BY_AUDIENCE[post.audience]), ("redraft_of", str(post.id)),
     ]  # fmt: skip
     fields += picture_fields(extra.media)
+    if extra.quote_of is not None:
+        fields.append(("quoted_status_id", str(extra.quote_of)))
     if post.in_reply_to is not None:
         fields.append(("in_reply_to", str(post.in_reply_to)))
     if poll is not None:

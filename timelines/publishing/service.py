@@ -28,8 +28,9 @@ from socialsite.tasks import run_all_to_end, run_together
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.media.media import MediaChange
-from timelines.pages.page import HydratedPost
+from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, MediaAttachment, Post, PostDetails
+from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.forms import PostForm
@@ -63,6 +64,12 @@ class ReleasePictures(Protocol):
     """Releases the pictures of all versions of a post before the post is deleted (MediaService)."""
 
     async def __call__(self, versions: Iterable[Post], *, keep: bool = False) -> None: ...
+
+
+AuthorizeQuote = Callable[[Post], Awaitable[Post]]
+"""Checks the consent to a quote, stores the quote, and returns the post with the quoted author (QuoteService)."""
+ANNOUNCED_QUOTES = 100
+"""The number of newest quotes whose open pages show at once that the quoted post was edited or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,8 @@ class PublishingService:
     find_attachments: FindAttachments
     attach_pictures: AttachPictures
     release_pictures: ReleasePictures
+    quotes: QuoteRepository
+    authorize_quote: AuthorizeQuote
     _known_hashtags: set[str] = field(init=False, default_factory=set)
     """Hashtags that had a timeline when this process used them. They are not new again."""
 
@@ -247,21 +256,34 @@ class PublishingService:
         for _attempt in range(MAX_ATTEMPTS):
             audience = draft.audience if reservation.audience is None else reservation.audience
             post = reservation.existing or structs.replace(draft, id=reservation.post_id, audience=audience)
-            if post.extra.media and reservation.existing is None:
-                await self._attach_pictures(post, replace(request, reservation=reservation), redraft_of)
+            if reservation.existing is None and (post.extra.media or post.extra.quote_of is not None):
+                post = await self._attach(post, replace(request, reservation=reservation), redraft_of)
             result = await self.post_writer.write_with_timelines(post, exists=reservation.existing is not None)
             if result.exists:
                 return post
             reservation = await self._reserve_id(draft.author_id, request.key_digest, request.record, now_ms)
         raise IdempotencyConflict
 
-    async def _attach_pictures(self, post: Post, request: Request, redraft_of: PostId | None) -> None:
-        """Attach the pictures. Raises PostInvalid if another post has one of them meanwhile, or if one is deleted."""
+    async def _attach(self, post: Post, request: Request, redraft_of: PostId | None) -> Post:
+        """Authorize the quote and attach the pictures. Return the post with the quoted author.
+
+        Raises PostInvalid if the author may not quote the post, or if a picture is in another post meanwhile, or
+        deleted.
+        """
         try:
-            await self.attach_pictures(post, redraft_of)
+            if post.extra.quote_of is not None:
+                post = await self.authorize_quote(post)
+            if post.extra.media:
+                await self.attach_pictures(post, redraft_of)
         except PostInvalid:
+            await self.quotes.remove(post)
             await self._withdraw(request)
             raise
+        return post
+
+    async def announce_quotes(self, quote_ids: Iterable[PostId]) -> None:
+        """Announce that the posts show another quoted post than before."""
+        await run_together(*map(self.announcer.counts_changed, quote_ids))
 
     async def _withdraw(self, request: Request) -> None:
         """Withdraw the reservation of a refused request, unless an earlier request made the reservation."""
@@ -304,12 +326,14 @@ class PublishingService:
             return
         if post is not None and post.author_id == account_id and any(each.extra.media for each in versions):
             await self.release_pictures(versions, keep=keep_pictures)
+        quote_ids = await self.quotes.read(post_id, ABOVE_ALL_IDS, ANNOUNCED_QUOTES, upward=False)
         if post is None or post.author_id != account_id or not await self.posts.delete(post_id, account_id):
             post = await self.posts.find_tombstone(account_id, post_id)  # an earlier deletion may be incomplete
             if post is None:
                 raise PostNotFound
         await self.author_timelines.remove(post, versions[:-1])
         await self.announcer.post_deleted(post_id)
+        await self.announce_quotes(quote_ids)
         await self.boosts.delete_boosts(post_id)
         if post.in_reply_to is not None:
             await self.announcer.counts_changed(post.in_reply_to)

@@ -4,10 +4,11 @@ Every request reads posts, authors and rights again. Most pages need one round t
 that never change, such as the author of a post and the original of a boost (`PostFactsCache`).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol, cast
+from types import MappingProxyType
+from typing import Any, Final, Protocol, cast
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostId
@@ -17,6 +18,7 @@ from timelines.ids import ListId
 from timelines.posts.counts import read_counts
 from timelines.posts.polls import read_choices, read_tallies
 from timelines.posts.post import FOLLOWERS, Post
+from timelines.posts.quotes import read_consents
 from timelines.posts.repository import PostRepository
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
@@ -25,6 +27,8 @@ from timelines.visibility.viewer_state import MAX_AUTHORS, read_viewer_relations
 
 FACTS_CAP = 200_000
 """The facts cache is cleared above this number of posts. A full cache takes about 20 MB."""
+
+NO_QUOTES: Final[Mapping[PostId, PostId]] = MappingProxyType({})
 
 
 class ListMembers(Protocol):
@@ -42,24 +46,36 @@ class PostFactsCache:
         """The original and its author by the id of the boost."""
         self.replied_author_of: dict[PostId, AccountId] = {}
         """The author of the parent by the id of the reply."""
+        self.quoted_of: dict[PostId, tuple[PostId, AccountId]] = {}
+        """The quoted post and its author by the id of the quote."""
 
     def add(self, posts: Iterable[Post]) -> None:
         if len(self.author_of) > FACTS_CAP:
             self.author_of.clear()
             self.original_of.clear()
             self.replied_author_of.clear()
+            self.quoted_of.clear()
         for post in posts:
             self.author_of[post.id] = post.author_id
             if post.boost_of is not None and post.boosted_author_id is not None:
                 self.original_of[post.id] = post.boost_of, post.boosted_author_id
             if post.reply_to_author_id is not None:
                 self.replied_author_of[post.id] = post.reply_to_author_id
+            details = post.details
+            if details is not None and details.quote_of is not None and details.quoted_author_id is not None:
+                self.quoted_of[post.id] = details.quote_of, details.quoted_author_id
 
     def originals_of(self, post_ids: Sequence[PostId]) -> list[PostId]:
         """Return the originals of the known boosts among `post_ids`."""
         if not self.original_of:
             return []
         return [self.original_of[post_id][0] for post_id in post_ids if post_id in self.original_of]
+
+    def quotes_among(self, post_ids: Iterable[PostId]) -> dict[PostId, PostId]:
+        """Return the quoted post of each known quote among `post_ids`."""
+        if not self.quoted_of:
+            return {}
+        return {post_id: self.quoted_of[post_id][0] for post_id in post_ids if post_id in self.quoted_of}
 
     def replied_authors_of(self, post_ids: Iterable[PostId]) -> set[AccountId]:
         """Return the authors of the parents of the replies among `post_ids`, if the cache has them."""
@@ -135,17 +151,19 @@ class HydrationState:
                 self._rights_by_rule.append(rights)
 
     async def load(self, post_ids: Sequence[PostId], author_ids: Iterable[AccountId] = ()) -> None:
-        """Read the posts, the originals of boosts, their authors and the rights of all viewers.
+        """Read the posts, the originals of boosts, quoted posts, their authors and the rights of all viewers.
 
         If the caller passes the authors of the posts in `author_ids`, this saves a round trip.
         """
         facts = self._sources.facts
-        wanted_ids = list(dict.fromkeys([*post_ids, *facts.originals_of(post_ids)]))
+        shown_ids = [*post_ids, *facts.originals_of(post_ids)]
+        quotes = facts.quotes_among(shown_ids)
+        wanted_ids = list(dict.fromkeys([*shown_ids, *quotes.values()]))
         known_author_ids, is_all = facts.authors_of(wanted_ids)
         known_author_ids.update(author_ids)
-        await self._read(wanted_ids, known_author_ids)
+        await self._read(wanted_ids, known_author_ids, quotes=quotes)
         if not is_all:
-            await self._read_rest(wanted_ids)
+            await self._read_rest(post_ids, wanted_ids)
         if self._shows_boosts_once:
             posts = map(self.loaded.posts.get, post_ids)
             if boosts := [post for post in posts if post is not None and post.boost_of is not None]:
@@ -169,11 +187,12 @@ class HydrationState:
         post_ids: Sequence[PostId],
         author_ids: Collection[AccountId],
         replied_author_ids: Collection[AccountId] = (),
+        quotes: Mapping[PostId, PostId] = NO_QUOTES,
     ) -> None:
         """Read posts, authors and rights in one round trip per node.
 
         Authors of parents come from `replied_author_ids`, or else from the facts cache. Only their account data is
-        read, and no rights.
+        read, and no rights. `quotes` has the quoted post of each quote whose consent is read.
         """
         sources, viewer_ids = self._sources, self._rights_by_viewer
         parent_author_ids = replied_author_ids or sources.facts.replied_authors_of(post_ids)
@@ -189,7 +208,11 @@ class HydrationState:
             home_ids = list(self._homes)
             reads += [sources.follows.followers_among(id, home_ids) for id in author_ids]
         reads += [sources.authors.read_preferences(rights.viewer_id) for rights in choosers if rights.viewer_id]
+        if quotes:
+            reads.append(read_consents(quotes))
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
+        if quotes:
+            self.loaded.consents |= results.pop()
         for rights in reversed(choosers):
             rights.languages = results.pop().languages
         posts = await sources.posts.load_existing(stored_posts)
@@ -216,18 +239,34 @@ class HydrationState:
                 for rights in self._homes[viewer_id]:
                     rights.allow({author_id})
 
-    async def _read_rest(self, post_ids: Sequence[PostId]) -> None:
-        """Read the authors and originals that were unknown before the posts were read."""
-        self._sources.facts.add(self.loaded.posts.values())
+    async def _read_rest(self, post_ids: Sequence[PostId], read_ids: Sequence[PostId]) -> None:
+        """Read the authors, originals and quoted posts that were unknown before the posts `read_ids` were read."""
+        facts = self._sources.facts
+        facts.add(self.loaded.posts.values())
         posts = self.loaded.posts.values()
-        original_ids = {post.boost_of for post in posts if post.boost_of is not None}.difference(post_ids)
+        original_ids = {post.boost_of for post in posts if post.boost_of is not None}.difference(read_ids)
         author_ids = {post.author_id for post in posts}
         author_ids |= {post.boosted_author_id for post in posts if post.boosted_author_id is not None}
-        author_ids -= self._loaded_author_ids
-        replied_author_ids = self._sources.facts.replied_authors_of(self.loaded.posts) - self.loaded.authors.keys()
-        if original_ids or author_ids or replied_author_ids:
-            await self._read(sorted(original_ids), author_ids, replied_author_ids)
-            self._sources.facts.add(self.loaded.posts.values())
+        replied_author_ids = facts.replied_authors_of(self.loaded.posts) - self.loaded.authors.keys()
+        quotes = self._find_unread_quotes(post_ids)
+        author_ids = (author_ids | self._quoted_authors(quotes)) - self._loaded_author_ids
+        if original_ids or author_ids or replied_author_ids or quotes:
+            missing_ids = original_ids | set(quotes.values()).difference(read_ids)
+            await self._read(sorted(missing_ids), author_ids, replied_author_ids, quotes)
+            facts.add(self.loaded.posts.values())
+        if original_ids and (quotes := self._find_unread_quotes(post_ids)):
+            missing_ids = set(quotes.values()) - self.loaded.posts.keys()
+            await self._read(sorted(missing_ids), self._quoted_authors(quotes) - self._loaded_author_ids, (), quotes)
+            facts.add(self.loaded.posts.values())
+
+    def _find_unread_quotes(self, post_ids: Sequence[PostId]) -> dict[PostId, PostId]:
+        """Return the quotes among the posts and their originals whose consent is not read yet."""
+        facts = self._sources.facts
+        quotes = facts.quotes_among([*post_ids, *facts.originals_of(post_ids)])
+        return {quote: quoted for quote, quoted in quotes.items() if quote not in self.loaded.consents}
+
+    def _quoted_authors(self, quotes: Iterable[PostId]) -> set[AccountId]:
+        return {self._sources.facts.quoted_of[quote][1] for quote in quotes}
 
     async def _read_earlier_boosters(self, boosts: Sequence[Post]) -> None:
         """Read which accounts boosted the same posts earlier, and whether each viewer may see these accounts."""

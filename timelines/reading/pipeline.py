@@ -12,7 +12,15 @@ import msgspec
 
 from accounts.domain import Author
 from socialsite.ids import AccountId, PostId, TimeSource
-from timelines.pages.page import HydratedPost, PageRequest, TimelinePage, ViewerState, build_page, fetch_size
+from timelines.pages.page import (
+    HydratedPost,
+    PageRequest,
+    Quote,
+    TimelinePage,
+    ViewerState,
+    build_page,
+    fetch_size,
+)
 from timelines.posts.post import Post
 from timelines.reading.hydration import HydrationState, Sources
 from timelines.reading.skeletons import Skeleton
@@ -194,7 +202,7 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
     """Return the posts with their counts and the viewer's reactions, ready for pages and JSON."""
-    if not rights.is_plain or loaded.tallies:
+    if not rights.is_plain or loaded.tallies or loaded.consents:
         return [present_post(loaded, rights, visible) for visible in visible_posts]
     counts, viewer_id = loaded.counts, rights.viewer_id
     others = None if viewer_id is None else NO_ACTIONS
@@ -211,13 +219,30 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
     if visible.original is None:
         viewer, replied_author = _viewer_state(rights, post), _replied_author(loaded, post)
         poll = rights.poll_state(post) if loaded.tallies else None
-        return HydratedPost(post, author, loaded.counts[post.id], viewer, None, keyword_filter, replied_author, poll)
+        quote = present_quote(loaded, rights, post) if loaded.consents else None
+        return HydratedPost(
+            post, author, loaded.counts[post.id], viewer, None, keyword_filter, replied_author, poll, quote
+        )
     original, original_author = visible.original
     counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
     replied_author = _replied_author(loaded, original)
     poll = rights.poll_state(original) if loaded.tallies else None
-    shown = HydratedPost(original, original_author, counts, viewer, None, keyword_filter, replied_author, poll)
+    quote = present_quote(loaded, rights, original) if loaded.consents else None
+    shown = HydratedPost(original, original_author, counts, viewer, None, keyword_filter, replied_author, poll, quote)
     return HydratedPost(post, author, counts, viewer, shown, keyword_filter)
+
+
+def present_quote(loaded: LoadedPosts, rights: ViewerRights, post: Post) -> Quote | None:
+    """Return the post that the post quotes, as the viewer sees it, or None if it quotes none."""
+    if post.id not in loaded.consents:
+        return None
+    state, visible = rights.visible_quote(post)
+    if visible is None:
+        return Quote(state)
+    quoted, author = visible
+    poll = rights.poll_state(quoted) if loaded.tallies else None
+    viewer = _viewer_state(rights, quoted)
+    return Quote(state, HydratedPost(quoted, author, loaded.counts[quoted.id], viewer, poll=poll))
 
 
 def _replied_author(loaded: LoadedPosts, post: Post) -> Author | None:

@@ -12,11 +12,12 @@ from typing import NamedTuple
 from accounts.domain import Author
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
-from timelines.pages.page import PollState
+from timelines.pages.page import PollState, QuoteState
 from timelines.posts.polls import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.visibility.filter import KeywordFilter, find_filter
 from timelines.visibility.rights import (
+    DELIBERATE_CONTEXTS,
     FOLLOWED_CONTEXTS,
     UNFILTERED_CONTEXTS,
     AllowedAuthors,
@@ -46,7 +47,7 @@ class ViewerContext(NamedTuple):
 class LoadedPosts:
     """The loaded posts with their counts and authors. All viewers share this data."""
 
-    __slots__ = "authors", "counts", "earlier_boosters", "posts", "tallies"
+    __slots__ = "authors", "consents", "counts", "earlier_boosters", "posts", "tallies"
 
     def __init__(self) -> None:
         self.posts: dict[PostId, Post] = {}
@@ -56,6 +57,8 @@ class LoadedPosts:
         """The accounts that boosted the same post earlier, by boost id. Filled only if a timeline shows boosts once."""
         self.tallies: dict[PostId, Tally] = {}
         """The counts of the polls."""
+        self.consents: dict[PostId, bool | None] = {}
+        """For each quote, True if the quoted author consents, False if the author revoked the quote, else None."""
 
     def add(
         self, posts: dict[PostId, Post], counts: dict[PostId, PostCounts], authors: dict[AccountId, Author]
@@ -174,6 +177,29 @@ class ViewerRights:
         if self.context in UNFILTERED_CONTEXTS or post.author_id == self.viewer_id:
             return None
         return find_filter(relations.filters, post.searchable_text, self._now_ms)
+
+    def visible_quote(self, post: Post) -> tuple[QuoteState, tuple[Post, Author] | None]:
+        """Return the state of a quote, and the quoted post and its author if the viewer may see them.
+
+        Everywhere a quote shows what a thread shows: no muted account, and no post that a filter matches. A page that
+        the viewer opened on purpose shows what its author quotes from the author's own posts.
+        """
+        quoted = self._loaded.posts.get(post.extra.quote_of or PostId(0))
+        consent = self._loaded.consents.get(post.id)
+        if quoted is None or consent is False:
+            return "deleted" if quoted is None else "revoked", None
+        author = self._loaded.authors.get(quoted.author_id)
+        is_deliberate = self.context in DELIBERATE_CONTEXTS and quoted.author_id == post.author_id
+        context = self.context if is_deliberate else ViewContext.THREAD
+        follows = quoted.author_id in self.followed_ids
+        if author is None or not consent or quoted.boost_of is not None:
+            return "unauthorized", None
+        if not may_see(quoted, author, viewer=self.relations, follows=follows, context=context):
+            return "unauthorized", None
+        filters = () if self.relations is None or quoted.author_id == self.viewer_id else self.relations.filters
+        if filters and not is_deliberate and find_filter(filters, quoted.searchable_text, self._now_ms) is not None:
+            return "unauthorized", None
+        return "accepted", (quoted, author)
 
     def poll_state(self, post: Post) -> PollState | None:
         """Return the poll of the post as the viewer sees it, or None if the post has no poll.

@@ -24,6 +24,7 @@ from timelines.pages.responses import TemplateContext, absolute_url, optional_pl
 from timelines.pins.service import PinService, mark_pinned
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
+from timelines.quotes.service import QuoteApproval, QuoteService
 from timelines.reading.service import ReadingService
 from timelines.reading.view_counts import count_view
 from timelines.threads.service import ThreadService
@@ -78,6 +79,16 @@ def _item_content_html(found: ThreadEntry) -> str:
     return html + format_html('<p class="gone"><a href="{}">{}</a></p>', url, _("Show more of this thread"))
 
 
+def approval_json(approval: QuoteApproval) -> Json:
+    """Return who may quote a post, with the field names of Mastodon's QuoteApproval entity."""
+    automatic = [] if approval.policy == "nobody" else [approval.policy]
+    return {
+        "automatic": automatic,
+        "manual": [],
+        "current_user": "automatic" if approval.is_allowed else "denied",
+    }
+
+
 MAX_DESCRIPTION_LENGTH = 200  # characters
 
 
@@ -87,9 +98,11 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     entry = await services[ReadingService].post(post_id, viewer_id=me)
     if entry.author.handle != handle:
         return HttpResponsePermanentRedirect(post_url(post_id, entry.author))
-    views, thread = await run_together(
+    views, thread, quotes, approval = await run_together(
         count_view(request, Entity("post", entry.shown.post.id), entry.shown.author.id),
         services[ThreadService].load_page(entry.shown.post, viewer_id=me, after=query.after or 0, limit=query.limit),
+        services[QuoteService].count(entry.shown.id),
+        services[QuoteService].find_approval(entry, me),
     )
     if entry.viewer is not None and entry.viewer.own and me is not None:
         (entry,) = mark_pinned([entry], await services[PinService].pinned_ids(me))
@@ -97,8 +110,20 @@ async def show(request: SiteRequest, handle: str, post_id: PostId) -> HttpRespon
     return respond(
         request,
         "timelines/post.html",
-        page=lambda: {**_page_context(request, entry), **thread_context(thread, next_url), "views": views},
-        data=lambda: {**post_json(entry), **thread_json(thread), "next": next_url},
+        page=lambda: {
+            **_page_context(request, entry),
+            **thread_context(thread, next_url),
+            "views": views,
+            "quotes_url": optional_placeholder(f"/posts/{entry.shown.id}/quotes/" if quotes else None),
+            "quotes": Placeholder(str(quotes)),
+        },
+        data=lambda: {
+            **post_json(entry),
+            **thread_json(thread),
+            "quotes_count": quotes,
+            "quote_approval": approval_json(approval),
+            "next": next_url,
+        },
     )
 
 

@@ -19,7 +19,7 @@ RELATIONSHIP_KEY_BUILDERS: tuple[Callable[[int], Key], ...] = (
     keys.exclusive_lists, keys.keyword_filters,
 )  # fmt: skip
 NO_HITS: list[list[bytes]] = [[]] * 9
-MAX_POSTS, MAX_AUTHORS = 400, 1_000  # Lua cannot unpack more arguments in one call
+MAX_POSTS, MAX_AUTHORS = 600, 1_000  # Lua cannot unpack more arguments in one call
 
 
 def read_viewer_relations(

@@ -22,7 +22,7 @@ from timelines.audit.accounts import AccountChecks
 from timelines.audit.sampler import DamageCounts
 from timelines.audit.wrong_types import TypeChecks
 from timelines.ids import ListId
-from timelines.posts.post import Post, encode_post
+from timelines.posts.post import Post, PostDetails, encode_post
 
 ROOT = Path(__file__).resolve().parents[3]
 NOBODY = AccountId(900)
@@ -46,7 +46,15 @@ async def _post_of_nobody(town: SampleSite) -> None:
     await town.execute("SET", keys.post(post.id), encode_post(post))
 
 
+async def _quote_without_consent(town: SampleSite) -> None:
+    await town.bob.publishes("look", details=PostDetails(quote_of=town.first.id))
+    await town.world.deliver_all()
+    await town.execute("DEL", keys.quotes(town.first.id))
+
+
 DAMAGE: dict[str, Damage] = {
+    "quote_unlisted": _quote_without_consent,
+    "quote_of_nothing": lambda town: town.execute("ZADD", keys.quotes(town.first.id), 777, 777),
     "post_without_author": _post_of_nobody,
     "post_unswept": lambda town: town.execute("HSET", account_keys.account(town.carol.id), "state", "deleted"),
     "home_of_nobody": lambda town: town.execute("RPUSH", keys.home_timeline(NOBODY), town.first.id, "-0"),

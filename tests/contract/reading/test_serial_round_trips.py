@@ -10,7 +10,7 @@ from tests.support.nodes import SerialNode, SingleNodeTopology
 from tests.support.reacting import PersonReactions
 from tests.support.world import Person, World
 from timelines.lists.rules import ListRule
-from timelines.posts.post import Post
+from timelines.posts.post import Post, PostDetails
 
 DEPTH = 12
 WARM_THREAD_TRIPS = 4
@@ -60,6 +60,29 @@ async def test_a_thread_that_was_read_before_takes_the_same_few_round_trips_at_a
     assert [entry.id for entry in page.replies] == [*expected[:-1], newest.id]
     middle = await reader.threads.load_page(posts[0], viewer_id=None, after=posts[3].id, limit=4)
     assert [entry.id for entry in middle.replies] == [post.id for post in posts[4:8]]
+    await node.close()
+
+
+async def test_a_home_with_quotes_takes_the_round_trips_of_a_home_without(node: SerialNode) -> None:
+    """In a new process both take one more for authors that are unknown before the posts are read."""
+    services = process_on(node)
+    world = World(services)
+    alice, bob, carol, dora = await world.people("alice", "bob", "carol", "dora")
+    await carol.follows(bob)
+    await dora.follows(alice)
+    quoted = await dora.publishes("quoted")
+    await bob.publishes("look", details=PostDetails(quote_of=quoted.id))
+    await alice.publishes("plain")
+    await world.deliver_all()
+    trips: dict[str, list[int]] = {}
+    for viewer in (carol, dora):
+        reader = process_on(node)
+        for _ in range(2):
+            start = node.trips
+            page = await reader.reading.home(viewer.id)
+            trips.setdefault(viewer.handle, []).append(node.trips - start)
+        assert any(entry.quote for entry in page.entries) == (viewer is carol)
+    assert trips["carol"] == trips["dora"]
     await node.close()
 
 

@@ -86,6 +86,7 @@ async def test_a_tombstone_replaces_a_post_or_a_reservation(
         keys.poll_votes,
         keys.poll_tally,
         keys.post_versions,
+        keys.quotes,
     )
     place = [POST, *(build(id) for build in beside)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):

@@ -5,6 +5,7 @@ viewers must contain the entries of each viewer's own page, boosts included.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from tests.support.rights_model import Timeline
 from tests.support.rights_site import STEPS, RightsSite
 from tests.support.world import Person, World
 from timelines.errors import PostNotFound
+from timelines.pages.page import HydratedPost
 from timelines.posts.post import Post
 from timelines.reading.viewer_rights import ViewerContext
 from timelines.visibility.rights import ViewContext
@@ -49,10 +51,23 @@ async def compare_pages(
     while True:
         page = await site.page(viewer, kind, of, before, limit)
         post_ids += [entry.post.id for entry in page.entries if entry.original is None]
+        compare_quotes(site, page.entries, viewer, kind)
         before = page.next_before
         if before is None:
             break
     assert post_ids == sorted(expected, reverse=True), f"{kind} of {of} for {viewer}"
+
+
+def compare_quotes(site: RightsSite, entries: Sequence[HydratedPost], viewer: AccountId | None, kind: Timeline) -> None:
+    """Compare the state of each quote with the model. A hidden quoted post is not on the page at all."""
+    for entry in (each.shown for each in entries):
+        assert (entry.quote is not None) == (entry.post.id in site.quotes)
+        if entry.quote is None:
+            continue
+        state = site.quote_state(entry.post, viewer, kind)
+        assert entry.quote.state == state, f"{entry.post} for {viewer} at {kind}"
+        quoted = None if entry.quote.post is None else entry.quote.post.post
+        assert quoted == (site.quotes[entry.post.id] if state == "accepted" else None)
 
 
 async def compare_pins(site: RightsSite, viewer: AccountId | None, of: AccountId) -> None:

@@ -38,6 +38,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.DraftNotFound: (404, "not_found"),
     timelines.DraftsCapReached: (409, "drafts_cap"),
     timelines.NotBoostable: (422, "not_boostable"),
+    timelines.NotQuotable: (403, "not_quotable"),
     timelines.NotPinnable: (422, "not_pinnable"),
     timelines.PinsCapReached: (409, "pins_cap"),
     timelines.IdempotencyConflict: (409, "idempotency_conflict"),

@@ -1,0 +1,64 @@
+"""Presents the post that a post quotes. A hidden post leaves a sentence, and nothing of its content."""
+
+from functools import lru_cache
+from typing import Final
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
+from msgspec import structs
+
+from timelines.pages.page import Quote, QuoteState
+from timelines.pages.pictures import feed_pictures_html, pictures_context
+
+CACHE_SIZE = 5_000
+GAP_TEXTS: Final[dict[QuoteState, object]] = {
+    "revoked": _("The author has removed their post from this quote."),
+    "deleted": _("The quoted post was deleted."),
+    "unauthorized": _("You cannot see the quoted post."),
+}
+
+
+def gap_text(quote: Quote) -> str:
+    """Return the sentence in the place of a quoted post that is not shown."""
+    return str(GAP_TEXTS[quote.state])
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
+    """Return the HTML of a quoted post, whose page is `url`. The cache key contains everything that it shows."""
+    context: dict[str, object] = {"gap": ""}
+    if quote.post is None:
+        with override(language or None):
+            context["gap"] = gap_text(quote)
+    else:
+        post, extra = quote.post.post, quote.post.post.extra
+        context |= {
+            "author": quote.post.author,
+            "url": url,
+            "created_ms": post.created_ms,
+            "text_html": SafeString(text_html.replace("<br>", "\n")),
+            "warning": extra.spoiler_text,
+            "language": extra.language,
+            "edited_ms": extra.edited_ms,
+            "has_poll": extra.poll is not None,
+            "has_quote": extra.quote_of is not None,
+            "more_pictures": max(0, len(extra.media) - 1),
+            **(pictures_context(structs.replace(post, details=structs.replace(extra, media=extra.media[:1])))),
+        }
+    with override(language or None):
+        return render_to_string("timelines/_quote.html", context) + ""  # a plain `str`, which JSON accepts
+
+
+def feed_quote_html(quote: Quote, author_name: str, url: str, text_html: str, site_url: str) -> SafeString:
+    """Return the quoted post for a feed. A content warning replaces its text."""
+    if quote.post is None:
+        return format_html("<blockquote><p>{}</p></blockquote>", gap_text(quote))
+    post = quote.post.post
+    warning = post.extra.spoiler_text
+    content = format_html("<p>{}</p>", warning) if warning else SafeString(text_html)
+    pictures = "" if warning else feed_pictures_html(post, site_url)
+    link = format_html('<p><a href="{}">{}</a></p>', url, author_name)
+    return format_html('<blockquote cite="{}">{}{}{}</blockquote>', url, link, content, pictures)
