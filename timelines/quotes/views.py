@@ -26,9 +26,8 @@ async def show_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     entry = (await services[ReadingService].post(post_id, viewer_id=me)).shown
     if not (await services[QuoteService].find_approval(entry, me)).is_allowed:
         raise NotQuotable
-    composer = composer_context(
-        account.preferences, next_url=post_url(entry.id, entry.author), fields={"quoted_status_id": str(entry.id)}
-    )
+    fields = {"quoted_status_id": str(entry.id)}
+    composer = composer_context(account.preferences, next_url=post_url(entry.id, entry.author), fields=fields)
     return respond(
         request,
         "timelines/quote.html",

@@ -49,6 +49,7 @@ async def test_the_source_of_a_post_is_read_as_json_by_its_author_alone(alice, o
     source = (await alice.get_json(f"/posts/{post['id']}/edit/")).json()
     assert source == {
         "id": post["id"], "text": "first", "spoiler_text": "warning", "sensitive": "", "language": "", "version": "0",
+        "quote_approval_policy": "",
     }  # fmt: skip
     bob = await open_browser("bob")
     for answer in (
