@@ -19,7 +19,7 @@ from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
 from timelines.pages.pictures import describe_post, feed_pictures_html
 from timelines.pages.presenters import hashtag_url, post_html, post_url, profile_url
-from timelines.pages.quotes import feed_quote_html
+from timelines.pages.quotes import gap_text
 from timelines.posts.post import Post
 from timelines.text.linkify import find_hashtags
 
@@ -113,11 +113,10 @@ def _quote_content(entry: HydratedPost, site_url: str) -> str:
     """Return the HTML of the quoted post, or "" if the post quotes none."""
     quote = entry.quote
     if quote is None or quote.post is None:
-        return "" if quote is None else feed_quote_html(quote, "", "", "", site_url)
-    quoted, author = quote.post.post, quote.post.author
-    name, url = author.display_name or author.handle, site_url + post_url(quoted.id, author)
-    html = post_html(quoted.text).replace('href="/', f'href="{site_url}/')
-    return feed_quote_html(quote, name, url, html, site_url)
+        return "" if quote is None else f"<blockquote><p>{gap_text(quote)}</p></blockquote>"
+    post, author = quote.post.post, quote.post.author
+    url, name = site_url + post_url(post.id, author), escape(author.display_name or author.handle)
+    return f'<blockquote><p><a href="{url}">{name}</a></p>{_entry_content(post, site_url)}</blockquote>'
 
 
 def _entry_title(text: str) -> str:

@@ -4,14 +4,13 @@ from functools import lru_cache
 from typing import Final
 
 from django.template.loader import render_to_string
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 from msgspec import structs
 
 from timelines.pages.page import Quote, QuoteState
-from timelines.pages.pictures import feed_pictures_html, pictures_context
+from timelines.pages.pictures import pictures_context
 
 CACHE_SIZE = 5_000
 GAP_TEXTS: Final[dict[QuoteState, object]] = {
@@ -50,15 +49,3 @@ def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
         }
     with override(language or None):
         return render_to_string("timelines/_quote.html", context) + ""  # a plain `str`, which JSON accepts
-
-
-def feed_quote_html(quote: Quote, author_name: str, url: str, text_html: str, site_url: str) -> SafeString:
-    """Return the quoted post for a feed. A content warning replaces its text."""
-    if quote.post is None:
-        return format_html("<blockquote><p>{}</p></blockquote>", gap_text(quote))
-    post = quote.post.post
-    warning = post.extra.spoiler_text
-    content = format_html("<p>{}</p>", warning) if warning else SafeString(text_html)
-    pictures = "" if warning else feed_pictures_html(post, site_url)
-    link = format_html('<p><a href="{}">{}</a></p>', url, author_name)
-    return format_html('<blockquote cite="{}">{}{}{}</blockquote>', url, link, content, pictures)

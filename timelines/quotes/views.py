@@ -57,7 +57,7 @@ async def index(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
         request,
         "timelines/quotes.html",
         page=lambda: {
-            "timeline": {**timeline_context(request, query, page, "quotes"), "live": False},
+            "timeline": {**timeline_context(request, query, page, "quotes"), "live": False, "by_day": False},
             "url": Placeholder(post_url(entry.id, entry.author)),
             "author": entry.author,
             "page_title": _("Quotes of a post by %(name)s") % {"name": name},
