@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.errors import Invalid
+from socialsite.ids import EPOCH_MS, MAX_ID, id_at
 from socialsite.web.requests import FormFields, SiteRequest
 from socialsite.web.responses import json_response
 from timelines.api.fields import id_field, limit_field
@@ -20,6 +21,8 @@ T = TypeVar("T")
 DEFAULT_API_LIMIT, MAX_API_LIMIT = 20, 40
 CURSOR_NAMES = ("max_id", "since_id", "min_id")
 EDGE_ID_DIGITS = 16
+MASTODON_ID_SEQUENCE_BITS, MASTODON_ID_MAX_DIGITS = 16, 19
+"""An id of Mastodon has 64 bits: Unix milliseconds, then a number."""
 _EDGE_PATTERN = re.compile(rf"(\d{{1,16}})(\d{{{EDGE_ID_DIGITS}}})", re.ASCII)
 
 
@@ -51,8 +54,16 @@ class ApiPage(msgspec.Struct, frozen=True):
 
 def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int = MAX_API_LIMIT) -> ApiPage:
     """Return the cursors and the limit of a request. Raises Invalid."""
-    max_id, since_id, min_id = (id_field(fields, name) for name in CURSOR_NAMES)
+    max_id, since_id, min_id = (_cursor_field(fields, name) for name in CURSOR_NAMES)
     return ApiPage(max_id, since_id, min_id, limit_field(fields, default, maximum))
+
+
+def _cursor_field(fields: FormFields, name: str) -> int | None:
+    """Return the id in a field. An id of Mastodon, which clients make from a time, becomes the id of that time."""
+    text = fields.get(name, "")
+    if len(text) > MASTODON_ID_MAX_DIGITS or not (text.isascii() and text.isdigit()) or int(text) <= MAX_ID:
+        return id_field(fields, name)
+    return min(id_at(max(int(text) >> MASTODON_ID_SEQUENCE_BITS, EPOCH_MS)), MAX_ID)
 
 
 def edge_field(fields: FormFields, name: str) -> tuple[int, int] | None:

@@ -1,7 +1,7 @@
 """Timelines in the API: their cursors, links and selections."""
 
 from socialsite.container import Services
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, ms_from_id
 from tests.support.world import World
 from tests.web.api.conftest import OpenApi
 
@@ -22,6 +22,9 @@ async def test_the_cursors_select_what_mastodon_selects(open_api: OpenApi) -> No
     assert await read(max_id=ids[4], since_id=ids[2]) == [3]
     assert await read(max_id=ids[3], min_id=ids[1]) == [2]
     assert (await alice.get(HOME, max_id="x")).status_code == 422
+    now_ms = ms_from_id(int(ids[3]))
+    assert await read(max_id=str(now_ms + 60_000 << 16)) == [5, 4], "an id of Mastodon, made from a time"
+    assert await read(min_id=str(now_ms + 60_000 << 16)) == []
 
 
 async def test_links_are_absolute_and_absent_from_an_empty_page(open_api: OpenApi) -> None:
