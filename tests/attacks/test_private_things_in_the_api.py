@@ -97,7 +97,7 @@ async def test_the_id_of_anothers_thing_is_answered_like_an_unknown_id(scenario:
     for route in ROUTES:
         if not any(kind in route.pattern for kind in kinds):
             continue
-        nobodys = dict.fromkeys(("post_id", "list_id", "draft_id", "media_id", "number"), NOBODYS)
+        nobodys = dict.fromkeys(("post_id", "quote_id", "list_id", "draft_id", "media_id", "number"), NOBODYS)
         for method in sorted(route.methods - {"HEAD"}):
             real = await ask(client, method, scenario.path(route))
             none = await ask(client, method, scenario.path(route, **nobodys))

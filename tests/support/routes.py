@@ -17,6 +17,7 @@ SAMPLES = {
     "tag": "redis",
     "media_id": "7",
     "draft_id": "7",
+    "quote_id": "7",
     "stream": "x",
     "name": "7-0123456789abcdef0123456789abcdef",
     "size": "small",

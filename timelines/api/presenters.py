@@ -17,7 +17,7 @@ from socialsite.web.responses import format_iso_time
 from socialsite.web.services import SiteServices
 from timelines.api.entities.account import account_entity
 from timelines.api.entities.notification import TYPE_BY_KIND, group_key
-from timelines.api.entities.status import Mention, status_fields
+from timelines.api.entities.status import Mention, quote_approval, status_fields
 from timelines.errors import PostNotFound
 from timelines.notifications.notification import VisibleNotification
 from timelines.notifications.service import MENTIONS_CAP
@@ -30,6 +30,8 @@ CACHE_SIZE = 8_192
 
 NO_MENTIONS: tuple[Mention, ...] = ()
 Summaries = dict[AccountId, AccountSummary]
+Part = tuple[AccountSummary, tuple[Mention, ...]]
+"""The author of a post, and the accounts that its text mentions."""
 
 
 def site_url(request: SiteRequest) -> str:
@@ -57,11 +59,17 @@ def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
     return msgspec.Raw(b"%b,%b" % (bytes(entity)[:-1], msgspec.json.encode(fields)[1:]))
 
 
-async def status_json(services: SiteServices, site: str, entry: HydratedPost) -> msgspec.Raw:
-    """Return one post. Raises PostNotFound if its author does not exist any more."""
-    for status in await statuses_json(services, site, [entry]):
-        return status
-    raise PostNotFound
+async def status_json(
+    services: SiteServices, site: str, entry: HydratedPost, *, may_quote: bool | None = None
+) -> msgspec.Raw:
+    """Return one post. `may_quote` says whether the viewer may quote it, if the caller knows this.
+
+    Raises PostNotFound if its author does not exist any more.
+    """
+    (status,) = await _statuses(services, site, [entry], may_quote)
+    if status is None:
+        raise PostNotFound
+    return status
 
 
 async def statuses_json(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw]:
@@ -69,21 +77,24 @@ async def statuses_json(services: SiteServices, site: str, entries: Sequence[Hyd
     return [status for status in await _statuses(services, site, entries) if status is not None]
 
 
-async def _statuses(services: SiteServices, site: str, entries: Sequence[HydratedPost]) -> list[msgspec.Raw | None]:
+async def _statuses(
+    services: SiteServices, site: str, entries: Sequence[HydratedPost], may_quote: bool | None = None
+) -> list[msgspec.Raw | None]:
     """Return each post, or None if its author does not exist any more."""
     handles: set[str] = set()
     authors: dict[AccountId, Author] = {}
     for entry in entries:
-        shown = entry.original or entry
-        authors[entry.author.id], authors[shown.author.id] = entry.author, shown.author
-        handles.update(_mentioned_handles(shown.post.text))
+        for post in _posts_of(entry):
+            authors[post.author.id] = post.author
+            handles.update(_mentioned_handles(post.post.text))
     ids = await services[AccountService].find_ids_by_handle(handles) if handles else {}
     summaries = await services[AccountSummaryService].find({**dict.fromkeys(ids.values()), **authors})
     return [
-        msgspec.Raw(_encoded_status(entry, summaries[entry.author.id], *_inner_parts(entry, ids, summaries), site))
-        if entry.author.id in summaries and (entry.original is None or entry.original.author.id in summaries)
+        msgspec.Raw(_encoded_status(entry, tuple([_part(post, ids, summaries) for post in posts]), site, may_quote))
+        if all(post.author.id in summaries for post in posts)
         else None
         for entry in entries
+        for posts in [_posts_of(entry)]
     ]
 
 
@@ -110,32 +121,41 @@ async def notifications_json(
     ]
 
 
-def _inner_parts(
-    entry: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries
-) -> tuple[AccountSummary | None, tuple[Mention, ...]]:
-    """Return the author of the original of a boost, and the accounts that the text mentions."""
-    original = entry.original
-    text, author = (entry.post.text, None) if original is None else (original.post.text, summaries[original.author.id])
-    handles = _mentioned_handles(text)
+def _posts_of(entry: HydratedPost) -> tuple[HydratedPost, ...]:
+    """Return the entry, the original of a boost, and the quoted post."""
+    shown = entry.original or entry
+    posts = (entry,) if shown is entry else (entry, shown)
+    quote = shown.quote
+    return posts if quote is None or quote.post is None else (*posts, quote.post)
+
+
+def _part(post: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries) -> Part:
+    handles = _mentioned_handles(post.post.text)
     if not handles:
-        return author, NO_MENTIONS
+        return summaries[post.author.id], NO_MENTIONS
     shown = (each for each in handles if each in ids and _is_shown(summaries, ids[each], each))
-    return author, tuple((each, ids[each]) for each in shown)
+    return summaries[post.author.id], tuple((each, ids[each]) for each in shown)
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _encoded_status(
-    entry: HydratedPost,
-    author: AccountSummary,
-    original_author: AccountSummary | None,
-    mentions: tuple[Mention, ...],
-    site: str,
-) -> bytes:
-    account, fields = _encoded_account(author, site), msgspec.json.encode(status_fields(entry, mentions, site))
-    original = b"null"
-    if entry.original is not None and original_author is not None:
-        original = _encoded_status(entry.original, original_author, None, mentions, site)
-    return b'{"account":%b,"reblog":%b,%b' % (account, original, fields[1:])
+def _encoded_status(entry: HydratedPost, parts: tuple[Part, ...], site: str, may_quote: bool | None) -> bytes:
+    """Return a post. `parts` belong to `_posts_of(entry)`."""
+    (author, mentions), *rest = parts
+    original, quote, shown = b"null", b"null", entry.shown
+    if entry.original is not None:
+        original = _encoded_status(entry.original, tuple(rest), site, may_quote)
+        mentions = rest[0][1]
+    elif entry.quote is not None:
+        post = entry.quote.post
+        quoted = None if post is None else msgspec.Raw(_encoded_status(post, tuple(rest), site, None))
+        quote = msgspec.json.encode({"state": entry.quote.state, "quoted_status": quoted})
+    policy = (author if entry.original is None else rest[0][0]).quote_policy
+    fields = {
+        **status_fields(entry, mentions, site),
+        "quote_approval": quote_approval(shown, policy, may_quote),
+    }
+    account, encoded = _encoded_account(author, site), msgspec.json.encode(fields)[1:]
+    return b'{"account":%b,"reblog":%b,"quote":%b,%b' % (account, original, quote, encoded)
 
 
 def _is_shown(summaries: Summaries, account_id: AccountId, handle: str) -> bool:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
-from accounts.domain import PictureKind, Preferences
+from accounts.domain import QUOTE_POLICIES, PictureKind, Preferences
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from accounts.sessions.authentication import require_account
@@ -30,12 +30,13 @@ from timelines.media.views import check_upload
 from timelines.pages.page import PostSelection, TimelinePage
 from timelines.pages.presenters import Json
 from timelines.pins.service import PinService
+from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.reading.service import ReadingService
 from timelines.search.autocomplete import AutocompleteService
 from timelines.text.token_scanner import normalize_tag
 
-ACCOUNTS_AT_ONCE = 40
+ACCOUNTS_AT_ONCE, FAMILIAR_AT_ONCE = 40, 10
 DEFAULT_BY_VISIBILITY = {visibility: audience for audience, visibility in VISIBILITY_BY_DEFAULT.items()}
 NOT_OFFERED = _("This site does not offer this.")
 
@@ -107,6 +108,19 @@ async def followers(request: SiteRequest, account_id: AccountId) -> HttpResponse
 async def following(request: SiteRequest, account_id: AccountId) -> HttpResponse:
     await _require_visible(request, account_id)
     return await accounts_response(request, request.services[FollowingService].following, account_id)
+
+
+@endpoint("read:follows", "follow", needs_account=True)
+async def familiar_followers(request: SiteRequest) -> HttpResponse:
+    """Return, for each of the accounts `id[]`, some of its followers that the viewer follows."""
+    me, services, site = require_viewer_id(request), request.services, site_url(request)
+    ids = [AccountId(id) for id in ids_field(api_fields(request), "id", FAMILIAR_AT_ONCE)]
+    data = []
+    for account_id in ids:
+        known = await services[ProfileService].known_followers(me, account_id)
+        accounts = await accounts_json(services, site, [author.id for author in known])
+        data.append({"id": str(account_id), "accounts": accounts})
+    return json_response(data)
 
 
 @endpoint("read:accounts")
@@ -204,13 +218,17 @@ def _preferences(account: Account, fields: FormFields) -> Preferences | None:
     """Return the changed preferences, or None if they stay. Raises Invalid for an unknown visibility."""
     old = account.preferences
     visibility = fields.get("source[privacy]") or VISIBILITY_BY_DEFAULT[old.audience]
+    quote_policy = fields.get("source[quote_policy]") or old.quote_policy
     if visibility not in DEFAULT_BY_VISIBILITY:
         raise Invalid({"source[privacy]": NOT_OFFERED})
+    if quote_policy not in QUOTE_POLICIES:
+        raise Invalid({"source[quote_policy]": NOT_OFFERED})
     new = structs.replace(
         old,
         language=fields.get("source[language]", old.language) or None,
         audience=DEFAULT_BY_VISIBILITY[visibility],
         marks_sensitive=flag(fields, "source[sensitive]", old.marks_sensitive),
         is_bot=flag(fields, "bot", old.is_bot),
+        quote_policy=quote_policy,
     )
     return None if new == old else new

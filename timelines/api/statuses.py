@@ -12,14 +12,17 @@ from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.status import version_entity
 from timelines.api.fields import api_fields, flag, ids_field
+from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_json, site_url, status_json, statuses_json, with_fields
 from timelines.api.relationships import accounts_response
 from timelines.api.scheduled import schedule
+from timelines.api.timelines import timeline_response
 from timelines.pages.page import HydratedPost
 from timelines.pins.service import PinService, mark_pinned
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm
 from timelines.publishing.service import PublishingService
+from timelines.quotes.service import QuoteService
 from timelines.reactions.service import ReactionsService
 from timelines.reading.service import ReadingService
 from timelines.threads.service import ThreadService
@@ -74,7 +77,11 @@ async def publish(request: SiteRequest) -> HttpResponse:
 @endpoint("write:statuses", needs_account=True)
 async def edit(request: SiteRequest, post_id: PostId) -> HttpResponse:
     """Edit a post. Fields that are absent keep their values."""
-    me, services, fields = require_viewer_id(request), request.services, post_fields(request)
+    return await _edit(request, post_id, post_fields(request))
+
+
+async def _edit(request: SiteRequest, post_id: PostId, fields: FormFields) -> HttpResponse:
+    me, services = require_viewer_id(request), request.services
     post = await services[EditService].find_own(me, post_id)
     form = EditForm.parse(fields, post)
     await services[EditService].edit(
@@ -158,7 +165,36 @@ async def favourited_by(request: SiteRequest, post_id: PostId) -> HttpResponse:
 
 
 async def status_response(request: SiteRequest, entry: HydratedPost) -> HttpResponse:
-    """Return a post, with whether its author has pinned it."""
+    """Return a post, with whether its author has pinned it, and whether the viewer may quote it."""
+    services = request.services
     if entry.viewer is not None and entry.viewer.own:
-        (entry,) = mark_pinned([entry], await request.services[PinService].pinned_ids(entry.author.id))
-    return json_response(await status_json(request.services, site_url(request), entry))
+        (entry,) = mark_pinned([entry], await services[PinService].pinned_ids(entry.author.id))
+    approval = await services[QuoteService].find_approval(entry, get_viewer_id(request))
+    status = await status_json(services, site_url(request), entry, may_quote=approval.is_allowed)
+    quotes = await services[QuoteService].count(entry.shown.id)
+    return json_response(with_fields(status, {"quotes_count": quotes}))
+
+
+@endpoint("read:statuses")
+async def quotes(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Return the posts that quote a post and that the viewer may see."""
+    services, me, query = request.services, get_viewer_id(request), api_page(api_fields(request))
+    entry = (await services[ReadingService].post(post_id, viewer_id=me)).shown
+    page = await services[QuoteService].list_quotes(entry.id, viewer_id=me, **query.part)
+    return await timeline_response(request, query, page)
+
+
+@endpoint("write:statuses", needs_account=True)
+async def revoke_quote(request: SiteRequest, post_id: PostId, quote_id: PostId) -> HttpResponse:
+    """Remove the viewer's post from the post `quote_id`, and return that post, if the viewer may see it."""
+    me = require_viewer_id(request)
+    await request.services[EditService].find_own(me, post_id)
+    entry = await request.services[QuoteService].revoke(account_id=me, post_id=quote_id)
+    return json_response({}) if entry is None else await status_response(request, entry)
+
+
+@endpoint("write:statuses", needs_account=True)
+async def set_quote_policy(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Change who may quote a post. This is an edit, which readers see."""
+    policy = api_fields(request).get("quote_approval_policy", "")
+    return await _edit(request, post_id, FormFields([("quote_approval_policy", policy)]))

@@ -136,6 +136,17 @@ class ProfileService:
             posts.pinned,
         )
 
+    async def known_followers(self, viewer_id: AccountId, account_id: AccountId) -> tuple[Author, ...]:
+        """Return the newest followers of the account that the viewer follows, unless a block hides the account."""
+        relationship, graph = await self.store.read(
+            self.blocks_and_mutes.relationship(viewer_id, account_id, self.clock.now_ms()),
+            self.follows.viewer_graph(viewer_id, account_id),
+        )
+        if relationship.is_blocked_either_way:
+            return ()
+        known = await self.follows.send_known_followers(viewer_id, account_id, graph, MAX_KNOWN_FOLLOWERS)
+        return await self._load_known_followers(viewer_id, known.account_ids)
+
     async def _load_by_handle(self, handle: str, request: ProfileRequest) -> tuple[Account, ProfileFacts]:
         """Read by the cached id of the handle. If another account has the handle now, find its id and read again."""
         cached_id = self.accounts.cached_id(handle)

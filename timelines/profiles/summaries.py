@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from accounts.accounts.service import AccountService
-from accounts.domain import Author
+from accounts.domain import Author, QuotePolicy
 from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource, ms_from_id
 from socialsite.store import Store
@@ -32,6 +32,7 @@ class AccountSummary(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     header: str
     created_ms: int
     is_bot: bool
+    quote_policy: QuotePolicy
     followers: int
     following: int
     posts: int
@@ -99,6 +100,7 @@ def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: 
         header=account.header,
         created_ms=account.created_ms,
         is_bot=account.preferences.is_bot,
+        quote_policy=account.preferences.quote_policy,
         followers=follows.followers,
         following=follows.following,
         posts=posts,

@@ -23,7 +23,9 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 SITE = "https://example.org"
 AT_MS = 1_795_187_640_123
 ALICE = Author(AccountId(9), "alice", "Alice", "active", 1)
-SUMMARY = AccountSummary(ALICE, "I am @bob\n\n#Cats", "https://alice.example/", "", AT_MS, False, 3, 2, 5, AT_MS)
+SUMMARY = AccountSummary(
+    ALICE, "I am @bob\n\n#Cats", "https://alice.example/", "", AT_MS, False, "public", 3, 2, 5, AT_MS
+)
 POST_ID = PostId(id_at(AT_MS, 5))
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 ACCOUNT_FIELDS = """id username acct url display_name note avatar avatar_static header header_static locked fields

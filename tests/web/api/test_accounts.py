@@ -138,3 +138,14 @@ async def test_a_post_has_what_its_writer_prefers_unless_it_says_otherwise(open_
     assert (status["visibility"], status["sensitive"]) == ("public", False)
     locked = (await alice.http.patch(f"{ACCOUNTS}/update_credentials", data={"locked": "true"})).json()
     assert locked["source"]["privacy"] == "private"
+
+
+async def test_familiar_followers_are_followed_by_the_viewer(open_api: OpenApi) -> None:
+    alice, bob, carol = await open_api("alice"), await open_api("bob"), await open_api("carol")
+    bob_id, carol_id = await own_id(bob), await own_id(carol)
+    await act(alice, bob_id, "follow")
+    await act(bob, carol_id, "follow")
+    (found,) = (await alice.get(f"{ACCOUNTS}/familiar_followers", **{"id[]": carol_id})).json()
+    assert (found["id"], [each["acct"] for each in found["accounts"]]) == (carol_id, ["bob"])
+    (found,) = (await carol.get(f"{ACCOUNTS}/familiar_followers", **{"id[]": bob_id})).json()
+    assert found["accounts"] == []

@@ -158,3 +158,41 @@ async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site
     assert (await alice.get("/api/v1/scheduled_statuses")).json() == []
     soon = datetime.now(UTC).isoformat()
     assert (await alice.post(STATUSES, status="x", scheduled_at=soon)).status_code == 422
+
+
+async def test_a_quote_contains_the_quoted_post_until_it_is_revoked(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    quoted = (await alice.post(STATUSES, status="quote me @bob")).json()
+    assert quoted["quote_approval"] == {"automatic": ["public"], "manual": [], "current_user": "automatic"}
+    answer = await bob.post(STATUSES, status="as she says", quoted_status_id=quoted["id"])
+    assert answer.status_code == 200, answer.text
+    quote = answer.json()
+    assert (quote["quote"]["state"], quote["quote"]["quoted_status"]["id"]) == ("accepted", quoted["id"])
+    assert quote["quote"]["quoted_status"]["account"]["acct"] == "alice"
+    assert [each["acct"] for each in quote["quote"]["quoted_status"]["mentions"]] == ["bob"]
+    boost = (await alice.post(f"{STATUSES}/{quote['id']}/reblog")).json()
+    assert boost["reblog"]["quote"]["quoted_status"]["id"] == quoted["id"]
+    quotes = f"{STATUSES}/{quoted['id']}/quotes"
+    assert [each["id"] for each in (await alice.get(quotes)).json()] == [quote["id"]]
+    assert (await alice.get(f"{STATUSES}/{quoted['id']}")).json()["quotes_count"] == 1
+    assert (await bob.post(f"{quotes}/{quote['id']}/revoke")).status_code == 404
+    revoked = await alice.post(f"{quotes}/{quote['id']}/revoke")
+    assert revoked.json()["quote"] == {"state": "revoked", "quoted_status": None}
+    assert (await alice.get(quotes)).json() == []
+
+
+async def test_the_author_chooses_who_may_quote(open_api: OpenApi) -> None:
+    alice, bob = await open_api("alice"), await open_api("bob")
+    status = (await alice.post(STATUSES, status="hello", quote_approval_policy="followers")).json()
+    url = f"{STATUSES}/{status['id']}"
+    assert (await bob.get(url)).json()["quote_approval"]["current_user"] == "denied"
+    (listed,) = (await bob.get("/api/v1/timelines/public")).json()
+    assert listed["quote_approval"] == {"automatic": ["followers"], "manual": [], "current_user": "unknown"}
+    changed = await alice.http.put(f"{url}/interaction_policy", json={"quote_approval_policy": "public"})
+    assert changed.status_code == 200, changed.text
+    assert (await bob.get(url)).json()["quote_approval"]["current_user"] == "automatic"
+    profile = {"source": {"quote_policy": "nobody"}}
+    account = (await alice.http.patch("/api/v1/accounts/update_credentials", json=profile)).json()
+    assert account["source"]["quote_policy"] == "nobody"
+    other = (await alice.post(STATUSES, status="other")).json()
+    assert (await bob.post(STATUSES, status="x", quoted_status_id=other["id"])).status_code == 422

@@ -66,6 +66,7 @@ def credential_account_entity(summary: AccountSummary, account: Account, follow_
             "privacy": "private" if account.is_private else VISIBILITY_BY_DEFAULT[preferences.audience],
             "sensitive": preferences.marks_sensitive,
             "language": preferences.language,
+            "quote_policy": preferences.quote_policy,
             "note": account.bio,
             "fields": [_field(account.link)] if account.link else [],
             "follow_requests_count": follow_requests,

@@ -5,6 +5,7 @@
 
 from typing import Final
 
+from accounts.domain import QuotePolicy
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html
 from timelines.api.entities.media import attachment_entity
@@ -27,7 +28,10 @@ Mention = tuple[str, int]
 
 
 def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: str) -> Json:
-    """Return all fields but `account` and `reblog`. A boost has the text, the counts and the state of its original."""
+    """Return all fields but `account`, `reblog`, `quote` and `quote_approval`.
+
+    A boost has the text, the counts and the state of its original.
+    """
     shown, is_boost = entry.shown, entry.original is not None
     post, extra, viewer = shown.post, shown.post.extra, shown.viewer
     url = site_url + post_url(entry.post.id, entry.author)
@@ -55,7 +59,6 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "poll": None if is_boost else poll_entity(shown),
         "card": None,
         "application": None,
-        "quote": None,
         **(
             {}
             if viewer is None
@@ -69,6 +72,20 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         ),
         "filtered": [] if entry.keyword_filter is None else [filter_result(entry.keyword_filter)],
     }
+
+
+def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool | None) -> Json:
+    """Return who may quote a post. `preferred` is the policy of the author for posts without one.
+
+    `may_quote` says whether the viewer is one of them. If it is None, and only followers may, this is unknown.
+    """
+    policy = "nobody" if requires_follow(shown.post, shown.author) else shown.post.extra.quote_policy or preferred
+    if may_quote is None and policy != "followers":
+        may_quote = policy == "public" and shown.viewer is not None
+    if shown.viewer is not None and shown.viewer.own:
+        may_quote = True
+    current = "unknown" if may_quote is None else "automatic" if may_quote else "denied"
+    return {"automatic": [] if policy == "nobody" else [policy], "manual": [], "current_user": current}
 
 
 def filter_result(keyword_filter: KeywordFilter) -> Json:
