@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store.key import KEY_PATTERN
-from tests.support.fuzz import FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
+from tests.support.api import create_token
+from tests.support.fuzz import API_ROUTES, FRAMES, STAFF_ROUTES, FuzzRequest, fuzz_requests
 from tests.support.redis_server import RedisServer
 from tests.support.serving import NO_LIMITS
 from tests.support.sockets import DaphneProcess, SocketClient, open_socket, running_daphne
@@ -109,6 +110,20 @@ def test_no_request_of_staff_is_answered_5xx_either(
 ) -> None:
     withstands(daphne, staff, fuzz_requests(among=STAFF_ROUTES))
     assert staff.http.get("/ops/", headers=JSON_HEADERS).status_code == 200
+
+
+def test_no_request_of_an_app_is_answered_5xx_either(
+    daphne: DaphneProcess, fuzzer: HttpVisitor, redis_server: RedisServer
+) -> None:
+    with HttpVisitor(daphne.origin, "fuzzer") as app:
+        app.http.headers["Authorization"] = f"Bearer {asyncio.run(token_of(redis_server.url, 'fuzzer'))}"
+        withstands(daphne, app, fuzz_requests(among=API_ROUTES))
+        assert app.http.get("/api/v1/timelines/home").status_code == 200
+
+
+async def token_of(redis_url: str, handle: str) -> str:
+    async with open_services(redis_url, ServiceConfig()) as services:
+        return await create_token(services, handle)
 
 
 def withstands(daphne: DaphneProcess, visitor: HttpVisitor, drawn: st.SearchStrategy[FuzzRequest]) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from tests.support.routes import Route, routes
+from tests.support.routes import Route, api_routes, routes
 from timelines.publishing.forms import CONTENT_NAMES
 
 FIELDS = (
@@ -24,8 +24,13 @@ FIELDS = (
     "quote_policy", "redraft_of", "open_warnings", "languages", "descriptions", "version", "draft", "scheduled_at",
     "add", "crop", "file", "remove", "skip", "follow", "picture", "media_attributes[][id]",
     "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
+    "status", "in_reply_to_id", "source[privacy]", "source[language]", "fields_attributes[0][value]", "note", "locked",
+    "choices[]", "media_ids[]", "poll[options][]", "reblogs", "notify", "notifications", "description", "focus",
 )  # fmt: skip
-QUERIES = ("before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x")
+QUERIES = (
+    "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",
+    "max_id", "since_id", "min_id", "id[]", "acct", "any[]", "none[]", "tagged", "only_media", "pinned", "remote",
+)  # fmt: skip
 HOSTILE_TEXTS = (
     "", " ", "\x00", "\ud800", "\udfff\ud800", "\ufffe", "\U0010ffff", "a\u0301" * 300, "\u202e", "0", "-1",
     "1", "9007199254740991", "9007199254740992", "1" * 400, "1e309", "NaN", "null", "true", "[]", "{}",
@@ -100,6 +105,8 @@ BODIES = st.one_of(
 EXCLUDED_PATHS = ("/accounts/delete/", "/accounts/logout/")
 """Paths that would end the session by accident."""
 ROUTES = [route for route in routes() if route.path not in EXCLUDED_PATHS]
+API_ROUTES = [route for route in api_routes() if route.path.startswith("/api/") and "streaming" not in route.path]
+"""Paths that apps request with a token, without the endless ones."""
 STAFF_ROUTES = [route for route in ROUTES if route.path.startswith("/ops/")]
 """Paths that only staff can open."""
 
@@ -114,7 +121,7 @@ def fuzz_requests(draw: st.DrawFn, among: Sequence[Route] = ROUTES) -> FuzzReque
     ]
     path = "".join(pieces)[:3_000]
     method = draw(st.sampled_from(sorted(route.methods) or ["GET"]))
-    if method != "POST":
+    if method in ("GET", "HEAD"):
         query = encode_form(draw(st.lists(st.tuples(st.sampled_from(QUERIES), TEXTS), max_size=3))).decode()
         return FuzzRequest(method, f"{path}?{query}"[:6_000], "", b"", draw(st.booleans()))
     content_type, body = draw(BODIES)
