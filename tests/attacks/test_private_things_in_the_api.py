@@ -59,7 +59,8 @@ async def scenario(site: Services, world: World) -> Scenario:
     await world.deliver_all()
     assert draft.status_code == 200, draft.text
     ids = {
-        "post_id": str(post.id), "list_id": str(account_list.id), "draft_id": draft.json()["id"],
+        "post_id": str(post.id), "quote_id": str(post.id),
+        "list_id": str(account_list.id), "draft_id": draft.json()["id"],
         "media_id": str(row.id), "account_id": str(alice.id), "tag": "tea", "number": "1",
     }  # fmt: skip
     return Scenario(clients, ids)
