@@ -71,6 +71,7 @@ from timelines.reading.fan_out_on_read import FanOutOnRead
 from timelines.reading.hydration import Sources
 from timelines.reading.pipeline import ReadPipeline
 from timelines.reading.service import ReadingService
+from timelines.reports.service import ReportService
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.indexing import SearchIndexer
 from timelines.search.service import SearchService
@@ -318,6 +319,8 @@ class Services:
     @cached_property
     def filters(self) -> FilterService:
         return self._build(FilterService, live=self.live)
+
+    reports = _Built(ReportService)
 
     @cached_property
     def lists(self) -> ListService:

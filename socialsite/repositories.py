@@ -34,6 +34,7 @@ from timelines.posts.repository import PostRepository
 from timelines.reactions.bookmarks import Bookmarks
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
+from timelines.reports.repository import Reports
 from timelines.search.indexing import PendingSearchPosts
 from timelines.search.names import NameIndex
 from timelines.search.repository import PostIndex
@@ -78,6 +79,7 @@ class Repositories:
         self.blocks_and_mutes = BlocksAndMutes(store)
         self.follow_requests = FollowRequests(store)
         self.filters = Filters(store)
+        self.reports = Reports(store)
         self.markers = Markers(store)
         self.fan_out_on_read_authors = FanOutOnReadAuthors(store)
         self.search_index = PostIndex(store)

@@ -182,6 +182,11 @@ def keyword_filters(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="filters")
 
 
+def reports() -> Key:
+    """LIST of MessagePack Reports, the newest first. At most REPORTS_CAP."""
+    return Key("timelines", tag="reports", name="reports")
+
+
 @cached_key
 def notifications(account_id: int) -> Key:
     """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. The newest NOTIFICATIONS_CAP are kept.

@@ -24,7 +24,8 @@ from timelines.posts.post import FOLLOWERS
 NOBODYS = "8888888888888888"
 """An id that nothing has."""
 CANARY = "canary"
-OWN_THINGS = ("<id:list_id>", "<id:draft_id>", "<id:media_id>", "<id:number>")
+OWN_THINGS = ("<id:list_id>", "<id:draft_id>", "<id:media_id>", "<id:number>", "<id:group_id>", "<id:notification_id>")
+OTHERS_IDS = ("post_id", "quote_id", "list_id", "draft_id", "media_id", "number", "group_id", "notification_id")
 OPEN = ("/api/v1/apps", "/api/v1/accounts")
 """Addresses whose POST needs no scope."""
 ROUTES = [route for route in api_routes() if route.path.startswith("/api/")]
@@ -56,12 +57,17 @@ async def scenario(site: Services, world: World) -> Scenario:
     )
     row = await site.media.upload(owner_id=AccountId(alice.id), content=uploaded(picture()), alt=CANARY)
     await encode_all(site)
+    await bob.publishes(f"@alice {CANARY}", audience=FOLLOWERS)
     await world.deliver_all()
+    (notification,) = (await clients["alice"].get("/api/v1/notifications")).json()
+    keyword_filter = await site.filters.add(account_id=AccountId(alice.id), phrase=CANARY)
     assert draft.status_code == 200, draft.text
     ids = {
         "post_id": str(post.id), "quote_id": str(post.id),
         "list_id": str(account_list.id), "draft_id": draft.json()["id"],
-        "media_id": str(row.id), "account_id": str(alice.id), "tag": "tea", "number": "1",
+        "media_id": str(row.id), "account_id": str(alice.id), "tag": "tea",
+        "number": str(keyword_filter.id), "group_id": str(keyword_filter.id), "notification_id": notification["id"],
+        "key": f"ungrouped-{notification['id']}",
     }  # fmt: skip
     return Scenario(clients, ids)
 
@@ -98,7 +104,7 @@ async def test_the_id_of_anothers_thing_is_answered_like_an_unknown_id(scenario:
     for route in ROUTES:
         if not any(kind in route.pattern for kind in kinds):
             continue
-        nobodys = dict.fromkeys(("post_id", "quote_id", "list_id", "draft_id", "media_id", "number"), NOBODYS)
+        nobodys = dict.fromkeys(OTHERS_IDS, NOBODYS)
         for method in sorted(route.methods - {"HEAD"}):
             real = await ask(client, method, scenario.path(route))
             none = await ask(client, method, scenario.path(route, **nobodys))

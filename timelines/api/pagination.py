@@ -1,7 +1,7 @@
 """Pages of the API: `max_id`, `since_id` and `min_id` in requests, and the `Link` header of responses."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlencode
 
@@ -83,7 +83,11 @@ def encode_edge(at: int, id: int) -> str:
 
 
 def page_response(
-    request: SiteRequest, data: Sequence[object], *, next_id: object | None, previous_id: object | None
+    request: SiteRequest,
+    data: Sequence[object] | Mapping[str, object],
+    *,
+    next_id: object | None,
+    previous_id: object | None,
 ) -> HttpResponse:
     """Return a page as JSON. `next_id` is the `max_id` of the older page, `previous_id` the `min_id` of the newer.
 

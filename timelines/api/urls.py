@@ -3,7 +3,22 @@
 from django.urls import path
 
 from socialsite.web.requests import counted, dispatch_by_method, limited
-from timelines.api import media, polls, profiles, reactions, relationships, scheduled, statuses, streaming, timelines
+from timelines.api import (
+    filters,
+    lists,
+    media,
+    notifications,
+    polls,
+    profiles,
+    reactions,
+    relationships,
+    reports,
+    scheduled,
+    search,
+    statuses,
+    streaming,
+    timelines,
+)
 
 app_name = "api"
 urlpatterns = [
@@ -84,4 +99,81 @@ urlpatterns = [
     path("api/v1/follow_requests/<id:account_id>/reject", limited("block", relationships.reject)),
     path("api/v1/blocks", dispatch_by_method(GET=relationships.blocks)),
     path("api/v1/mutes", dispatch_by_method(GET=relationships.mutes)),
+    path("api/v1/notifications", dispatch_by_method(GET=notifications.index)),
+    path("api/v1/notifications/clear", dispatch_by_method(POST=notifications.clear)),
+    path("api/v1/notifications/unread_count", dispatch_by_method(GET=notifications.count_unread)),
+    path("api/v1/notifications/requests", dispatch_by_method(GET=notifications.empty_list)),
+    path("api/v1/notifications/requests/merged", dispatch_by_method(GET=notifications.are_merged)),
+    path("api/v1/notifications/<id:notification_id>", dispatch_by_method(GET=notifications.show)),
+    path("api/v1/notifications/<id:notification_id>/dismiss", dispatch_by_method(POST=notifications.dismiss)),
+    path("api/v2/notifications", dispatch_by_method(GET=notifications.groups)),
+    path(
+        "api/v2/notifications/policy",
+        dispatch_by_method(
+            GET=notifications.show_policy, PATCH=notifications.edit_policy, PUT=notifications.edit_policy
+        ),
+    ),
+    path("api/v2/notifications/unread_count", dispatch_by_method(GET=notifications.count_unread)),
+    path("api/v2/notifications/<slug:key>", dispatch_by_method(GET=notifications.show_group)),
+    path("api/v2/notifications/<slug:key>/accounts", dispatch_by_method(GET=notifications.group_accounts)),
+    path("api/v2/notifications/<slug:key>/dismiss", dispatch_by_method(POST=notifications.dismiss_group)),
+    path("api/v1/lists", limited("list", lists.create, GET=lists.index)),
+    path(
+        "api/v1/lists/<id:list_id>",
+        dispatch_by_method(GET=lists.show, PUT=counted("list", lists.edit), DELETE=counted("list", lists.delete)),
+    ),
+    path(
+        "api/v1/lists/<id:list_id>/accounts",
+        dispatch_by_method(
+            GET=lists.members,
+            POST=counted("list", lists.add_members),
+            DELETE=counted("list", lists.remove_members),
+        ),
+    ),
+    path("api/v1/accounts/<id:account_id>/lists", dispatch_by_method(GET=lists.of_account)),
+    path("api/v2/filters", limited("list", filters.create, GET=filters.index)),
+    path(
+        "api/v2/filters/<id:group_id>",
+        dispatch_by_method(GET=filters.show, PUT=counted("list", filters.edit), DELETE=counted("list", filters.delete)),
+    ),
+    path("api/v2/filters/<id:group_id>/keywords", limited("list", filters.add_keyword, GET=filters.keywords)),
+    path("api/v2/filters/<id:group_id>/statuses", dispatch_by_method(GET=filters.statuses, POST=filters.add_status)),
+    path(
+        "api/v2/filters/keywords/<id:number>",
+        dispatch_by_method(
+            GET=filters.show_keyword,
+            PUT=counted("list", filters.edit_keyword),
+            DELETE=counted("list", filters.delete_keyword),
+        ),
+    ),
+    path("api/v1/filters", limited("list", filters.v1_create, GET=filters.v1_index)),
+    path(
+        "api/v1/filters/<id:number>",
+        dispatch_by_method(
+            GET=filters.v1_show, PUT=counted("list", filters.v1_edit), DELETE=counted("list", filters.v1_delete)
+        ),
+    ),
+    path("api/v2/search", dispatch_by_method(GET=search.search)),
+    path("api/v1/trends", dispatch_by_method(GET=search.trending_tags)),
+    path("api/v1/trends/tags", dispatch_by_method(GET=search.trending_tags)),
+    path("api/v1/trends/statuses", dispatch_by_method(GET=search.empty_list)),
+    path("api/v1/trends/links", dispatch_by_method(GET=search.empty_list)),
+    path("api/v1/followed_tags", dispatch_by_method(GET=search.followed_tags)),
+    path("api/v1/tags/<str:tag>", dispatch_by_method(GET=search.show_tag)),
+    path("api/v1/tags/<str:tag>/follow", dispatch_by_method(POST=search.follow_tag)),
+    path("api/v1/tags/<str:tag>/unfollow", dispatch_by_method(POST=search.unfollow_tag)),
+    path("api/v1/featured_tags", dispatch_by_method(GET=search.empty_own_list)),
+    path("api/v1/featured_tags/suggestions", dispatch_by_method(GET=search.empty_own_list)),
+    path("api/v1/suggestions", dispatch_by_method(GET=search.suggestions), {"version": 1}),
+    path("api/v2/suggestions", dispatch_by_method(GET=search.suggestions), {"version": 2}),
+    path("api/v1/directory", dispatch_by_method(GET=search.directory)),
+    path("api/v1/markers", dispatch_by_method(GET=reports.markers, POST=reports.move_markers)),
+    path("api/v1/reports", dispatch_by_method(POST=reports.report)),
+    path(
+        "api/v1/push/subscription",
+        dispatch_by_method(GET=reports.no_push, POST=reports.no_push, PUT=reports.no_push, DELETE=reports.no_push),
+    ),
+    path("api/v1/conversations", dispatch_by_method(GET=search.empty_own_list)),
+    path("api/v1/domain_blocks", dispatch_by_method(GET=search.empty_own_list)),
+    path("api/v1/endorsements", dispatch_by_method(GET=search.empty_own_list)),
 ]

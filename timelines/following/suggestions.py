@@ -85,6 +85,18 @@ class FollowSuggestionService:
             suggested += await self._filter(viewer_id, sorted(others, key=foreign_ids.__contains__))
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
+    async def directory(self, viewer_id: AccountId | None) -> list[AccountId]:
+        """Return the authors of the newest public posts, except private accounts and those that a block hides."""
+        active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
+        ids = [AccountId(each.id) for each in active]
+        authors, *relations = await self.store.read(
+            self.authors.read_authors(ids),
+            *([] if viewer_id is None else [read_viewer_relations(viewer_id, (), ids, self.clock.now_ms())]),
+        )
+        hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)}
+        shown = (id for id in ids if id in authors and id not in hidden)
+        return [id for id in shown if authors[id].is_visible and not authors[id].private]
+
     async def _active_authors(self) -> list[ActiveAuthor]:
         """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, RECENT_PUBLIC_POSTS, upward=False)

@@ -73,6 +73,11 @@ class Notifications:
         (mark,) = await self._timelines.write(script_keys[0], READ.command(script_keys, [up_to]))
         return PostId(int(mark))
 
+    async def remove(self, reader_id: AccountId, up_to: PostId, *, since: int = 0) -> None:
+        """Remove the notifications from the id `since` to the id `up_to`, both inclusive."""
+        key = keys.notifications(reader_id)
+        await self._timelines.write(key, ("ZREMRANGEBYSCORE", key, since, up_to))
+
     async def unread(self, reader_id: AccountId, below: PostId | None = None, limit: int = UNREAD_BATCH) -> UnreadBatch:
         (reply,) = await self._timelines.gather([unread_command(reader_id, below, limit)])
         return parse_unread(reply, limit)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
-from socialsite.ids import AccountId, PostId, PostIdGenerator, ms_from_id
+from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, ms_from_id
 from socialsite.store import Command, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
@@ -166,20 +166,37 @@ class NotificationService:
         viewer_id: AccountId,
         *,
         before: int | None = None,
+        after: int | None = None,
         limit: int = DEFAULT_LIMIT,
         kinds: Collection[NotificationKind] | None = None,
+        actor_id: AccountId | None = None,
     ) -> NotificationPage:
-        """Return a page of notifications of `kinds` (or all kinds), newest first. Only the last page may be shorter."""
-        return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, kinds)
+        """Return a page of notifications of `kinds` and of one actor (default: all), newest first.
+
+        Only the last page may be shorter. The page is directly above `after` if it is given.
+        """
+        if after is None:
+            edge = ABOVE_ALL_IDS if before is None else before
+            return await self._page(viewer_id, edge, limit, kinds, actor_id=actor_id)
+        page = await self._page(viewer_id, after, limit, kinds, actor_id=actor_id, upward=True)
+        return NotificationPage(page.entries[::-1], None, previous_after=page.next_before)
 
     async def timeline(
         self, viewer_id: AccountId, *, before: int | None = None, after: int | None = None, limit: int
     ) -> NotificationPage:
         """Return a page of notifications with the cursors of a timeline, as the socket needs it."""
-        if after is None:
-            return await self._page(viewer_id, ABOVE_ALL_IDS if before is None else before, limit, None)
-        page = await self._page(viewer_id, after, limit, None, upward=True)
-        return NotificationPage(page.entries[::-1], None, previous_after=page.next_before)
+        return await self.page(viewer_id, before=before, after=after, limit=limit)
+
+    async def delete(self, viewer_id: AccountId, ids: Collection[PostId] | None = None) -> None:
+        """Delete notifications, or all of them. A cause that is repeated notifies again."""
+        if ids is None:
+            await self.notifications.remove(viewer_id, PostId(MAX_ID))
+        for id in ids or ():
+            await self.notifications.remove(viewer_id, id, since=id)
+
+    async def last_read(self, viewer_id: AccountId) -> PostId:
+        """Return the read mark: this notification and all older ones are read."""
+        return (await self.notifications.read(viewer_id, ABOVE_ALL_IDS, 1)).read_mark
 
     async def find(self, viewer_id: AccountId, notification_id: PostId) -> VisibleNotification | None:
         """Return one notification, or None if the viewer may not see it."""
@@ -193,15 +210,18 @@ class NotificationService:
         limit: int,
         kinds: Collection[NotificationKind] | None,
         *,
+        actor_id: AccountId | None = None,
         upward: bool = False,
         rounds: int = MAX_ROUNDS,
     ) -> NotificationPage:
         entries: list[VisibleNotification] = []
         last: PostId | None = None
-        size = UNREAD_BATCH if kinds else min(limit + 1, UNREAD_BATCH)
+        size = UNREAD_BATCH if kinds is not None or actor_id else min(limit + 1, UNREAD_BATCH)
         for _ in range(rounds):
             read_mark, stored, last = await self.notifications.read(viewer_id, edge, size, upward=upward)
-            selected = [each for each in stored if not kinds or each.kind in kinds]
+            selected = [
+                each for each in stored if (kinds is None or each.kind in kinds) and actor_id in (None, each.account_id)
+            ]
             entries += await self.visibility.visible(viewer_id, selected, read_mark)
             if last is None or len(entries) > limit:
                 break

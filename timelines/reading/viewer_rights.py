@@ -18,8 +18,8 @@ from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
 from timelines.visibility.filter import KeywordFilter, find_filter
 from timelines.visibility.rights import (
     DELIBERATE_CONTEXTS,
+    FILTER_PLACE_BY_CONTEXT,
     FOLLOWED_CONTEXTS,
-    UNFILTERED_CONTEXTS,
     AllowedAuthors,
     ViewContext,
     ViewerRelations,
@@ -174,9 +174,10 @@ class ViewerRights:
         relations = self.relations
         if relations is None or not relations.filters:
             return None
-        if self.context in UNFILTERED_CONTEXTS or post.author_id == self.viewer_id:
+        place = FILTER_PLACE_BY_CONTEXT.get(self.context)
+        if place is None or post.author_id == self.viewer_id:
             return None
-        return find_filter(relations.filters, post.searchable_text, self._now_ms)
+        return find_filter(relations.filters, post.searchable_text, self._now_ms, place)
 
     def visible_quote(self, post: Post) -> tuple[QuoteState, tuple[Post, Author] | None]:
         """Return the state of a quote, and the quoted post and its author if the viewer may see them.
@@ -197,7 +198,11 @@ class ViewerRights:
         if not may_see(quoted, author, viewer=self.relations, follows=follows, context=context):
             return "unauthorized", None
         filters = () if self.relations is None or quoted.author_id == self.viewer_id else self.relations.filters
-        if filters and not is_deliberate and find_filter(filters, quoted.searchable_text, self._now_ms) is not None:
+        if (
+            filters
+            and not is_deliberate
+            and find_filter(filters, quoted.searchable_text, self._now_ms, "thread") is not None
+        ):
             return "unauthorized", None
         return "accepted", (quoted, author)
 

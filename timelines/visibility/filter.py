@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 import regex
@@ -11,6 +11,10 @@ import regex
 from timelines.text.tokenizer import WORD_CHARACTER, is_unspaced, normalize_spelling
 
 FilterAction = Literal["warn", "hide"]
+FilterPlace = Literal["home", "notifications", "public", "thread", "account"]
+FILTER_PLACES: Final[tuple[FilterPlace, ...]] = ("home", "notifications", "public", "thread", "account")
+"""The kinds of pages that a filter may apply to, as in Mastodon. Lists count as home."""
+DEFAULT_PLACES: Final[tuple[FilterPlace, ...]] = ("home", "public", "thread")
 FILTERS_CAP = 50
 """The maximum number of filters of one account. Each post of a page is compared with all filters."""
 PHRASE_LENGTH_CAP = 100
@@ -29,6 +33,19 @@ class KeywordFilter(msgspec.Struct, frozen=True, array_like=True):
     action: FilterAction = "warn"
     until_ms: int | None = None
     whole_word: bool = True
+    title: str = ""
+    """The name of the group. API clients show it; for "" they show the phrase."""
+    group: int = 0
+    """The id of the first filter of the group: API clients see a group as one filter with several phrases."""
+    contexts: tuple[FilterPlace, ...] = ()
+    """Where the filter applies. Empty: home, lists, public timelines and threads."""
+
+    @property
+    def group_id(self) -> int:
+        return self.group or self.id
+
+    def applies_to(self, place: FilterPlace) -> bool:
+        return place in (self.contexts or DEFAULT_PLACES)
 
     def is_expired(self, now_ms: int) -> bool:
         return self.until_ms is not None and self.until_ms <= now_ms
@@ -38,14 +55,16 @@ encode_filter = msgspec.msgpack.Encoder().encode
 decode_filter = msgspec.msgpack.Decoder(KeywordFilter).decode
 
 
-def find_filter(filters: Iterable[KeywordFilter], text: str, now_ms: int) -> KeywordFilter | None:
-    """Return a filter that matches the text. Filters that hide the post have priority.
+def find_filter(
+    filters: Iterable[KeywordFilter], text: str, now_ms: int, place: FilterPlace = "home"
+) -> KeywordFilter | None:
+    """Return a filter of the place that matches the text. Filters that hide the post have priority.
 
     Each filter takes linear time.
     """
     match: KeywordFilter | None = None
     for each in filters:
-        if each.is_expired(now_ms) or (match is not None and each.action == "warn"):
+        if each.is_expired(now_ms) or not each.applies_to(place) or (match is not None and each.action == "warn"):
             continue
         if _compile_phrase(each.phrase, each.whole_word).search(_spell(text, each.whole_word)):
             match = each

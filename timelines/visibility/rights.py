@@ -1,6 +1,6 @@
 """Rights are pure functions that decide which posts a viewer may see. Every read of posts calls them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum, auto
 
 import msgspec
@@ -10,7 +10,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.store import Read
 from timelines.ids import ListId
 from timelines.posts.post import FOLLOWERS, Post
-from timelines.visibility.filter import KeywordFilter
+from timelines.visibility.filter import FilterPlace, KeywordFilter
 
 NO_EXPIRY_MS = 4_000_000_000_000_000
 """The end of a permanent mute in Unix ms. It is below 2^52, so that Redis writes it without an exponent."""
@@ -37,8 +37,17 @@ DISCOVERY_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG, ViewCon
 """Contexts that show posts of accounts that the viewer did not choose. They show only public posts."""
 DELIBERATE_CONTEXTS = frozenset({ViewContext.PROFILE, ViewContext.POST, ViewContext.BOOKMARKS})
 """Contexts that a viewer opens on purpose. Mutes and keyword filters hide nothing there."""
-UNFILTERED_CONTEXTS = DELIBERATE_CONTEXTS | {ViewContext.NOTIFICATION}
-"""Contexts without keyword filters. Notifications are included, since their posts address the viewer."""
+FILTER_PLACE_BY_CONTEXT: Mapping[ViewContext, FilterPlace] = {
+    ViewContext.HOME: "home",
+    ViewContext.LIST: "home",
+    ViewContext.PUBLIC: "public",
+    ViewContext.HASHTAG: "public",
+    ViewContext.SEARCH: "public",
+    ViewContext.THREAD: "thread",
+    ViewContext.NOTIFICATION: "notifications",
+    ViewContext.PROFILE: "account",
+}
+"""The contexts with keyword filters. Only a filter that names notifications or profiles applies there."""
 LANGUAGE_CONTEXTS = frozenset({ViewContext.PUBLIC, ViewContext.HASHTAG})
 """Contexts that show only posts in the languages that the viewer reads."""
 FOLLOWED_CONTEXTS = frozenset({ViewContext.HOME, ViewContext.LIST})

@@ -8,6 +8,7 @@ from typing import Final
 from accounts.domain import QuotePolicy
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html
+from timelines.api.entities.filter import filter_results
 from timelines.api.entities.media import attachment_entity
 from timelines.api.entities.poll import poll_entity
 from timelines.drafts.draft import Draft
@@ -16,12 +17,9 @@ from timelines.pages.presenters import Json, hashtag_url, post_url, profile_url
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import find_all_hashtags
-from timelines.visibility.filter import KeywordFilter
 from timelines.visibility.rights import requires_follow
 
 VISIBILITY_BY_AUDIENCE: Final = {PUBLIC: "public", UNLISTED: "unlisted", FOLLOWERS: "private"}
-FILTER_CONTEXTS: Final = ("home", "public", "thread")
-"""The contexts in which this site applies every filter."""
 
 Mention = tuple[str, int]
 """The handle and the id of a mentioned account."""
@@ -70,7 +68,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
                 **({"pinned": viewer.pinned} if viewer.own and not is_boost else {}),
             }
         ),
-        "filtered": [] if entry.keyword_filter is None else [filter_result(entry.keyword_filter)],
+        "filtered": filter_results(entry.keyword_filter),
     }
 
 
@@ -86,27 +84,6 @@ def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool 
         may_quote = True
     current = "unknown" if may_quote is None else "automatic" if may_quote else "denied"
     return {"automatic": [] if policy == "nobody" else [policy], "manual": [], "current_user": current}
-
-
-def filter_result(keyword_filter: KeywordFilter) -> Json:
-    """Return the filter that folds a post as FilterResult."""
-    return {
-        "filter": filter_fields(keyword_filter),
-        "keyword_matches": [keyword_filter.phrase],
-        "status_matches": None,
-    }
-
-
-def filter_fields(keyword_filter: KeywordFilter) -> Json:
-    """Return a filter as Filter, without its keywords."""
-    until_ms = keyword_filter.until_ms
-    return {
-        "id": str(keyword_filter.id),
-        "title": keyword_filter.phrase,
-        "context": FILTER_CONTEXTS,
-        "expires_at": None if until_ms is None else format_iso_time(until_ms),
-        "filter_action": keyword_filter.action,
-    }
 
 
 def version_entity(post: Post, site_url: str) -> Json:

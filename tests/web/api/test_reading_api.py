@@ -1,0 +1,272 @@
+"""Notifications, lists, filters, search, hashtags, markers and reports in the API."""
+
+import pytest
+
+from tests.web.api.conftest import OpenApi
+
+
+async def test_notifications_are_single_grouped_and_dismissed(site, world, open_api: OpenApi) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    post = await alice.publishes("hello")
+    for other in (bob, carol):
+        await site.reactions.like(account_id=other.id, post_id=post.id, now_ms=site.clock.now_ms())
+    await bob.publishes("@alice hi")
+    await world.deliver_all()
+    api = await open_api("alice")
+    found = (await api.get("/api/v1/notifications")).json()
+    assert [(each["type"], each["account"]["acct"]) for each in found] == [
+        ("mention", "bob"), ("favourite", "carol"), ("favourite", "bob"),
+    ]  # fmt: skip
+    assert found[1]["status"]["id"] == str(post.id)
+    assert found[1]["group_key"] == found[2]["group_key"]
+    page = await api.get("/api/v1/notifications", limit=1, **{"types[]": "favourite"})
+    assert [each["account"]["acct"] for each in page.json()] == ["carol"]
+    assert f'max_id={page.json()[0]["id"]}>; rel="next"' in page.headers["Link"]
+    above = await api.get("/api/v1/notifications", limit=1, min_id=found[2]["id"])
+    assert [each["id"] for each in above.json()] == [found[1]["id"]]
+    none = await api.get("/api/v1/notifications", **{"exclude_types[]": ["favourite", "mention"]})
+    assert none.json() == []
+    assert "Link" not in none.headers
+    groups = (await api.get("/api/v2/notifications")).json()
+    assert [(each["type"], each["notifications_count"]) for each in groups["notification_groups"]] == [
+        ("mention", 1), ("favourite", 2),
+    ]  # fmt: skip
+    assert {each["acct"] for each in groups["accounts"]} == {"bob", "carol"}
+    key = groups["notification_groups"][1]["group_key"]
+    assert (await api.get(f"/api/v2/notifications/{key}")).json()["notification_groups"][0]["group_key"] == key
+    assert [each["acct"] for each in (await api.get(f"/api/v2/notifications/{key}/accounts")).json()] == [
+        "carol",
+        "bob",
+    ]
+    assert (await api.get("/api/v1/notifications/unread_count")).json() == {"count": 3}
+    assert (await api.post(f"/api/v2/notifications/{key}/dismiss")).json() == {}
+    assert (await api.get(f"/api/v2/notifications/{key}")).status_code == 404
+    assert [each["id"] for each in (await api.get("/api/v1/notifications")).json()] == [found[0]["id"]]
+    assert (await api.get(f"/api/v1/notifications/{found[0]['id']}")).json() == found[0]
+    other = await open_api("bob")
+    assert (await other.get(f"/api/v1/notifications/{found[0]['id']}")).status_code == 404
+    await api.post("/api/v1/notifications/clear")
+    assert (await api.get("/api/v1/notifications")).json() == []
+
+
+async def test_the_policy_drops_notifications_of_accounts_that_are_not_followed(site, world, open_api: OpenApi) -> None:
+    _alice, bob = await world.people("alice", "bob")
+    api = await open_api("alice")
+    assert (await api.get("/api/v2/notifications/policy")).json()["for_not_following"] == "accept"
+    dropped = await api.http.patch("/api/v2/notifications/policy", json={"for_not_following": "drop"})
+    assert dropped.json()["for_not_following"] == "drop"
+    refused = await api.http.patch("/api/v2/notifications/policy", json={"for_new_accounts": "filter"})
+    assert refused.status_code == 422
+    await bob.publishes("@alice unwanted")
+    await world.deliver_all()
+    assert (await api.get("/api/v1/notifications")).json() == []
+
+
+async def test_lists_are_made_filled_and_deleted(site, world, open_api: OpenApi) -> None:
+    _, bob, carol = await world.people("alice", "bob", "carol")
+    api, other = await open_api("alice"), await open_api("bob")
+    made = (await api.post("/api/v1/lists", title="Friends", replies_policy="none", exclusive=True)).json()
+    assert made == {"id": made["id"], "title": "Friends", "replies_policy": "none", "exclusive": True}
+    url = f"/api/v1/lists/{made['id']}"
+    added = await api.http.post(f"{url}/accounts", data={"account_ids[]": [str(bob.id), str(carol.id)]})
+    assert added.status_code == 200
+    first = await api.get(f"{url}/accounts", limit=1)
+    assert [each["acct"] for each in first.json()] == ["carol"]
+    second = await api.http.get(first.links["next"]["url"])
+    assert [each["acct"] for each in second.json()] == ["bob"]
+    assert (await api.get(f"/api/v1/accounts/{bob.id}/lists")).json() == [made]
+    await api.http.request("DELETE", f"{url}/accounts", data={"account_ids[]": [str(bob.id)]})
+    assert (await api.get(f"/api/v1/accounts/{bob.id}/lists")).json() == []
+    edited = await api.http.put(url, data={"title": "Others", "exclusive": "False"})
+    assert edited.json() == made | {"title": "Others", "exclusive": False}
+    assert (await api.http.put(url, json={"replies_policy": "odd"})).status_code == 422
+    for path in (url, f"{url}/accounts"):
+        assert (await other.get(path)).status_code == 404
+    assert (await other.http.delete(url)).status_code == 404
+    assert (await api.http.delete(url)).json() == {}
+    assert (await api.get("/api/v1/lists")).json() == []
+
+
+async def test_a_filter_has_keywords_contexts_and_an_end(site, world, open_api: OpenApi) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    api, other = await open_api("alice"), await open_api("bob")
+    made = await api.post(
+        "/api/v2/filters",
+        title="Noise",
+        context=["home"],
+        filter_action="warn",
+        expires_in=3600,
+        keywords_attributes=[{"keyword": "spam", "whole_word": True}, {"keyword": "egg", "whole_word": False}],
+    )
+    stored = made.json()
+    assert (stored["title"], stored["context"], stored["filter_action"]) == ("Noise", ["home"], "warn")
+    assert [(each["keyword"], each["whole_word"]) for each in stored["keywords"]] == [("spam", True), ("egg", False)]
+    assert stored["expires_at"] is not None
+    assert stored["statuses"] == []
+    assert (await api.get("/api/v2/filters")).json() == [stored]
+    post = await bob.publishes("many eggs")
+    await world.deliver_all()
+    (status,) = (await api.get("/api/v1/timelines/home")).json()
+    (result,) = status["filtered"]
+    assert (result["filter"]["id"], result["keyword_matches"]) == (stored["id"], ["egg"])
+    (status,) = (await api.get("/api/v1/timelines/public")).json()
+    assert status["id"] == str(post.id)
+    assert status["filtered"] == []
+    url = f"/api/v2/filters/{stored['id']}"
+    edited = await api.http.put(
+        url,
+        data={
+            "title": "More noise",
+            "filter_action": "hide",
+            "keywords_attributes[0][id]": stored["keywords"][0]["id"],
+            "keywords_attributes[0][_destroy]": "true",
+            "keywords_attributes[1][keyword]": "bacon",
+        },
+    )
+    assert [each["keyword"] for each in edited.json()["keywords"]] == ["egg", "bacon"]
+    assert edited.json()["context"] == ["home"]
+    assert edited.json()["expires_at"] == stored["expires_at"]
+    assert (await api.get("/api/v1/timelines/home")).json() == []
+    keyword = (await api.post(f"{url}/keywords", keyword="tofu", whole_word=True)).json()
+    keyword_url = f"/api/v2/filters/keywords/{keyword['id']}"
+    assert (await api.http.put(keyword_url, json={"keyword": "seitan"})).json() == keyword | {"keyword": "seitan"}
+    assert len((await api.get(f"{url}/keywords")).json()) == 3
+    assert (await api.http.delete(keyword_url)).json() == {}
+    for path in (url, f"{url}/keywords", keyword_url, f"/api/v1/filters/{stored['keywords'][1]['id']}"):
+        assert (await other.get(path)).status_code == 404
+    assert (await api.post("/api/v2/filters", title="x", context=["moon"])).status_code == 422
+    assert (await api.http.delete(url)).json() == {}
+    assert (await api.get("/api/v2/filters")).json() == (await api.get("/api/v1/filters")).json() == []
+
+
+async def test_a_filter_of_version_one_hides_only_in_its_context(site, world, open_api: OpenApi) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await alice.follows(bob)
+    await bob.publishes("@alice about anime")
+    await world.deliver_all()
+    api = await open_api("alice")
+    data = {"phrase": "anime", "context[]": "notifications", "irreversible": "True", "whole_word": "False"}
+    made = (await api.http.post("/api/v1/filters", data=data)).json()
+    assert (made["phrase"], made["context"], made["irreversible"], made["whole_word"]) == (
+        "anime", ["notifications"], True, False,
+    )  # fmt: skip
+    assert len((await api.get("/api/v1/timelines/home")).json()) == 1
+    assert (await api.get("/api/v1/notifications")).json() == []
+    url = f"/api/v1/filters/{made['id']}"
+    changed = (await api.http.put(url, json={"phrase": "manga", "context": ["home"]})).json()
+    assert (changed["phrase"], changed["irreversible"]) == ("manga", True)
+    assert (await api.http.delete(url)).status_code == 200
+    assert (await api.get(url)).status_code == 404
+
+
+async def test_an_edit_on_the_settings_page_keeps_group_and_contexts(site, world, open_api: OpenApi) -> None:
+    alice = await world.person("alice")
+    api = await open_api("alice")
+    keywords = [{"keyword": "one"}, {"keyword": "two"}]
+    made = (await api.post("/api/v2/filters", title="T", context=["thread"], keywords_attributes=keywords)).json()
+    number = int(made["keywords"][0]["id"])
+    await site.filters.edit(
+        account_id=alice.id, number=number, phrase="three", action="warn", until_ms=None, whole_word=False
+    )
+    stored = (await api.get(f"/api/v2/filters/{made['id']}")).json()
+    assert (stored["title"], stored["context"]) == ("T", ["thread"])
+    assert [each["keyword"] for each in stored["keywords"]] == ["three", "two"]
+
+
+async def test_a_search_finds_accounts_hashtags_posts_and_urls(site, world, open_api: OpenApi) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("the #weather is fine")
+    await bob.locks()
+    private = await bob.publishes("secret weather")
+    await world.deliver_all()
+    api = await open_api("alice")
+    found = (await api.get("/api/v2/search", q="weather")).json()
+    assert [each["id"] for each in found["statuses"]] == [str(post.id)]
+    assert [each["name"] for each in found["hashtags"]] == ["weather"]
+    only = (await api.get("/api/v2/search", q="ali", type="accounts")).json()
+    assert ([each["acct"] for each in only["accounts"]], only["statuses"], only["hashtags"]) == (["alice"], [], [])
+    for query in ("@alice@testserver", "http://testserver/@alice"):
+        assert [each["acct"] for each in (await api.get("/api/v2/search", q=query)).json()["accounts"]] == ["alice"]
+    assert (await api.get("/api/v2/search", q="@alice@elsewhere.example")).json()["accounts"] == []
+    url = f"http://testserver/@alice/{post.id}"
+    assert [each["id"] for each in (await api.get("/api/v2/search", q=url)).json()["statuses"]] == [str(post.id)]
+    hidden = (await api.get("/api/v2/search", q=f"http://testserver/@bob/{private.id}")).json()
+    assert hidden == {"accounts": [], "statuses": [], "hashtags": []}
+    mine = (await api.get("/api/v2/search", q="from:me", type="statuses")).json()["statuses"]
+    assert [each["id"] for each in mine] == [str(post.id)]
+    assert (await api.get("/api/v2/search", q="")).json()["statuses"] == []
+
+
+async def test_hashtags_are_followed_and_listed(site, world, open_api: OpenApi) -> None:
+    await world.person("alice")
+    api = await open_api("alice")
+    assert (await api.get("/api/v1/tags/Tea")).json()["following"] is False
+    assert (await api.post("/api/v1/tags/Tea/follow")).json()["following"] is True
+    (followed,) = (await api.get("/api/v1/followed_tags")).json()
+    assert (followed["name"], followed["url"]) == ("tea", "http://testserver/tags/tea/")
+    assert (await api.post("/api/v1/tags/tea/unfollow")).json()["following"] is False
+    assert (await api.get("/api/v1/tags/no%20tag")).status_code == 404
+
+
+async def test_markers_move_and_are_read(site, world, open_api: OpenApi) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await alice.publishes("read until here")
+    await bob.publishes("@alice hi")
+    await world.deliver_all()
+    api = await open_api("alice")
+    assert (await api.get("/api/v1/markers", **{"timeline[]": ["home", "notifications"]})).json() == {}
+    (notification,) = (await api.get("/api/v1/notifications")).json()
+    moved = await api.post(
+        "/api/v1/markers", home={"last_read_id": str(post.id)}, notifications={"last_read_id": notification["id"]}
+    )
+    found = (await api.get("/api/v1/markers", **{"timeline[]": ["home", "notifications"]})).json()
+    assert found == moved.json()
+    assert (found["home"]["last_read_id"], found["notifications"]["last_read_id"]) == (str(post.id), notification["id"])
+    assert (await api.get("/api/v1/notifications/unread_count")).json() == {"count": 0}
+
+
+async def test_a_report_is_stored_with_the_posts_of_its_target(site, world, open_api: OpenApi) -> None:
+    _, bob, carol = await world.people("alice", "bob", "carol")
+    posts = [await bob.publishes("rude"), await carol.publishes("not by bob")]
+    api = await open_api("alice")
+    made = await api.post(
+        "/api/v1/reports",
+        account_id=str(bob.id), comment="please look", category="spam", status_ids=[str(post.id) for post in posts],
+    )  # fmt: skip
+    assert made.json()["target_account"]["acct"] == "bob"
+    assert made.json()["status_ids"] == [str(posts[0].id)]
+    (stored,) = await site.repositories.reports.newest(10)
+    assert (stored.target_id, stored.comment, stored.category) == (bob.id, "please look", "spam")
+    assert (await api.post("/api/v1/reports", account_id=str(bob.id), category="odd")).status_code == 422
+    assert (await api.post("/api/v1/reports", account_id="999999")).status_code == 404
+
+
+async def test_suggestions_directory_and_trends_name_public_accounts(site, world, open_api: OpenApi) -> None:
+    _alice, bob, carol = await world.people("alice", "bob", "carol")
+    await carol.locks()
+    for person in (bob, carol):
+        await person.publishes("here #news")
+    await world.deliver_all()
+    api = await open_api("alice")
+    assert {each["account"]["acct"] for each in (await api.get("/api/v2/suggestions")).json()} == {"bob", "carol"}
+    assert {each["acct"] for each in (await api.get("/api/v1/suggestions")).json()} == {"bob", "carol"}
+    assert [each["acct"] for each in (await api.get("/api/v1/directory")).json()] == ["bob"]
+    assert isinstance((await api.get("/api/v1/trends/tags")).json(), list)
+
+
+@pytest.mark.parametrize(
+    "path", ["conversations", "domain_blocks", "endorsements", "featured_tags", "notifications/requests"]
+)
+async def test_what_the_site_does_not_have_is_an_empty_list(site, world, open_api: OpenApi, path) -> None:
+    await world.person("alice")
+    assert (await (await open_api("alice")).get(f"/api/v1/{path}")).json() == []
+    assert (await (await open_api()).get(f"/api/v1/{path}")).status_code == 401
+
+
+async def test_web_push_is_not_offered(site, world, open_api: OpenApi) -> None:
+    await world.person("alice")
+    api = await open_api("alice")
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        response = await api.http.request(method, "/api/v1/push/subscription")
+        assert (response.status_code, response.json()) == (404, {"error": "Record not found"})

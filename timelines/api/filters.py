@@ -1,0 +1,219 @@
+"""Keyword filters in the API: groups of phrases (v2), and single phrases (v1)."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+from msgspec.structs import replace
+
+from socialsite.errors import Invalid
+from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.filter import filter_entity, keyword_entity, v1_filter_entity
+from timelines.api.fields import FALSE_TEXTS, api_fields, flag, object_fields
+from timelines.errors import FilterNotFound
+from timelines.filters.forms import parse_end_ms
+from timelines.filters.service import FilterService, Phrase
+from timelines.visibility.filter import FILTER_PLACES, FilterPlace, KeywordFilter
+
+NEW_FILTER = KeywordFilter(0, "")
+
+
+# v2: groups
+
+
+@endpoint("read:filters", needs_account=True)
+async def index(request: SiteRequest) -> HttpResponse:
+    groups: dict[int, list[KeywordFilter]] = {}
+    for each in await _service(request).all(require_viewer_id(request)):
+        groups.setdefault(each.group_id, []).append(each)
+    return json_response([filter_entity(members) for members in groups.values()])
+
+
+@endpoint("write:filters", needs_account=True)
+async def create(request: SiteRequest) -> HttpResponse:
+    fields = api_fields(request)
+    shared = _parse_shared(fields, request.services.clock.now_ms(), NEW_FILTER)
+    keywords = [phrase for keyword in _keywords(fields) if (phrase := _parse_phrase(keyword))]
+    added = await _service(request).add_group(require_viewer_id(request), shared, keywords)
+    return json_response(filter_entity(added))
+
+
+@endpoint("read:filters", needs_account=True)
+async def show(request: SiteRequest, group_id: int) -> HttpResponse:
+    return json_response(filter_entity(await _service(request).group(require_viewer_id(request), group_id)))
+
+
+@endpoint("write:filters", needs_account=True)
+async def edit(request: SiteRequest, group_id: int) -> HttpResponse:
+    """Change a filter. Keywords with an id are changed, or removed by `_destroy`; the others are added."""
+    fields, me, service = api_fields(request), require_viewer_id(request), _service(request)
+    members = {each.id: each for each in await service.group(me, group_id)}
+    shared = _parse_shared(fields, request.services.clock.now_ms(), next(iter(members.values())))
+    added: list[Phrase] = []
+    changed: dict[int, Phrase] = {}
+    removed: set[int] = set()
+    for keyword in _keywords(fields):
+        number = _number(keyword.get("id", ""))
+        if number is None:
+            added += filter(None, [_parse_phrase(keyword)])
+        elif keyword.get("_destroy", "0").lower() not in FALSE_TEXTS:
+            removed.add(number)
+        elif number in members and (phrase := _parse_phrase(keyword, members[number])):
+            changed[number] = phrase
+    await service.edit_group(me, group_id, shared, added=added, changed=changed, removed=removed)
+    return json_response(filter_entity(await service.group(me, group_id)))
+
+
+@endpoint("write:filters", needs_account=True)
+async def delete(request: SiteRequest, group_id: int) -> HttpResponse:
+    await _service(request).delete_group(require_viewer_id(request), group_id)
+    return json_response({})
+
+
+@endpoint("read:filters", needs_account=True)
+async def keywords(request: SiteRequest, group_id: int) -> HttpResponse:
+    members = await _service(request).group(require_viewer_id(request), group_id)
+    return json_response([keyword_entity(each) for each in members])
+
+
+@endpoint("write:filters", needs_account=True)
+async def add_keyword(request: SiteRequest, group_id: int) -> HttpResponse:
+    me, service, phrase = require_viewer_id(request), _service(request), _parse_phrase(api_fields(request))
+    await service.group(me, group_id)
+    if phrase is None:
+        raise Invalid({"keyword": _("Enter a word or a phrase.")})
+    return json_response(keyword_entity((await service.edit_group(me, group_id, added=[phrase]))[-1]))
+
+
+@endpoint("read:filters", needs_account=True)
+async def show_keyword(request: SiteRequest, number: int) -> HttpResponse:
+    return json_response(keyword_entity(await _find(request, number)))
+
+
+@endpoint("write:filters", needs_account=True)
+async def edit_keyword(request: SiteRequest, number: int) -> HttpResponse:
+    me, stored = require_viewer_id(request), await _find(request, number)
+    phrase = _parse_phrase(api_fields(request), stored) or (stored.phrase, stored.whole_word)
+    await _service(request).edit_group(me, stored.group_id, changed={number: phrase})
+    return json_response(keyword_entity(await _find(request, number)))
+
+
+@endpoint("write:filters", needs_account=True)
+async def delete_keyword(request: SiteRequest, number: int) -> HttpResponse:
+    stored = await _find(request, number)
+    await _service(request).edit_group(require_viewer_id(request), stored.group_id, removed=[number])
+    return json_response({})
+
+
+@endpoint("read:filters", needs_account=True)
+async def statuses(request: SiteRequest, group_id: int) -> HttpResponse:
+    """A filter has no single posts."""
+    await _service(request).group(require_viewer_id(request), group_id)
+    return json_response([])
+
+
+@endpoint("write:filters", needs_account=True)
+async def add_status(request: SiteRequest, group_id: int) -> HttpResponse:
+    await _service(request).group(require_viewer_id(request), group_id)
+    raise Invalid({"status_id": _("A filter of single posts is not offered.")})
+
+
+# v1: phrases
+
+
+@endpoint("read:filters", needs_account=True)
+async def v1_index(request: SiteRequest) -> HttpResponse:
+    return json_response([v1_filter_entity(each) for each in await _service(request).all(require_viewer_id(request))])
+
+
+@endpoint("write:filters", needs_account=True)
+async def v1_create(request: SiteRequest) -> HttpResponse:
+    fields = api_fields(request)
+    shared = _parse_shared(_as_v2(fields), request.services.clock.now_ms(), NEW_FILTER)
+    phrase = fields.get("phrase", ""), flag(fields, "whole_word")
+    (added,) = await _service(request).add_group(require_viewer_id(request), shared, [phrase])
+    return json_response(v1_filter_entity(added))
+
+
+@endpoint("read:filters", needs_account=True)
+async def v1_show(request: SiteRequest, number: int) -> HttpResponse:
+    return json_response(v1_filter_entity(await _find(request, number)))
+
+
+@endpoint("write:filters", needs_account=True)
+async def v1_edit(request: SiteRequest, number: int) -> HttpResponse:
+    fields, me, stored = api_fields(request), require_viewer_id(request), await _find(request, number)
+    shared = _parse_shared(_as_v2(fields), request.services.clock.now_ms(), stored)
+    phrase = fields.get("phrase", stored.phrase), flag(fields, "whole_word", stored.whole_word)
+    await _service(request).edit_group(me, stored.group_id, shared, changed={number: phrase})
+    return json_response(v1_filter_entity(await _find(request, number)))
+
+
+@endpoint("write:filters", needs_account=True)
+async def v1_delete(request: SiteRequest, number: int) -> HttpResponse:
+    if not await _service(request).delete(account_id=require_viewer_id(request), number=number):
+        raise FilterNotFound
+    return json_response({})
+
+
+def _service(request: SiteRequest) -> FilterService:
+    return request.services[FilterService]
+
+
+async def _find(request: SiteRequest, number: int) -> KeywordFilter:
+    for each in await _service(request).all(require_viewer_id(request)):
+        if each.id == number:
+            return each
+    raise FilterNotFound
+
+
+def _as_v2(fields: FormFields) -> FormFields:
+    """Return the fields of v1 with the names of v2."""
+    action = (
+        [] if "irreversible" not in fields else [("filter_action", "hide" if flag(fields, "irreversible") else "warn")]
+    )
+    return FormFields([*fields.pairs, *action])
+
+
+def _parse_shared(fields: FormFields, now_ms: int, stored: KeywordFilter) -> KeywordFilter:
+    """Return `stored` with the title, contexts, action and end of the fields. Raises Invalid."""
+    errors: dict[str, Any] = {}
+    places = fields.values_of("context")
+    contexts: tuple[FilterPlace, ...] = tuple(place for place in FILTER_PLACES if place in places)
+    if len(contexts) != len(set(places)) or not (contexts or stored.id):
+        errors["context"] = _("This must be one or more of: home, notifications, public, thread, account.")
+    action, until_ms = fields.get("filter_action", stored.action), stored.until_ms
+    if action not in ("warn", "hide"):
+        errors["filter_action"] = _("This must be one of: warn, hide.")
+    if "expires_in" in fields:
+        try:
+            until_ms = parse_end_ms(fields["expires_in"], now_ms)
+        except ValueError:
+            errors["expires_in"] = _("This is not a number of seconds.")
+    if errors:
+        raise Invalid(errors)
+    return replace(
+        stored,
+        title=fields.get("title", stored.title),
+        contexts=contexts or stored.contexts,
+        action="hide" if action == "hide" else "warn",
+        until_ms=until_ms,
+    )
+
+
+def _keywords(fields: FormFields) -> list[dict[str, str]]:
+    return object_fields(fields, "keywords_attributes")
+
+
+def _parse_phrase(keyword: "dict[str, str]", stored: KeywordFilter | None = None) -> Phrase | None:
+    """Return the phrase of a keyword, or None if the field is absent."""
+    phrase = keyword.get("keyword", "" if stored is None else stored.phrase)
+    whole_word = keyword.get("whole_word", "")
+    default = stored is not None and stored.whole_word
+    return (phrase, whole_word.lower() not in FALSE_TEXTS if whole_word else default) if phrase else None
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,239 @@
+"""Notifications in the API, single (v1) and grouped (v2), and their policy."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.errors import Invalid, NotFound
+from socialsite.ids import AccountId, PostId, id_at
+from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
+from socialsite.web.responses import format_iso_time, json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.notification import (
+    GROUP_MS,
+    GROUPED_TYPES,
+    KINDS_BY_TYPE,
+    TYPE_BY_KIND,
+    group_key,
+    parse_group_key,
+)
+from timelines.api.fields import api_fields, id_field
+from timelines.api.pagination import api_page, page_response
+from timelines.api.presenters import accounts_by_id, notifications_json, site_url, statuses_json
+from timelines.notifications.notification import (
+    NOTIFICATION_KINDS,
+    NotificationKind,
+    NotificationPreference,
+    VisibleNotification,
+)
+from timelines.notifications.service import NotificationService
+from timelines.pages.presenters import Json
+
+DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS = 40, 80
+SAMPLE_ACCOUNTS = 8
+"""The number of accounts that a group names."""
+POLICY_FIELDS = (
+    "for_not_following", "for_not_followers", "for_new_accounts", "for_private_mentions", "for_limited_accounts",
+)  # fmt: skip
+ACCEPT, DROP = "accept", "drop"
+ALL_FROM_FOLLOWED: Final[tuple[NotificationPreference, NotificationPreference]] = ("followed", "all")
+FOLLOWED_FROM_ALL: Final[tuple[NotificationPreference, NotificationPreference]] = ("all", "followed")
+
+
+@endpoint("read:notifications", needs_account=True)
+async def index(request: SiteRequest) -> HttpResponse:
+    fields, me = api_fields(request), require_viewer_id(request)
+    query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
+    actor = id_field(fields, "account_id")
+    page = await request.services[NotificationService].page(
+        me,
+        before=query.max_id,
+        after=query.min_id,
+        limit=query.limit,
+        kinds=selected_kinds(fields),
+        actor_id=None if actor is None else AccountId(actor),
+    )
+    entries = query.trim(page.entries, lambda entry: entry.id)
+    data = await notifications_json(request.services, site_url(request), entries)
+    return page_response(
+        request, data, next_id=entries[-1].id if entries else None, previous_id=entries[0].id if entries else None
+    )
+
+
+@endpoint("read:notifications", needs_account=True)
+async def show(request: SiteRequest, notification_id: PostId) -> HttpResponse:
+    entry = await request.services[NotificationService].find(require_viewer_id(request), notification_id)
+    found = await notifications_json(request.services, site_url(request), [] if entry is None else [entry])
+    if not found:
+        raise NotFound
+    return json_response(found[0])
+
+
+@endpoint("write:notifications", needs_account=True)
+async def clear(request: SiteRequest) -> HttpResponse:
+    await request.services[NotificationService].delete(require_viewer_id(request))
+    return json_response({})
+
+
+@endpoint("write:notifications", needs_account=True)
+async def dismiss(request: SiteRequest, notification_id: PostId) -> HttpResponse:
+    me, service = require_viewer_id(request), request.services[NotificationService]
+    if await service.find(me, notification_id) is None:
+        raise NotFound
+    await service.delete(me, [notification_id])
+    return json_response({})
+
+
+@endpoint("read:notifications", needs_account=True)
+async def count_unread(request: SiteRequest) -> HttpResponse:
+    return json_response({"count": await request.services[NotificationService].unread(require_viewer_id(request))})
+
+
+@endpoint("read:notifications", needs_account=True)
+async def empty_list(request: SiteRequest) -> HttpResponse:
+    """Requests of filtered notifications do not exist: notifications are shown or dropped."""
+    return json_response([])
+
+
+@endpoint("read:notifications", needs_account=True)
+async def are_merged(request: SiteRequest) -> HttpResponse:
+    return json_response({"merged": True})
+
+
+# Groups
+
+
+@endpoint("read:notifications", needs_account=True)
+async def groups(request: SiteRequest) -> HttpResponse:
+    fields, me = api_fields(request), require_viewer_id(request)
+    query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
+    actor = id_field(fields, "account_id")
+    page = await request.services[NotificationService].page(
+        me,
+        before=query.max_id,
+        after=query.min_id,
+        limit=query.limit,
+        kinds=selected_kinds(fields),
+        actor_id=None if actor is None else AccountId(actor),
+    )
+    entries = query.trim(page.entries, lambda entry: entry.id)
+    types = frozenset(fields.values_of("grouped_types")) or GROUPED_TYPES
+    data = await _groups_json(request, entries, types & GROUPED_TYPES)
+    return page_response(
+        request, data, next_id=entries[-1].id if entries else None, previous_id=entries[0].id if entries else None
+    )
+
+
+@endpoint("read:notifications", needs_account=True)
+async def show_group(request: SiteRequest, key: str) -> HttpResponse:
+    return json_response(await _groups_json(request, await _read_group(request, key), GROUPED_TYPES))
+
+
+@endpoint("read:notifications", needs_account=True)
+async def group_accounts(request: SiteRequest, key: str) -> HttpResponse:
+    ids = dict.fromkeys(entry.author.id for entry in await _read_group(request, key))
+    return json_response(list((await accounts_by_id(request.services, site_url(request), ids)).values()))
+
+
+@endpoint("write:notifications", needs_account=True)
+async def dismiss_group(request: SiteRequest, key: str) -> HttpResponse:
+    ids = [entry.id for entry in await _read_group(request, key)]
+    await request.services[NotificationService].delete(require_viewer_id(request), ids)
+    return json_response({})
+
+
+async def _read_group(request: SiteRequest, key: str) -> list[VisibleNotification]:
+    """Return the notifications of a group. Raises NotFound."""
+    me, service = require_viewer_id(request), request.services[NotificationService]
+    kind, number = parse_group_key(key)
+    if kind is None:
+        entry = await service.find(me, PostId(number))
+        entries = [] if entry is None else [entry]
+    else:
+        page = await service.page(me, before=id_at((number + 1) * GROUP_MS), limit=MAX_NOTIFICATIONS, kinds=[kind])
+        entries = [entry for entry in page.entries if group_key(entry, GROUPED_TYPES) == key]
+    if not entries:
+        raise NotFound
+    return entries
+
+
+async def _groups_json(
+    request: SiteRequest, entries: Sequence[VisibleNotification], grouped_types: Collection[str]
+) -> Json:
+    """Return the groups with the accounts and posts that they name. A group is at its newest notification."""
+    groups: dict[str, list[VisibleNotification]] = {}
+    for entry in entries:
+        if entry.kind in TYPE_BY_KIND:
+            groups.setdefault(group_key(entry, grouped_types), []).append(entry)
+    site = site_url(request)
+    posts = {members[0].entry.id: members[0].entry for members in groups.values() if members[0].entry is not None}
+    samples = {key: list(dict.fromkeys(each.author.id for each in group)) for key, group in groups.items()}
+    ids = dict.fromkeys(id for sample in samples.values() for id in sample[:SAMPLE_ACCOUNTS])
+    return {
+        "accounts": list((await accounts_by_id(request.services, site, ids)).values()),
+        "partial_accounts": [],
+        "statuses": await statuses_json(request.services, site, list(posts.values())),
+        "notification_groups": [
+            _group_json(key, members, samples[key][:SAMPLE_ACCOUNTS]) for key, members in groups.items()
+        ],
+    }
+
+
+def _group_json(key: str, members: Sequence[VisibleNotification], sample: Sequence[AccountId]) -> Json:
+    newest, oldest = members[0], members[-1]
+    return {
+        "group_key": key,
+        "notifications_count": len(members),
+        "type": TYPE_BY_KIND[newest.kind],
+        "most_recent_notification_id": newest.id,
+        "page_min_id": str(oldest.id),
+        "page_max_id": str(newest.id),
+        "latest_page_notification_at": format_iso_time(newest.created_ms),
+        "sample_account_ids": [str(id) for id in sample],
+        **({} if newest.entry is None else {"status_id": str(newest.entry.id)}),
+    }
+
+
+# The policy
+
+
+@endpoint("read:notifications", needs_account=True)
+async def show_policy(request: SiteRequest) -> HttpResponse:
+    preferences = await request.services[NotificationService].preferences(require_viewer_id(request))
+    return json_response(_policy_json(preferences.values()))
+
+
+@endpoint("write:notifications", needs_account=True)
+async def edit_policy(request: SiteRequest) -> HttpResponse:
+    """Accept or drop notifications of accounts that the viewer does not follow. Other choices are not offered."""
+    fields, me, service = api_fields(request), require_viewer_id(request), request.services[NotificationService]
+    allowed = {name: (ACCEPT, DROP) if name == "for_not_following" else (ACCEPT,) for name in POLICY_FIELDS}
+    refused = [name for name in POLICY_FIELDS if fields.get(name, ACCEPT) not in allowed[name]]
+    if refused:
+        raise Invalid({name: _("This choice is not offered here.") for name in refused})
+    preferences = await service.preferences(me)
+    if choice := fields.get("for_not_following"):
+        old, new = ALL_FROM_FOLLOWED if choice == ACCEPT else FOLLOWED_FROM_ALL
+        changed = {kind: new for kind, preference in preferences.items() if preference == old}
+        await service.set_preferences(me, changed)
+        preferences = {**preferences, **changed}
+    return json_response(_policy_json(preferences.values()))
+
+
+def _policy_json(preferences: Collection[NotificationPreference]) -> Json:
+    drops = "all" not in preferences
+    return {
+        **dict.fromkeys(POLICY_FIELDS, ACCEPT),
+        "for_not_following": DROP if drops else ACCEPT,
+        "summary": {"pending_requests_count": 0, "pending_notifications_count": 0},
+    }
+
+
+def selected_kinds(fields: FormFields) -> list[NotificationKind]:
+    """Return the kinds of `types[]` without those of `exclude_types[]`. Clients do not know the other kinds."""
+    types = fields.values_of("types") or list(KINDS_BY_TYPE)
+    excluded = fields.values_of("exclude_types")
+    wanted = {kind for type in types if type not in excluded for kind in KINDS_BY_TYPE.get(type, ())}
+    return [kind for kind in NOTIFICATION_KINDS if kind in wanted]

@@ -1,0 +1,226 @@
+"""Search, trends, hashtags, suggestions and the directory in the API."""
+
+from urllib.parse import urlsplit
+
+from django.http import HttpResponse
+
+from accounts.accounts.service import AccountService
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId, PostId
+from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.fields import api_fields, flag, id_field, limit_field
+from timelines.api.pagination import page_response
+from timelines.api.presenters import accounts_by_id, accounts_json, site_url, statuses_json
+from timelines.errors import HashtagNotFound
+from timelines.following.service import FollowingService
+from timelines.following.suggestions import FollowSuggestionService
+from timelines.hashtags.service import FollowedHashtagService
+from timelines.hashtags.trends import Trend, TrendService
+from timelines.pages.page import HydratedPost
+from timelines.pages.presenters import Json, hashtag_url
+from timelines.reading.pipeline import ReadPipeline
+from timelines.search.autocomplete import AutocompleteService
+from timelines.search.query import QueryInvalid, parse_query
+from timelines.search.service import SearchService
+from timelines.text.token_scanner import normalize_tag
+
+DEFAULT_RESULTS, MAX_RESULTS = 20, 40
+MAX_OFFSET = 60
+"""The maximum number of skipped results. Clients page posts by `max_id`."""
+DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
+DEFAULT_TAGS, MAX_TAGS = 100, 200
+
+
+# Search
+
+
+@endpoint("read:search")
+async def search(request: SiteRequest) -> HttpResponse:
+    """Return accounts, hashtags and posts, or those of `type`. The URL of a page of this site finds what it shows."""
+    fields = api_fields(request)
+    kind, text = fields.get("type", ""), fields.get("q", "").strip()
+    limit, offset = limit_field(fields, DEFAULT_RESULTS, MAX_RESULTS), _offset(fields)
+    account_ids: list[AccountId] = []
+    tags: list[str] = []
+    posts: list[HydratedPost] = []
+    if text.startswith(("http://", "https://")):
+        account_ids, posts = await _resolve(request, text)
+    else:
+        if kind in ("", "accounts"):
+            account_ids = await _find_accounts(request, text, limit + offset, is_following=flag(fields, "following"))
+        if kind in ("", "hashtags"):
+            prefix = normalize_tag(text.lstrip("#＃")) or ""
+            tags = await request.services[AutocompleteService].complete_hashtags(prefix, limit=limit + offset)
+        if kind in ("", "statuses"):
+            posts = await _find_posts(request, fields, text, limit + offset)
+    services, site = request.services, site_url(request)
+    return json_response(
+        {
+            "accounts": await accounts_json(services, site, account_ids[offset:]),
+            "statuses": await statuses_json(services, site, posts[offset:]),
+            "hashtags": [tag_json(tag, site) for tag in tags[offset:]],
+        }
+    )
+
+
+async def _find_accounts(request: SiteRequest, text: str, limit: int, *, is_following: bool) -> list[AccountId]:
+    name, _, host = text.removeprefix("@").partition("@")
+    if host and host.lower() != request.get_host().lower():
+        return []
+    me = get_viewer_id(request)
+    authors = await request.services[AutocompleteService].complete_accounts(
+        name, viewer_id=me, limit=limit, caller=request.caller
+    )
+    ids = [author.id for author in authors]
+    if not is_following or me is None:
+        return ids
+    followed = await request.services[FollowingService].followed_among(me, ids)
+    return [id for id in ids if id in followed]
+
+
+async def _find_posts(request: SiteRequest, fields: FormFields, text: str, limit: int) -> list[HydratedPost]:
+    """Return the newest matching posts, or none for a text that is no query."""
+    author_id = id_field(fields, "account_id")
+    if author_id is not None:
+        author = await request.services[AccountService].find(AccountId(author_id))
+        if author is None:
+            return []
+        text += f" from:{author.handle}"
+    if text.lower().startswith("from:me") and request.account is not None:
+        text = f"from:{request.account.handle}{text[7:]}"
+    try:
+        query = parse_query(text)
+    except QueryInvalid:
+        return []
+    results = await request.services[SearchService].search(
+        query,
+        viewer_id=get_viewer_id(request),
+        before=id_field(fields, "max_id"),
+        limit=limit,
+        is_first=False,
+        caller=request.caller,
+    )
+    return list(results.posts.entries)
+
+
+async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], list[HydratedPost]]:
+    """Return the account or the post of a URL of this site."""
+    parts = urlsplit(url)
+    handle, _, rest = parts.path.strip("/").removeprefix("@").partition("/")
+    if f"{parts.scheme}://{parts.netloc}".lower() != site_url(request).lower() or not parts.path.startswith("/@"):
+        return [], []
+    if rest.isascii() and rest.isdigit() and len(rest) <= 16:
+        found = await request.services[ReadPipeline].find_visible(get_viewer_id(request), PostId(int(rest)))
+        return [], [] if found is None else [found]
+    account = None if rest else await request.services[AccountService].find_by_handle(handle.lower())
+    return [] if account is None else [AccountId(account.id)], []
+
+
+def _offset(fields: FormFields) -> int:
+    text = fields.get("offset", "")
+    return min(int(text), MAX_OFFSET) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+# Trends and hashtags
+
+
+@endpoint(None)
+async def trending_tags(request: SiteRequest) -> HttpResponse:
+    fields, trends = api_fields(request), await request.services[TrendService].top()
+    limit, offset = limit_field(fields, 10, 20), _offset(fields)
+    now_ms, site = request.services.clock.now_ms(), site_url(request)
+    return json_response([_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]])
+
+
+@endpoint(None)
+async def empty_list(request: SiteRequest) -> HttpResponse:
+    """This site has no trending posts and links."""
+    return json_response([])
+
+
+@endpoint("read", "read:statuses", "read:accounts", needs_account=True)
+async def empty_own_list(request: SiteRequest) -> HttpResponse:
+    return json_response([])
+
+
+@endpoint("read:follows", "follow", needs_account=True)
+async def followed_tags(request: SiteRequest) -> HttpResponse:
+    tags = await request.services[FollowedHashtagService].followed(require_viewer_id(request))
+    limit = limit_field(api_fields(request), DEFAULT_TAGS, MAX_TAGS)
+    data = [tag_json(tag, site_url(request), is_followed=True) for tag in tags[:limit]]
+    return page_response(request, data, next_id=None, previous_id=None)
+
+
+@endpoint("read:statuses", "read:follows")
+async def show_tag(request: SiteRequest, tag: str) -> HttpResponse:
+    me, name = get_viewer_id(request), _normalize(tag)
+    is_followed = me is not None and await request.services[FollowedHashtagService].is_following(me, name)
+    return json_response(tag_json(name, site_url(request), is_followed=is_followed))
+
+
+@endpoint("write:follows", "follow", needs_account=True)
+async def follow_tag(request: SiteRequest, tag: str) -> HttpResponse:
+    me, name, now_ms = require_viewer_id(request), _normalize(tag), request.services.clock.now_ms()
+    hashtags = request.services[FollowedHashtagService]
+    await hashtags.follow(account_id=me, tag=name, now_ms=now_ms, caller=request.caller)
+    return json_response(tag_json(name, site_url(request), is_followed=True))
+
+
+@endpoint("write:follows", "follow", needs_account=True)
+async def unfollow_tag(request: SiteRequest, tag: str) -> HttpResponse:
+    me, name = require_viewer_id(request), _normalize(tag)
+    await request.services[FollowedHashtagService].unfollow(account_id=me, tag=name, caller=request.caller)
+    return json_response(tag_json(name, site_url(request), is_followed=False))
+
+
+def tag_json(tag: str, site: str, *, is_followed: bool | None = None) -> Json:
+    followed = {} if is_followed is None else {"following": is_followed, "featuring": False}
+    return {"id": tag, "name": tag, "url": site + hashtag_url(tag), "history": [], **followed}
+
+
+def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
+    """Return a trend. Its only day is the last day; each account counts once."""
+    accounts = str(trend.accounts)
+    today = {"day": str(now_ms // DAY_MS * DAY_MS // 1000), "uses": accounts, "accounts": accounts}
+    return tag_json(trend.tag, site) | {"history": [today]}
+
+
+def _normalize(tag: str) -> str:
+    name = normalize_tag(tag)
+    if name is None:
+        raise HashtagNotFound
+    return name
+
+
+# Suggestions and the directory
+
+
+@endpoint("read:accounts", "read", needs_account=True)
+async def suggestions(request: SiteRequest, version: int) -> HttpResponse:
+    limit = limit_field(api_fields(request), DEFAULT_ACCOUNTS, MAX_ACCOUNTS)
+    found = await request.services[FollowSuggestionService].suggestions(require_viewer_id(request), limit)
+    accounts = await accounts_by_id(request.services, site_url(request), [each.account_id for each in found])
+    if version == 1:
+        return json_response(list(accounts.values()))
+    sources = {each.account_id: "friends_of_friends" if each.known_follower_ids else "most_followed" for each in found}
+    return json_response(
+        [
+            {"source": "past_interactions" if sources[id] != "most_followed" else "global",
+             "sources": [sources[id]], "account": account}
+            for id, account in accounts.items()
+        ]
+    )  # fmt: skip
+
+
+@endpoint("read:accounts")
+async def directory(request: SiteRequest) -> HttpResponse:
+    """Return the authors of the newest public posts; with `order=new` the newest of these accounts first."""
+    fields = api_fields(request)
+    ids = await request.services[FollowSuggestionService].directory(get_viewer_id(request))
+    if fields.get("order") == "new":
+        ids = sorted(ids, reverse=True)
+    offset = _offset(fields)
+    part = ids[offset : offset + limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS)]
+    return json_response(await accounts_json(request.services, site_url(request), part))
