@@ -93,6 +93,8 @@ async def test_no_action_redirects_to_another_host(alice: HttpBrowser, bob: Http
     post, made = await alice.publish("mine"), await alice.post_json("/lists/", title="mine")
     if path.endswith("/vote/"):  # nobody votes in an own poll
         post = (await bob.post_json("/posts/", text="Tea?", **{"poll[options][]": ["yes", "no"]})).json()
+    if path.endswith("/unquote/"):
+        post = (await bob.post_json("/posts/", text="look", quoted_status_id=post["id"])).json()
     path = path.replace("alice", "bob").replace("/posts/7/", f"/posts/{post['id']}/")
     path, led = path.replace("/lists/7/", f"/lists/{made.json()['id']}/"), 0
     for target in ELSEWHERE[::4]:  # the follow test reads the whole collection
