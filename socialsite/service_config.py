@@ -18,7 +18,7 @@ class ServiceConfig:
     poll_max_options: int = 4
     home_cap: int = 1000
     home_ttl_ms: int = 30 * DAY_MS
-    read_ahead: int = 15
+    read_ahead: int = 25
     profile_cap: int = 20_000
     public_cap: int = 1000
     list_cap: int = 1000

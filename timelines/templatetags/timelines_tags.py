@@ -29,6 +29,7 @@ register.filter(readable_url)
 PLURAL_SAMPLES = 200
 """The numbers below this one include every plural form of every language."""
 AVATAR_IMAGE = '<img src="{}" alt="" width="44" height="44" loading="lazy" decoding="async">'
+AVATAR_CACHE_SIZE = 4_096
 HUE_COUNT = 12
 """Avatar colours; static/css/site.css has one class `hue-N` for each."""
 
@@ -52,7 +53,12 @@ def avatar(account: Any, size: str = "", *, is_link: bool = False) -> SafeString
     else:
         id, handle, name = account.id, account.handle, account.display_name
         url = picture_url(account.avatar, "full" if size == "large" else "small")
-    content = format_html(AVATAR_IMAGE, url) if url else initial(name or handle)
+    return _avatar(id, handle, name or handle, url, size, is_link)
+
+
+@lru_cache(maxsize=AVATAR_CACHE_SIZE, typed=True)
+def _avatar(id: int, handle: str, name: str, url: str, size: str, is_link: bool) -> SafeString:
+    content = format_html(AVATAR_IMAGE, url) if url else initial(name)
     return format_html(
         '<{} class="avatar {}hue-{}"{} aria-hidden="true">{}</{}>',
         "a" if is_link else "span",

@@ -13,6 +13,7 @@ from timelines.lists.rules import ListRule
 from timelines.posts.post import Post, PostDetails
 
 DEPTH = 12
+PAGE = 30
 WARM_THREAD_TRIPS = 4
 """Replies and ancestors, the end of the walk, posts, authors that are unknown before the posts are read."""
 
@@ -83,6 +84,31 @@ async def test_a_home_with_quotes_takes_the_round_trips_of_a_home_without(node: 
             trips.setdefault(viewer.handle, []).append(node.trips - start)
         assert any(entry.quote for entry in page.entries) == (viewer is carol)
     assert trips["carol"] == trips["dora"]
+    await node.close()
+
+
+async def test_a_home_with_a_hidden_post_is_not_read_again_as_a_whole(node: SerialNode) -> None:
+    """Most readers have muted somebody, so a second read of hundreds of ids would cost as much as the page."""
+    services = process_on(node)
+    alice, bob, reader = await World(services).people("alice", "bob", "reader")
+    for author in (alice, bob):
+        await reader.follows(author)
+    for number in range(PAGE + 40):
+        await alice.publishes(f"post {number}")
+        if number == PAGE + 20:
+            await bob.publishes("among the newest")
+    await World(services).deliver_all()
+    trips = []
+    for mutes in (False, True):
+        if mutes:
+            await reader.mutes(bob)
+        await services.reading.home(reader.id, limit=PAGE)
+        start = node.trips
+        page = await services.reading.home(reader.id, limit=PAGE)
+        trips.append(node.trips - start)
+        assert len(page.entries) == PAGE
+    without, with_hidden_post = trips
+    assert with_hidden_post <= without + 1, "the ids were read with the first page; one trip hydrates the rest"
     await node.close()
 
 
