@@ -31,11 +31,12 @@ MISSED = """
 
 Shares of processor time, sampled with py-spy (`py-spy record --pid PID --format raw`).
 
-- **B21, home as met.** Of the time of the web process (40,000 accounts, 300,000 posts, 5,000 readers): handler and
-  middleware 15 %, HTTP in daphne and Twisted 14 %, hydration 13 %, the frame of the page 11 %, entries 10 %, view and
-  response 10 %, connections to Redis 9 %, skeleton and filter 8 %, session 6 %. No part dominates. The frame
-  (navigation, composer, texts) is rendered again for each reader whose page is not among the 2,048 pages that the
-  process caches. Web takes 84 % of the CPU, Redis 14 %, the worker 2 %.
+- **B21, home as met.** Of the time of the web process (20,000 accounts, 150,000 posts, 5,000 readers): handler,
+  middleware and views 50 %, in it entries 8 %, the parts of the frame that differ between readers 8 %, session 6 %;
+  reading the home (skeleton, hydration, filter) 26 %; HTTP in daphne and Twisted, and connections to Redis 24 %. No
+  part dominates. Readers with the same preferences share the rendered frame (navigation, composer, texts). On this
+  smaller site the page took 3.33 times the CPU of "hello", and 3.68 times with commit 7dd88441, which rendered a frame
+  for each reader and a menu for each post (4 rounds in turn, load above 2).
 - **B27, imports.** The client is the bottleneck. Of the import of follows, lines and handles take 16 % of its time,
   accounts with their names in the search index 28 %, edges 42 %. Redis is busy for about 60 % of the client's time.
 """

@@ -40,6 +40,8 @@ class RightsModel:
     """Who may quote the posts of an account: "public" (also if absent), "followers" or "nobody"."""
     languages: dict[AccountId, tuple[str, ...]] = field(default_factory=dict)
     """The languages that a viewer reads on public timelines. None or an empty tuple are all."""
+    votes: dict[tuple[AccountId, PostId], int] = field(default_factory=dict)
+    """The choice of each voter in the present poll of a post."""
     filters: dict[AccountId, list[KeywordFilter]] = field(default_factory=lambda: defaultdict(list))
 
     def is_block_between(self, one: AccountId, other: AccountId) -> bool:
@@ -98,6 +100,21 @@ class RightsModel:
         words, now_ms = re.findall(r"\w+", text.lower()), self.clock.now_ms()
         active = [each for each in self.filters[viewer] if each.until_ms is None or each.until_ms > now_ms]
         return any(each.phrase.lower() in words for each in active)
+
+    def own_choices(self, post: Post, viewer: AccountId | None) -> tuple[int, ...] | None:
+        """Return the choices that the viewer sees as its own, or None if the post has no poll."""
+        if post.extra.poll is None:
+            return None
+        return (self.votes[viewer, post.id],) if viewer is not None and (viewer, post.id) in self.votes else ()
+
+    def replace_post(self, former: Post, edited: Post) -> None:
+        """Replace a post by its next version. The votes of a poll whose options changed or that is gone are lost."""
+        old, new = former.extra.poll, edited.extra.poll
+        if old is not None and (new is None or new.options != old.options):
+            self.votes = {pair: choice for pair, choice in self.votes.items() if pair[1] != edited.id}
+        for posts in (self.posts, self.pins):
+            posts[:] = [edited if post.id == edited.id else post for post in posts]
+        self.quotes = {id: edited if post.id == edited.id else post for id, post in self.quotes.items()}
 
     def _filter_hides(self, viewer: AccountId, text: str) -> bool:
         words = re.findall(r"\w+", text.lower())

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Self, cast
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from accounts.domain import Preferences, QuotePolicy
 from accounts.errors import AccountNotFound
@@ -15,14 +16,15 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.rights_model import RightsModel
 from tests.support.world import Person, World
-from timelines.errors import PinsCapReached, PostInvalid, PostNotFound
+from timelines.errors import AlreadyVoted, PinsCapReached, PostInvalid, PostNotFound, VoteInvalid
 from timelines.ids import ListId
 from timelines.pages.page import TimelinePage
 from timelines.pins.repository import PINS_CAP
-from timelines.posts.post import PUBLIC, PostDetails
+from timelines.posts.post import PUBLIC, Poll, PostDetails
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 PEOPLE = 4
+HOUR_MS = 3_600_000
 SMALL_CONFIG = ServiceConfig(home_cap=5, list_cap=5, posts_per_pass=1, time_slice_ms=0, read_ahead=1)
 TEXTS = ("plain #tea", "a word", "another word #tea")
 PERSON, NUMBER = st.integers(0, PEOPLE - 1), st.integers(0, 3)
@@ -31,7 +33,7 @@ VERBS = st.sampled_from(
         "publish", "publish", "publish", "follow", "follow", "unfollow", "block", "unblock", "mute",
         "mute a while", "unmute", "quiet", "unquiet", "lock", "unlock", "accept", "suspend", "reinstate",
         "filter", "unfilter", "boost", "boost", "delete", "wait", "work", "pin", "pin", "unpin", "choose languages",
-        "choose languages", "quote", "quote", "quote", "revoke", "allow quotes",
+        "choose languages", "quote", "quote", "quote", "revoke", "allow quotes", "edit", "edit", "vote", "vote",
     ]
 )  # fmt: skip
 STEPS = st.lists(st.tuples(VERBS, PERSON, PERSON, NUMBER), min_size=5, max_size=40)
@@ -61,8 +63,47 @@ class RightsSite(RightsModel):
     async def do_publish(self, one: Person, other: Person, number: int) -> None:
         if one.id not in self.suspended:
             text = TEXTS[number % len(TEXTS)]
-            details = PostDetails(language=(None, "de", "fr")[other.id % 3])
-            self.posts.append(await one.publishes(text, audience=(0, 0, 1, 2)[number], details=details))
+            audience = (0, 0, 1, 2)[number]
+            self.posts.append(await one.publishes(text, audience=audience, details=self._make_details(other, number)))
+
+    def _make_details(self, other: Person, number: int) -> PostDetails:
+        poll = Poll(("yes", "no"), multiple=False, ends_ms=self.clock.now_ms() + HOUR_MS) if number % 2 else None
+        return PostDetails(language=(None, "de", "fr")[other.id % 3], poll=poll)
+
+    async def do_edit(self, one: Person, other: Person, number: int) -> None:
+        """Change text, language and poll of a post that other people may see or not, or may have voted in."""
+        own = [post for post in self.posts if post.author_id == one.id]
+        if number >= len(own) or one.id in self.suspended:
+            return
+        text, details = TEXTS[other.id % len(TEXTS)], self._make_details(other, number)
+        if details.poll is not None and other.id % 2:
+            details = structs.replace(details, poll=structs.replace(details.poll, options=("tea", "coffee")))
+        edited = await one.edits(own[number], text, details=details)
+        assert edited.audience == own[number].audience
+        self.replace_post(own[number], edited)
+
+    async def do_vote(self, one: Person, other: Person, number: int) -> None:
+        polls = [post for post in self.posts if post.extra.poll is not None]
+        if number >= len(polls):
+            return
+        post = polls[-1 - number]
+        may_see = self.is_visible(post, one.id, "profile")
+        has_voted = (one.id, post.id) in self.votes
+        try:
+            await self.services.polls.vote(account_id=one.id, post_id=post.id, choices=[number % 2])
+        except PostNotFound:
+            assert not may_see
+        except VoteInvalid:
+            assert may_see
+            assert one.id == post.author_id
+        except AlreadyVoted:
+            assert may_see
+            assert self.votes[one.id, post.id] != number % 2
+        else:
+            assert may_see
+            assert one.id != post.author_id
+            assert not has_voted or self.votes[one.id, post.id] == number % 2
+            self.votes[one.id, post.id] = number % 2
 
     async def do_delete(self, one: Person, other: Person, number: int) -> None:
         own = [post for post in self.posts if post.author_id == one.id]

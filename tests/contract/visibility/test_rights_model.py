@@ -45,17 +45,23 @@ async def compare_pages(
     of: AccountId | None = None,
 ) -> None:
     expected = [
-        post.id for post in site.posts if belongs(site, post, viewer, kind, of) and site.is_visible(post, viewer, kind)
+        (post.id, post.text, site.own_choices(post, viewer))
+        for post in site.posts
+        if belongs(site, post, viewer, kind, of) and site.is_visible(post, viewer, kind)
     ]
-    post_ids, before = [], None
+    shown, before = [], None
     while True:
         page = await site.page(viewer, kind, of, before, limit)
-        post_ids += [entry.post.id for entry in page.entries if entry.original is None]
+        shown += [
+            (entry.post.id, entry.post.text, entry.poll and tuple(entry.poll.own))
+            for entry in page.entries
+            if entry.original is None
+        ]
         compare_quotes(site, page.entries, viewer, kind)
         before = page.next_before
         if before is None:
             break
-    assert post_ids == sorted(expected, reverse=True), f"{kind} of {of} for {viewer}"
+    assert shown == sorted(expected, reverse=True), f"{kind} of {of} for {viewer}"
 
 
 def compare_quotes(site: RightsSite, entries: Sequence[HydratedPost], viewer: AccountId | None, kind: Timeline) -> None:
@@ -101,10 +107,14 @@ async def compare_sockets(site: RightsSite) -> None:
             ViewerContext(person.id, ViewContext.HASHTAG),
         ]
     for post in (*site.posts, *site.boosts):
+        boosted = next((each for each in site.posts if each.id == post.boost_of), None)
         sent = await pipeline.read_post_for_viewers(post.id, post.author_id, seats)
         for seat, entry in zip(seats, sent, strict=True):
             alone = await pipeline.read_posts([post.id], seat)
             assert [entry] == (alone or [None]), f"{post} for {seat.viewer_id} at {seat.context}"
+            assert entry is None or entry.shown.post.text == (boosted or post).text
+            if boosted is not None and entry is not None:
+                assert site.is_visible(boosted, seat.viewer_id, "profile")
 
 
 async def list_seat(site: RightsSite, owner: Person) -> ViewerContext:
