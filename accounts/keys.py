@@ -57,6 +57,16 @@ def access_token_index(owner: AccountId | ClientId) -> Key:
     return Key("sessions", tag=str(owner), name="tokens")
 
 
+def oauth_app(client_id: ClientId) -> Key:
+    """STRING: an OAuthApp as MessagePack. TTL: one day, or 400 days since a token for an account."""
+    return Key("sessions", tag=client_id, name="app")
+
+
+def authorization_code(client_id: ClientId, code_digest: str) -> Key:
+    """STRING: an AuthorizationCode as MessagePack, under the hex SHA-256 of the code. TTL: CODE_TTL_MS."""
+    return Key("sessions", tag=client_id, name=f"code:{code_digest}")
+
+
 def totals(account_id: int) -> Key:
     """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 

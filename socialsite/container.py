@@ -9,6 +9,7 @@ from typing import TypeVar, get_type_hints
 
 from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
+from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
@@ -187,6 +188,7 @@ class Services:
         return self._build(SessionService, on_sessions_ended=self.live.session_ended)
 
     access_tokens = _Built(AccessTokenService)
+    oauth = _Built(OAuthService)
 
     @cached_property
     def badge_port(self) -> BadgePort:

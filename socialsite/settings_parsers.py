@@ -28,6 +28,8 @@ DEFAULT_RATE_LIMITS = {
     "staff": "20/m",
     "login": "10/m",
     "signup": "20/m",
+    "app": "20/m",
+    "token": "60/m",
     "search": "60/m",
     "complete": "300/m",
     "socket": "120/m",

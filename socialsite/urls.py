@@ -2,6 +2,7 @@
 
 from django.urls import include, path
 
+from accounts.oauth import views as oauth
 from socialsite.admin.views.about import about
 from socialsite.web import views
 from socialsite.web.display import display
@@ -12,6 +13,11 @@ urlpatterns = [
     path("", include("timelines.urls")),
     path("", include("timelines.api.urls")),
     path("accounts/", include("accounts.urls")),
+    path("oauth/authorize", oauth.authorize, name="authorize"),
+    path("oauth/authorize/", oauth.authorize, name="authorize-slash"),  # some apps append a slash
+    path("oauth/token", oauth.token, name="token"),
+    path("oauth/revoke", oauth.revoke, name="revoke"),
+    path(".well-known/oauth-authorization-server", oauth.server_metadata, name="oauth-metadata"),
     path("ops/", include("socialsite.admin.urls")),
     path("about/", dispatch_by_method(GET=about), name="about"),
     path("display/", display, name="display"),

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from accounts.sessions.values import ActiveSession
+from accounts.sessions.values import AccessToken, ActiveSession
 from socialsite.web.responses import format_iso_time
 
 
-def sessions_json(sessions: Iterable[ActiveSession]) -> dict[str, object]:
+def sessions_json(sessions: Iterable[ActiveSession], tokens: Iterable[AccessToken] = ()) -> dict[str, object]:
     return {
         "sessions": [
             {
@@ -17,5 +17,16 @@ def sessions_json(sessions: Iterable[ActiveSession]) -> dict[str, object]:
                 "current": session.current,
             }
             for session in sessions
-        ]
+        ],
+        "apps": [
+            {
+                "id": token.id,
+                "name": token.app_name,
+                "website": token.grant.website or None,
+                "scopes": token.scopes,
+                "created_at": format_iso_time(token.created_ms),
+                "last_used_at": format_iso_time(token.last_used_ms),
+            }
+            for token in tokens
+        ],
     }

@@ -20,10 +20,12 @@ from accounts.forms import (
     validate_form,
     validate_password_form,
 )
+from accounts.oauth.scopes import describe_scopes
 from accounts.presenters import account_json, preferences_json
 from accounts.sessions.authentication import clear_storage, get_session, renew_session, require_account, sign_out
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
+from accounts.sessions.tokens import AccessTokenService
 from socialsite.ids import AccountId
 from socialsite.languages import LANGUAGE_NAMES
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_changed_fields, get_form_data
@@ -125,13 +127,16 @@ async def change_password(request: SiteRequest) -> HttpResponse:
 async def sessions_page(request: SiteRequest) -> HttpResponse:
     account_id = AccountId(require_account(request).id)
     sessions = await request.services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
-    return respond(
-        request, "accounts/sessions.html", page=lambda: {"sessions": sessions}, data=lambda: sessions_json(sessions)
-    )
+    tokens = await request.services[AccessTokenService].list_tokens(account_id)
+    page = {"sessions": sessions, "apps": [(token, describe_scopes(token.scopes)) for token in tokens]}
+    return respond(request, "accounts/sessions.html", page=lambda: page, data=lambda: sessions_json(sessions, tokens))
 
 
 async def end_session(request: SiteRequest) -> HttpResponse:
-    """End one session or all sessions, including the viewer's own. It is no error if the session has ended before."""
+    """End one session or access token, or all of them, including the viewer's own session.
+
+    It is no error if the session has ended before.
+    """
     account_id = AccountId(require_account(request).id)
     session_id = validate_form(EndSessionForm(get_form_data(request)))["session"]
     is_own = session_id in ("all", get_session(request).session_id)

@@ -37,7 +37,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
         "accounts": "account accounts handle totals",
-        "sessions": "index session token tokens",
+        "sessions": "app code index session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
         " totals usage versions votes",
         "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home liked list lists media"

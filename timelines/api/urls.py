@@ -4,6 +4,7 @@ from django.urls import path
 
 from socialsite.web.requests import counted, dispatch_by_method, limited
 from timelines.api import (
+    apps,
     filters,
     lists,
     media,
@@ -22,6 +23,8 @@ from timelines.api import (
 
 app_name = "api"
 urlpatterns = [
+    path("api/v1/apps", dispatch_by_method(POST=apps.create), name="apps"),
+    path("api/v1/apps/verify_credentials", dispatch_by_method(GET=apps.verify_credentials), name="app-credentials"),
     path("api/v1/streaming/health", dispatch_by_method(GET=streaming.health), name="streaming-health"),
     path("api/v1/streaming", dispatch_by_method(GET=streaming.stream_events), name="streaming"),
     path("api/v1/streaming/<path:stream>", dispatch_by_method(GET=streaming.stream_events), name="stream"),

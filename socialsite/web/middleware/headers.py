@@ -19,9 +19,10 @@ PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=
 
 
 @lru_cache(maxsize=64)
-def content_security_policy(websocket_origin: str) -> str:
+def content_security_policy(websocket_origin: str, form_action: str = "") -> str:
     """Return a policy that allows this host only, without inline scripts and styles.
 
+    `form_action` is a source to which a form may redirect: the address of an app after its authorization.
     Some browsers do not count websockets as 'self', so their origin is listed.
     """
     return "; ".join(
@@ -33,7 +34,7 @@ def content_security_policy(websocket_origin: str) -> str:
             f"connect-src 'self' {websocket_origin}".rstrip(),
             "object-src 'none'",
             "base-uri 'none'",
-            "form-action 'self'",
+            f"form-action 'self' {form_action}".rstrip(),
             "frame-ancestors 'none'",
         )
     )
@@ -47,7 +48,9 @@ class HeadersMiddleware(Middleware):
         headers = response.headers
         is_file = headers.get("Content-Security-Policy", "").startswith("sandbox")  # a picture sets its own headers
         if not is_file:
-            headers["Content-Security-Policy"] = content_security_policy(_websocket_origin(request))
+            headers["Content-Security-Policy"] = content_security_policy(
+                _websocket_origin(request), getattr(response, "form_action", "")
+            )
         headers["X-Frame-Options"] = "DENY"
         headers["Permissions-Policy"] = PERMISSIONS_POLICY
         is_page = headers.get("Content-Type", "").startswith("text/html")

@@ -1,0 +1,192 @@
+"""OAuth 2.0 for apps (RFC 6749, 7009, 7636, 8414, 9207), as Mastodon's clients use it."""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import structlog
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+
+from accounts.accounts.service import AccountService
+from accounts.errors import FieldErrors
+from accounts.models import Account
+from accounts.oauth.repository import OAuthRepository
+from accounts.oauth.scopes import DEFAULT_SCOPE, are_known, includes, includes_all, parse_scopes
+from accounts.oauth.values import (
+    APP_SCHEMA_VERSION,
+    OUT_OF_BAND,
+    UNUSED_APP_TTL_MS,
+    USED_APP_TTL_MS,
+    AuthorizationCode,
+    AuthorizationRequest,
+    OAuthApp,
+    OAuthError,
+    RefusedRequest,
+    is_challenge,
+    matches_challenge,
+)
+from accounts.sessions.tokens import AccessTokenService
+from accounts.sessions.values import TokenGrant, hash_secret
+from socialsite.ids import AccountId, ClientId, TimeSource
+from socialsite.limits import ActionLimits, Caller
+
+APP_NAME_MAX_LENGTH = 60
+URI_MAX_LENGTH = 2_000
+REDIRECT_URIS_MAX = 10
+STATE_MAX_LENGTH = 4_096
+FORBIDDEN_SCHEMES = frozenset({"javascript", "data", "vbscript", "file", "blob", "about", "view-source", "ws", "wss"})
+"""Schemes that a browser would run or show itself, or that lead to no app."""
+CLIENT_ID_PATTERN = re.compile(r"[0-9a-f]{32}")
+_SCHEME_PATTERN = re.compile(r"[a-z][a-z0-9.+-]*")
+
+log = structlog.get_logger("accounts.security")
+
+
+@dataclass(kw_only=True, slots=True)
+class OAuthService:
+    """Registers apps, and issues codes and access tokens to them."""
+
+    oauth: OAuthRepository
+    access_tokens: AccessTokenService
+    accounts: AccountService
+    limits: ActionLimits
+    clock: TimeSource
+
+    async def register_app(
+        self, *, name: str, website: str, redirect_uris: Sequence[str], scopes: str, caller: Caller
+    ) -> tuple[OAuthApp, str]:
+        """Return a new app and its secret. Raises FieldErrors, RateLimited."""
+        await self.limits.enforce(caller, "app")
+        app_scopes = parse_scopes(scopes) or (DEFAULT_SCOPE,)
+        errors: dict[str, str] = {}
+        if not 0 < len(name.strip()) <= APP_NAME_MAX_LENGTH:
+            errors["client_name"] = _("The name of an app has 1 to %d characters.") % APP_NAME_MAX_LENGTH
+        if website and not (_is_redirect_uri(website) and website.startswith(("http://", "https://"))):
+            errors["website"] = _("This is not a web address.")
+        if not 0 < len(redirect_uris) <= REDIRECT_URIS_MAX or not all(map(_is_redirect_uri, redirect_uris)):
+            errors["redirect_uris"] = _("The redirect addresses are missing or not allowed.")
+        if not are_known(app_scopes):
+            errors["scopes"] = _("One of the scopes is unknown.")
+        if errors:
+            raise FieldErrors(errors)
+        secret, now_ms = secrets.token_urlsafe(32), self.clock.now_ms()
+        app = OAuthApp(
+            APP_SCHEMA_VERSION, ClientId(secrets.token_hex(16)), name.strip(), website,
+            tuple(redirect_uris), app_scopes, hash_secret(secret), now_ms,
+        )  # fmt: skip
+        await self.oauth.add_app(app, UNUSED_APP_TTL_MS)
+        return app, secret
+
+    async def find_app(self, client_id: str) -> OAuthApp | None:
+        return await self.oauth.find_app(ClientId(client_id)) if CLIENT_ID_PATTERN.fullmatch(client_id) else None
+
+    async def parse_authorization(self, query: Mapping[str, str]) -> tuple[OAuthApp, AuthorizationRequest]:
+        """Return the app and its request to an account.
+
+        Raises OAuthError if the app or its redirect URI is unknown; then the browser must not be redirected. Raises
+        RefusedRequest for all other errors.
+        """
+        app, redirect_uri = await self.find_app(query.get("client_id", "")), query.get("redirect_uri", "")
+        if app is None:
+            raise OAuthError("invalid_client", _("This app is not registered here, or its registration has expired."))
+        if redirect_uri not in app.redirect_uris:
+            raise OAuthError("invalid_request", _("The app named an address to return to that it did not register."))
+        state, challenge = query.get("state", ""), query.get("code_challenge", "")
+        scopes = parse_scopes(query.get("scope", "")) or _default_scopes(app)
+        request = AuthorizationRequest(app.id, redirect_uri, scopes, challenge, state[:STATE_MAX_LENGTH])
+        if query.get("response_type") != "code":
+            raise RefusedRequest(request, OAuthError("unsupported_response_type", "Only code is supported."))
+        if not includes_all(app.scopes, scopes):
+            raise RefusedRequest(request, OAuthError("invalid_scope", "The app is not registered for these scopes."))
+        if (challenge or "code_challenge_method" in query) and not (
+            query.get("code_challenge_method") == "S256" and is_challenge(challenge)
+        ):
+            raise RefusedRequest(request, OAuthError("invalid_request", "PKCE needs a challenge by S256."))
+        return app, request
+
+    async def issue_code(self, account: Account, request: AuthorizationRequest) -> str:
+        """Return a code with which the app gets its access token."""
+        secret = secrets.token_urlsafe(32)
+        code = AuthorizationCode(AccountId(account.id), account.get_session_auth_hash(), request)
+        await self.oauth.add_code(secret, code)
+        return secret
+
+    async def exchange_code(
+        self, *, client_id: str, client_secret: str | None, code: str, redirect_uri: str, verifier: str, caller: Caller
+    ) -> tuple[str, TokenGrant]:
+        """Return the access token of a code. The code is used up in every case. Raises OAuthError, RateLimited."""
+        await self.limits.enforce(caller, "token")
+        app = await self._authenticate(client_id, client_secret, is_public=client_secret is None)
+        stored = await self.oauth.take_code(app.id, code)
+        if stored is None or stored.request.redirect_uri != redirect_uri:
+            raise OAuthError("invalid_grant", "The code is unknown, expired, used, or belongs to another redirect URI.")
+        if not matches_challenge(verifier, stored.request.challenge):
+            raise OAuthError("invalid_grant", "The code verifier does not match the challenge.")
+        if client_secret is None and not stored.request.challenge:
+            raise OAuthError("invalid_client", "An app without a secret needs PKCE.", 401)
+        account = await self.accounts.find(stored.account_id)
+        if account is None or not account.is_active or account.get_session_auth_hash() != stored.auth_hash:
+            raise OAuthError("invalid_grant", "The account has withdrawn the code.")
+        await self.oauth.extend_app(app.id, USED_APP_TTL_MS)
+        grant = TokenGrant(app.id, app.name, stored.request.scopes, app.website)
+        log.info("token_issued", account=account.id, app=app.id)
+        return await self.access_tokens.issue(account, grant), grant
+
+    async def issue_app_token(
+        self, *, client_id: str, client_secret: str | None, scope: str, caller: Caller
+    ) -> tuple[str, TokenGrant]:
+        """Return an access token of the app for itself. Raises OAuthError, RateLimited."""
+        await self.limits.enforce(caller, "token")
+        app = await self._authenticate(client_id, client_secret)
+        scopes = parse_scopes(scope) or _default_scopes(app)
+        if not includes_all(app.scopes, scopes):
+            raise OAuthError("invalid_scope", "The app is not registered for these scopes.")
+        grant = TokenGrant(app.id, app.name, scopes, app.website)
+        return await self.access_tokens.issue_for_app(app.id, grant), grant
+
+    async def revoke(self, *, client_id: str, client_secret: str | None, token: str) -> None:
+        """End a token of the app. It is no error if there is no such token. Raises OAuthError for another app's."""
+        _account, found = await self.access_tokens.load(token)
+        if found is None:
+            return
+        app = await self.find_app(client_id)
+        is_right = client_secret is None or (app is not None and _has_secret(app, client_secret))
+        if found.grant.app_id != client_id or not is_right:
+            raise OAuthError("unauthorized_client", "This app may not end this token.", 403)
+        await self.access_tokens.end(token)
+
+    async def _authenticate(self, client_id: str, client_secret: str | None, *, is_public: bool = False) -> OAuthApp:
+        """Return the app. A public app has no secret. Raises OAuthError."""
+        app = await self.find_app(client_id)
+        if app is None or not (is_public or _has_secret(app, client_secret or "")):
+            raise OAuthError("invalid_client", "The app is unknown, or its secret is wrong.", 401)
+        return app
+
+
+def _has_secret(app: OAuthApp, secret: str) -> bool:
+    return constant_time_compare(hash_secret(secret), app.secret_hash)
+
+
+def _default_scopes(app: OAuthApp) -> tuple[str, ...]:
+    return (DEFAULT_SCOPE,) if includes(app.scopes, DEFAULT_SCOPE) else app.scopes
+
+
+def _is_redirect_uri(uri: str) -> bool:
+    """Return whether an app may use the URI: the out-of-band URN, a web address, or a scheme of its own."""
+    if uri == OUT_OF_BAND:
+        return True
+    if len(uri) > URI_MAX_LENGTH or not uri.isascii() or not uri.isprintable() or re.search(r"[\s\\\"<>;,'#*]", uri):
+        return False
+    try:
+        parts = urlsplit(uri)
+        _port = parts.port
+    except ValueError:
+        return False
+    if not uri.startswith(f"{parts.scheme}:") or not _SCHEME_PATTERN.fullmatch(parts.scheme):
+        return False
+    if parts.scheme in ("http", "https"):
+        return bool(parts.hostname) and "@" not in parts.netloc
+    return parts.scheme not in FORBIDDEN_SCHEMES

@@ -1,0 +1,225 @@
+"""The pages and endpoints of OAuth: authorization, token, revocation and metadata."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import unquote_plus, urlencode
+
+from django.conf import settings
+from django.http import HttpResponse, QueryDict
+from django.middleware.csrf import get_token
+from django.utils.translation import activate
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.oauth.scopes import SCOPES, describe_scopes
+from accounts.oauth.service import OAuthService
+from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError, RefusedRequest
+from accounts.sessions.authentication import require_account
+from accounts.sessions.values import TokenGrant
+from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
+from socialsite.web.responses import SeeOther, json_response, page_response
+
+NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+AUTHORIZATION_FIELDS = (
+    "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge", "code_challenge_method", "lang",
+)  # fmt: skip
+TRUE_TEXTS = ("1", "true", "True")
+
+
+async def consent_page(request: SiteRequest) -> HttpResponse:
+    """Show what the app asks for. A visitor logs in first."""
+    query = request.GET
+    _activate_language(query)
+    if query.get("force_login") in TRUE_TEXTS:
+        return _redirect_to_login(request)
+    account, service = require_account(request), request.services[OAuthService]
+    try:
+        app, asked = await service.parse_authorization(query.dict())
+    except OAuthError as error:
+        return _error_page(request, error)
+    except RefusedRequest as refusal:
+        return _redirect_with_error(request, refusal.request, refusal.error)
+    get_token(request)
+    response = page_response(request, "accounts/authorize.html", _consent_context(request, app, asked, account.handle))
+    response.form_action = asked.form_action  # type: ignore[attr-defined]  # read by middleware/headers.py
+    return response
+
+
+async def decide(request: SiteRequest) -> HttpResponse:
+    """Return to the app with a code, or with an error if the person does not allow it."""
+    fields = get_form_data(request)
+    _activate_language(fields)
+    account, service = require_account(request), request.services[OAuthService]
+    try:
+        _app, asked = await service.parse_authorization(fields)
+    except OAuthError as error:
+        return _error_page(request, error)
+    except RefusedRequest as refusal:
+        return _redirect_with_error(request, refusal.request, refusal.error)
+    if fields.get("decision") != "allow":
+        return _redirect_with_error(request, asked, OAuthError("access_denied", "The person did not allow it."))
+    code = await service.issue_code(account, asked)
+    if asked.redirect_uri == OUT_OF_BAND:
+        return page_response(request, "accounts/authorized.html", {"code": code}, headers=NO_STORE)
+    return _redirect_to_app(asked, asked.redirect_url(issuer_url(request), code=code))
+
+
+@csrf_exempt
+@sensitive_variables()
+async def issue_token(request: SiteRequest) -> HttpResponse:
+    """Exchange a code for an access token, or issue a token of the app for itself."""
+    fields, service = get_form_data(request), request.services[OAuthService]
+    try:
+        client_id, secret = _client_credentials(request, fields)
+        match fields.get("grant_type"):
+            case "authorization_code":
+                token, grant = await service.exchange_code(
+                    client_id=client_id,
+                    client_secret=secret,
+                    code=fields.get("code", ""),
+                    redirect_uri=fields.get("redirect_uri", ""),
+                    verifier=fields.get("code_verifier", ""),
+                    caller=request.caller,
+                )
+            case "client_credentials":
+                token, grant = await service.issue_app_token(
+                    client_id=client_id, client_secret=secret, scope=fields.get("scope", ""), caller=request.caller
+                )
+            case _:
+                raise OAuthError("unsupported_grant_type", "Use authorization_code or client_credentials.")
+    except OAuthError as error:
+        return _error_response(error)
+    return token_response(request, token, grant)
+
+
+@csrf_exempt
+@sensitive_variables()
+async def revoke_token(request: SiteRequest) -> HttpResponse:
+    """End a token (RFC 7009). An unknown token has the same response as one that has ended."""
+    fields = get_form_data(request)
+    try:
+        client_id, secret = _client_credentials(request, fields)
+        await request.services[OAuthService].revoke(
+            client_id=client_id, client_secret=secret, token=fields.get("token", "")
+        )
+    except OAuthError as error:
+        return _error_response(error)
+    return json_response({}, headers=NO_STORE)
+
+
+async def metadata(request: SiteRequest) -> HttpResponse:
+    """Describe the server (RFC 8414)."""
+    issuer = issuer_url(request)
+    methods = ["client_secret_basic", "client_secret_post", "none"]
+    return json_response(
+        {
+            "issuer": issuer,
+            "authorization_endpoint": f"{issuer}oauth/authorize",
+            "token_endpoint": f"{issuer}oauth/token",
+            "revocation_endpoint": f"{issuer}oauth/revoke",
+            "app_registration_endpoint": f"{issuer}api/v1/apps",
+            "service_documentation": "https://docs.joinmastodon.org/",
+            "scopes_supported": SCOPES,
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "client_credentials"],
+            "token_endpoint_auth_methods_supported": methods,
+            "revocation_endpoint_auth_methods_supported": methods,
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+    )
+
+
+def issuer_url(request: SiteRequest) -> str:
+    return f"{request.scheme}://{request.get_host()}/"
+
+
+def token_response(request: SiteRequest, token: str, grant: TokenGrant) -> HttpResponse:
+    """Return the entity Token (https://docs.joinmastodon.org/entities/Token/)."""
+    created_at = request.services.clock.now_ms() // 1000
+    data = {
+        "access_token": token,
+        "token_type": "Bearer",
+        "scope": " ".join(grant.scopes),
+        "created_at": created_at,
+    }
+    return json_response(data, headers=NO_STORE)
+
+
+def _client_credentials(request: SiteRequest, fields: FormFields) -> tuple[str, str | None]:
+    """Return id and secret of the app, of the body or of HTTP Basic. The secret may be absent. Raises OAuthError."""
+    scheme, _space, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if scheme.lower() != "basic":
+        return fields.get("client_id", ""), fields.get("client_secret")
+    try:
+        client_id, colon, secret = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        colon = ""
+    if not colon:
+        raise OAuthError("invalid_client", "The header Authorization is not valid.", HTTPStatus.UNAUTHORIZED)
+    return unquote_plus(client_id), unquote_plus(secret)
+
+
+def _consent_context(
+    request: SiteRequest, app: OAuthApp, asked: AuthorizationRequest, handle: str
+) -> dict[str, object]:
+    query = request.GET
+    return {
+        "page_title": _("Allow an app"),
+        "app": app,
+        "handle": handle,
+        "permissions": describe_scopes(asked.scopes),
+        "target": "" if asked.redirect_uri == OUT_OF_BAND else asked.target,
+        "fields": [(name, query[name]) for name in AUTHORIZATION_FIELDS if name in query],
+        "login_url": f"{settings.LOGIN_URL}?{urlencode({'next': request.get_full_path()})}",
+    }
+
+
+def _activate_language(fields: Mapping[str, str]) -> None:
+    """Use the language that the app asks for, if the site has it."""
+    code = fields.get("lang", "").lower().partition("-")[0]
+    if code in dict(settings.LANGUAGES):
+        activate(code)
+
+
+def _redirect_to_login(request: SiteRequest) -> SeeOther:
+    """Redirect to the log-in page, and then back to the request without `force_login`."""
+    query: QueryDict = request.GET.copy()
+    del query["force_login"]
+    return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': f'{request.path}?{query.urlencode()}'})}")
+
+
+def _redirect_with_error(request: SiteRequest, asked: AuthorizationRequest, error: OAuthError) -> HttpResponse:
+    if asked.redirect_uri == OUT_OF_BAND:
+        return _error_page(request, error)
+    url = asked.redirect_url(issuer_url(request), error=error.code, error_description=error.description)
+    return _redirect_to_app(asked, url)
+
+
+def _redirect_to_app(asked: AuthorizationRequest, url: str) -> HttpResponse:
+    """Redirect to any scheme; Django's redirect permits only those of the Web."""
+    response = HttpResponse(status=HTTPStatus.FOUND, headers={"Location": url, **NO_STORE})
+    response.form_action = asked.form_action  # type: ignore[attr-defined]
+    return response
+
+
+def _error_page(request: SiteRequest, error: OAuthError) -> HttpResponse:
+    page = {"status": 400, "message": error.description, "page_title": error.description}
+    return page_response(request, "errors/error.html", page, HTTPStatus.BAD_REQUEST)
+
+
+def _error_response(error: OAuthError) -> HttpResponse:
+    headers = dict(NO_STORE)
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = f'Basic realm="{settings.SITE_NAME}"' if settings.SITE_NAME.isascii() else "Basic"
+    return json_response({"error": error.code, "error_description": error.description}, error.status, headers)
+
+
+authorize = dispatch_by_method(GET=consent_page, POST=decide)
+token = dispatch_by_method(POST=issue_token)
+revoke = dispatch_by_method(POST=revoke_token)
+server_metadata = dispatch_by_method(GET=metadata)

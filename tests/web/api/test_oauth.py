@@ -1,0 +1,347 @@
+"""OAuth: an app is registered, a person allows it, and it gets a token."""
+
+import asyncio
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from accounts.oauth import values
+from accounts.oauth.scopes import SCOPES
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from tests.support.browser import HttpBrowser
+from tests.support.oauth import CHALLENGE, OUT_OF_BAND, REDIRECT_URI, VERIFIER, OAuthClient, result_of
+from tests.support.visitor import PASSWORD
+
+OWN_ACCOUNT = "/api/v1/accounts/verify_credentials"
+PKCE = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
+
+
+@pytest_asyncio.fixture
+async def app(visitor: HttpBrowser) -> OAuthClient:
+    return await OAuthClient.register(visitor.http)
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+# Registration
+
+
+async def test_a_registration_has_every_field(visitor: HttpBrowser) -> None:
+    answer = await visitor.http.post(
+        "/api/v1/apps",
+        json={
+            "client_name": "An app",
+            "redirect_uris": [REDIRECT_URI, OUT_OF_BAND],
+            "scopes": "read write:statuses",
+            "website": "https://app.example",
+        },
+    )
+    assert answer.status_code == 200
+    data = answer.json()
+    assert len(data.pop("client_secret")) >= 40
+    assert data.pop("id") == data.pop("client_id")
+    assert data == {
+        "name": "An app", "website": "https://app.example", "scopes": ["read", "write:statuses"],
+        "redirect_uri": f"{REDIRECT_URI}\n{OUT_OF_BAND}", "redirect_uris": [REDIRECT_URI, OUT_OF_BAND],
+        "client_secret_expires_at": 0, "vapid_key": "",
+    }  # fmt: skip
+
+
+async def test_redirect_uris_in_lines(visitor: HttpBrowser) -> None:
+    app = await OAuthClient.register(visitor.http, f"{OUT_OF_BAND}\nivory://oauth")
+    assert app.registration["redirect_uris"] == [OUT_OF_BAND, "ivory://oauth"]
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "vbscript:x", "file:///etc/passwd", "blob:x",
+        "", "/callback", "//app.example", "https://", "https:app.example", "http://a@b/", "https://app.example/#x",
+        "https://app.example/;x", "https://app example", "https://*", "x\u0000:y", "1x:y", "https://[::1",
+    ],
+)  # fmt: skip
+async def test_a_dangerous_redirect_uri_is_refused(visitor: HttpBrowser, uri: str) -> None:
+    answer = await visitor.http.post("/api/v1/apps", json={"client_name": "An app", "redirect_uris": [uri]})
+    assert answer.status_code in (400, 422)
+    assert answer.status_code == 400 or "redirect_uris" in answer.json()["details"]
+
+
+@pytest.mark.parametrize("fields", [{"client_name": ""}, {"scopes": "read admin:read"}, {"website": "javascript:x"}])
+async def test_wrong_fields_are_refused(visitor: HttpBrowser, fields: dict[str, str]) -> None:
+    right = {"client_name": "An app", "redirect_uris": REDIRECT_URI, "scopes": "read"}
+    answer = await visitor.http.post("/api/v1/apps", data=right | fields)
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("Validation failed: ")
+    assert list(answer.json()["details"]) == list(fields)
+
+
+# Authorization
+
+
+async def test_the_whole_way_to_a_token(app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser) -> None:
+    returned = await app.authorize(alice, state="a state & more")
+    assert returned.status_code == 302
+    assert returned.headers["location"].startswith(f"{REDIRECT_URI}?code=")
+    result = result_of(returned)
+    assert (result["state"], result["iss"]) == ("a state & more", "http://testserver/")
+    answer = await app.exchange(result["code"])
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    token = answer.json()
+    assert (token["token_type"], token["scope"]) == ("Bearer", "read write follow push")
+    own = await visitor.http.get(OWN_ACCOUNT, headers=bearer(token["access_token"]))
+    assert own.json()["username"] == "alice"
+
+
+async def test_the_consent_page_says_what_is_asked(app: OAuthClient, alice: HttpBrowser) -> None:
+    page = await alice.get(f"/oauth/authorize/?{urlencode(app.query(scope='read:lists write:statuses'))}")
+    assert page.status_code == 200
+    assert "Allow An app?" in page.text
+    assert "Read: lists." in page.text
+    assert "Change: posts and timelines." in page.text
+    assert "app.example" in page.text
+    assert "form-action 'self' https://app.example;" in page.headers["content-security-policy"]
+    assert "no-store" in page.headers["cache-control"]
+    german = await alice.get(f"/oauth/authorize?{urlencode(app.query(lang='de'))}")
+    assert '<html lang="de"' in german.text
+
+
+async def test_a_visitor_logs_in_and_comes_back(app: OAuthClient, visitor: HttpBrowser, alice: HttpBrowser) -> None:
+    address = f"/oauth/authorize?{urlencode(app.query())}"
+    to_login = await visitor.get(address)
+    assert to_login.status_code == 303
+    page = await visitor.get(to_login.headers["location"])
+    assert 'name="next"' in page.text
+    back = await visitor.post("/accounts/login/", username="alice", password=PASSWORD, next=address)
+    assert back.headers["location"] == address
+    assert "Allow An app?" in (await visitor.get(address)).text
+
+
+async def test_force_login_asks_for_the_password(app: OAuthClient, alice: HttpBrowser) -> None:
+    answer = await alice.get(f"/oauth/authorize?{urlencode(app.query(force_login='true'))}")
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/accounts/login/?next=%2Foauth%2Fauthorize")
+    assert "force_login" not in answer.headers["location"]
+
+
+async def test_a_refusal_goes_back_to_the_app(app: OAuthClient, alice: HttpBrowser) -> None:
+    result = result_of(await app.authorize(alice, decision="deny", state="s"))
+    assert result["error"] == "access_denied"
+    assert (result["state"], result["iss"]) == ("s", "http://testserver/")
+    assert "code" not in result
+
+
+@pytest.mark.parametrize("uri", ["ivory://oauth", "icecubesapp://", "com.app:/callback", "app:/x?y=1"])
+async def test_a_scheme_of_an_app_gets_the_code(visitor: HttpBrowser, alice: HttpBrowser, uri: str) -> None:
+    app = await OAuthClient.register(visitor.http, uri)
+    page = await alice.get(f"/oauth/authorize?{urlencode(app.query())}")
+    assert f"form-action 'self' {uri.partition(':')[0]}:;" in page.headers["content-security-policy"]
+    returned = await app.authorize(alice)
+    assert returned.headers["location"].startswith(uri + ("&" if "?" in uri else "?") + "code=")
+    assert (await app.exchange(result_of(returned)["code"])).status_code == 200
+
+
+async def test_out_of_band_shows_the_code(visitor: HttpBrowser, alice: HttpBrowser) -> None:
+    app = await OAuthClient.register(visitor.http, OUT_OF_BAND)
+    page = await app.authorize(alice)
+    assert page.status_code == 200
+    code = page.text.partition('id="code"')[2].partition('value="')[2].partition('"')[0]
+    assert (await app.exchange(code)).status_code == 200
+    assert (await app.authorize(alice, decision="deny")).status_code == 400
+
+
+# Attacks
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"client_id": "f" * 32}, {"client_id": "x"}, {"client_id": ""}, {"redirect_uri": ""},
+        {"redirect_uri": "https://app.example/callback/"}, {"redirect_uri": "https://app.example/callback?x=1"},
+        {"redirect_uri": "https://app.example.evil.example/callback"}, {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": "https://app.example:443/callback"}, {"redirect_uri": "HTTPS://app.example/callback"},
+        {"redirect_uri": "https://app.example/callback%00"}, {"redirect_uri": OUT_OF_BAND},
+    ],
+)  # fmt: skip
+async def test_an_unknown_app_or_address_redirects_nowhere(
+    app: OAuthClient, alice: HttpBrowser, fields: dict[str, str]
+) -> None:
+    page = await alice.get(f"/oauth/authorize?{urlencode(app.query(**fields))}")
+    assert page.status_code == 400
+    assert "location" not in page.headers
+    sent = await alice.post("/oauth/authorize", **app.query(**fields), decision="allow")
+    assert sent.status_code == 400
+    assert "location" not in sent.headers
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": ""}, "unsupported_response_type"),
+        ({"scope": "read admin:read"}, "invalid_scope"),
+        ({"code_challenge": CHALLENGE}, "invalid_request"),
+        ({"code_challenge": CHALLENGE, "code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": "S256"}, "invalid_request"),
+        ({"code_challenge": "short", "code_challenge_method": "S256"}, "invalid_request"),
+    ],
+)
+async def test_a_wrong_request_goes_back_with_an_error(
+    app: OAuthClient, alice: HttpBrowser, fields: dict[str, str], error: str
+) -> None:
+    result = result_of(await app.authorize(alice, state="s", **fields))
+    assert (result["error"], result["state"], result["iss"]) == (error, "s", "http://testserver/")
+    sent = await alice.post("/oauth/authorize", **app.query(**fields), decision="allow")
+    assert "code" not in result_of(sent)
+
+
+async def test_a_scope_beyond_the_registration_is_refused(visitor: HttpBrowser, alice: HttpBrowser) -> None:
+    app = await OAuthClient.register(visitor.http, scopes="read:statuses")
+    for scope in ("read", "read:lists", "write", "follow"):
+        assert result_of(await app.authorize(alice, scope=scope))["error"] == "invalid_scope"
+    answer = await app.exchange("", grant_type="client_credentials", scope="read")
+    assert answer.json()["error"] == "invalid_scope"
+    assert (await app.exchange(await app.get_code(alice, scope=""))).json()["scope"] == "read:statuses"
+
+
+async def test_a_code_is_used_once_even_in_a_race(app: OAuthClient, alice: HttpBrowser, site: Services) -> None:
+    code = await app.get_code(alice)
+    answers = await asyncio.gather(*(app.exchange(code) for _ in range(12)))
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 11
+    assert {answer.json().get("error") for answer in answers} == {None, "invalid_grant"}
+    account = await site.accounts.get_by_handle("alice")
+    assert len(await site.access_tokens.list_tokens(AccountId(account.id))) == 1
+
+
+@pytest.mark.parametrize(
+    "fields", [{"redirect_uri": "https://evil.example/"}, {"redirect_uri": ""}, {"code_verifier": VERIFIER}]
+)
+async def test_a_failed_exchange_uses_the_code_up(app: OAuthClient, alice: HttpBrowser, fields: dict[str, str]) -> None:
+    code = await app.get_code(alice)
+    assert (await app.exchange(code, **fields)).json()["error"] == "invalid_grant"
+    assert (await app.exchange(code)).json()["error"] == "invalid_grant"
+
+
+async def test_a_code_belongs_to_its_app(app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser) -> None:
+    other = await OAuthClient.register(visitor.http)
+    code = await app.get_code(alice)
+    assert (await other.exchange(code)).json()["error"] == "invalid_grant"
+    for secret in ("wrong", other.secret):
+        answer = await app.exchange(code, client_secret=secret)
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert (await app.exchange(code)).status_code == 200
+
+
+async def test_pkce_needs_its_verifier(app: OAuthClient, alice: HttpBrowser) -> None:
+    for fields in ({}, {"code_verifier": "w" * 43}, {"code_verifier": CHALLENGE}, {"code_verifier": VERIFIER + "v"}):
+        answer = await app.exchange(await app.get_code(alice, **PKCE), **fields)
+        assert answer.json()["error"] == "invalid_grant"
+    answer = await app.exchange(await app.get_code(alice, **PKCE), code_verifier=VERIFIER)
+    assert answer.status_code == 200
+
+
+async def test_an_app_without_its_secret_needs_pkce(app: OAuthClient, alice: HttpBrowser) -> None:
+    answer = await app.exchange(await app.get_code(alice, **PKCE), code_verifier=VERIFIER, client_secret="")
+    assert answer.status_code == 200
+    answer = await app.exchange(await app.get_code(alice), client_secret="")
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+
+
+async def test_a_code_ends_with_the_password_and_a_suspension(
+    app: OAuthClient, alice: HttpBrowser, bob: HttpBrowser, site: Services
+) -> None:
+    code = await app.get_code(alice)
+    account = await site.accounts.get_by_handle("alice")
+    await site.accounts.set_password(account=account, new="another long password")
+    assert (await app.exchange(code)).json()["error"] == "invalid_grant"
+    code = await app.get_code(bob)
+    await site.accounts.suspend(account_id=AccountId((await site.accounts.get_by_handle("bob")).id))
+    assert (await app.exchange(code)).json()["error"] == "invalid_grant"
+
+
+async def test_a_code_expires(app: OAuthClient, alice: HttpBrowser, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert values.CODE_TTL_MS == 600_000
+    monkeypatch.setattr("accounts.oauth.repository.CODE_TTL_MS", 1)
+    code = await app.get_code(alice)
+    await asyncio.sleep(0.01)
+    assert (await app.exchange(code)).json()["error"] == "invalid_grant"
+
+
+async def test_the_consent_needs_the_csrf_token(app: OAuthClient, alice: HttpBrowser) -> None:
+    answer = await alice.http.post("/oauth/authorize", data=app.query() | {"decision": "allow"})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("grant_type", ["", "password", "refresh_token", "implicit"])
+async def test_other_grants_do_not_exist(app: OAuthClient, grant_type: str) -> None:
+    answer = await app.exchange("", grant_type=grant_type, username="alice", password=PASSWORD)
+    assert (answer.status_code, answer.json()["error"]) == (400, "unsupported_grant_type")
+
+
+# Tokens of apps, the end of tokens, metadata
+
+
+async def test_a_token_of_the_app_itself(app: OAuthClient, visitor: HttpBrowser) -> None:
+    answer = await app.exchange("", grant_type="client_credentials")
+    token = answer.json()["access_token"]
+    assert answer.json()["scope"] == "read"
+    own = await visitor.http.get("/api/v1/apps/verify_credentials", headers=bearer(token))
+    assert own.json()["name"] == "An app"
+    assert "client_secret" not in own.json()
+    assert (await visitor.http.get("/api/v1/apps/verify_credentials")).status_code == 401
+    wrong = await app.exchange("", grant_type="client_credentials", client_secret="")
+    assert wrong.status_code == 401
+    assert "www-authenticate" in wrong.headers
+
+
+async def test_basic_authentication_and_json(app: OAuthClient, visitor: HttpBrowser) -> None:
+    body = {"grant_type": "client_credentials", "scope": "write"}
+    answer = await visitor.http.post("/oauth/token", json=body, auth=(app.id, app.secret))
+    assert answer.json()["scope"] == "write"
+    assert (await visitor.http.post("/oauth/token", json=body, auth=(app.id, "x"))).status_code == 401
+    malformed = await visitor.http.post("/oauth/token", json=body, headers={"Authorization": "Basic %"})
+    assert malformed.status_code == 401
+
+
+async def test_a_revoked_token_ends(app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser) -> None:
+    token = await app.get_token(alice)
+    fields = {"client_id": app.id, "client_secret": app.secret, "token": token}
+    other = await OAuthClient.register(visitor.http)
+    for wrong in ({"client_id": other.id, "client_secret": other.secret}, {"client_secret": "x"}, {"client_id": ""}):
+        assert (await visitor.http.post("/oauth/revoke", data=fields | wrong)).status_code == 403
+    assert (await visitor.http.get(OWN_ACCOUNT, headers=bearer(token))).status_code == 200
+    for _ in range(2):
+        answer = await visitor.http.post("/oauth/revoke", data=fields)
+        assert (answer.status_code, answer.json()) == (200, {})
+    assert (await visitor.http.get(OWN_ACCOUNT, headers=bearer(token))).status_code == 401
+
+
+async def test_the_page_shows_and_ends_apps(app: OAuthClient, alice: HttpBrowser, visitor: HttpBrowser) -> None:
+    tokens = [await app.get_token(alice) for _ in range(2)]
+    page = await alice.get("/accounts/sessions/")
+    assert page.text.count("End the access of An app") == 2
+    shown = (await alice.get_json("/accounts/sessions/")).json()["apps"]
+    assert [each["scopes"] for each in shown] == [["read", "write", "follow", "push"]] * 2
+    assert (await alice.post_json("/accounts/sessions/", session=shown[0]["id"])).status_code == 200
+    statuses = [(await visitor.http.get(OWN_ACCOUNT, headers=bearer(token))).status_code for token in tokens]
+    assert sorted(statuses) == [200, 401]
+    assert (await alice.post_json("/accounts/sessions/", session="all")).status_code == 200
+    statuses = [(await visitor.http.get(OWN_ACCOUNT, headers=bearer(token))).status_code for token in tokens]
+    assert statuses == [401, 401]
+
+
+async def test_the_metadata_names_existing_addresses(visitor: HttpBrowser) -> None:
+    answer = await visitor.get("/.well-known/oauth-authorization-server")
+    data = answer.json()
+    assert data["issuer"] == "http://testserver/"
+    assert data["code_challenge_methods_supported"] == ["S256"]
+    assert data["scopes_supported"] == list(SCOPES)
+    assert "authorization_code" in data["grant_types_supported"]
+    for name in ("authorization", "token", "revocation"):
+        address = httpx.URL(data[f"{name}_endpoint"])
+        assert (await visitor.http.get(address)).status_code != 404

@@ -1,0 +1,50 @@
+"""Registration of apps (https://docs.joinmastodon.org/methods/apps/)."""
+
+from django.http import HttpResponse
+
+from accounts.oauth.service import OAuthService
+from accounts.oauth.values import OAuthApp
+from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.fields import api_fields
+from timelines.pages.presenters import Json
+
+
+@endpoint(None)
+async def create(request: SiteRequest) -> HttpResponse:
+    """Register an app. `redirect_uris` is a list, or a text with one address in each line."""
+    fields = api_fields(request)
+    app, secret = await request.services[OAuthService].register_app(
+        name=fields.get("client_name", ""),
+        website=fields.get("website", ""),
+        redirect_uris=[uri for text in fields.values_of("redirect_uris") for uri in text.split()],
+        scopes=" ".join(fields.values_of("scopes")),
+        caller=request.caller,
+    )
+    expires = {"client_secret": secret, "client_secret_expires_at": 0}
+    return json_response(_application(app) | {"client_id": app.id} | expires)
+
+
+@endpoint(None, needs_token=True)
+async def verify_credentials(request: SiteRequest) -> HttpResponse:
+    """Return the app of the access token."""
+    assert request.token is not None
+    grant = request.token.grant
+    app = await request.services[OAuthService].find_app(grant.app_id)
+    if app is not None:
+        return json_response(_application(app))
+    return json_response({"name": grant.app_name, "website": grant.website or None, "scopes": grant.scopes})
+
+
+def _application(app: OAuthApp) -> Json:
+    """Return the entity Application (https://docs.joinmastodon.org/entities/Application/)."""
+    return {
+        "id": app.id,
+        "name": app.name,
+        "website": app.website or None,
+        "scopes": app.scopes,
+        "redirect_uri": "\n".join(app.redirect_uris),
+        "redirect_uris": app.redirect_uris,
+        "vapid_key": "",
+    }
