@@ -15,7 +15,7 @@ attempts also count for the handle.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from socialsite.clock import Clock, FixedClock
@@ -37,11 +37,13 @@ Hits = list[tuple[Identifier, list[Rule]]]
 class Caller:
     """The sender of a request. `account_id` is None for a visitor.
 
-    Services take `Caller | None`. Commands, workers and imports pass None, because they have no limits.
+    Services take `Caller | None`. Commands, workers and imports pass None, because they have no limits. If `decisions`
+    is a list, the decisions of the limits are added to it, so that the response can tell them.
     """
 
     account_id: AccountId | None
     address: str
+    decisions: list[Decision] | None = field(default=None, compare=False, repr=False)
 
 
 @lru_cache(maxsize=4_096)
@@ -64,7 +66,7 @@ class ActionLimits:
         Raises RateLimited.
         """
         if caller is not None:
-            await self._count(self._hits(caller, name), self._clock.server_ms())
+            await self._count(self._hits(caller, name), self._clock.server_ms(), caller)
 
     async def enforce_for(self, factors: Mapping[Identifier, int], name: str) -> int:
         """Count one action for all identifiers, or for none if one of them is over its limit.
@@ -105,7 +107,7 @@ class ActionLimits:
             yield
             return
         hits, now_ms = self._hits(caller, name), self._clock.server_ms()
-        await self._count(hits, now_ms)
+        await self._count(hits, now_ms, caller)
         try:
             yield
         except Exception:
@@ -132,8 +134,11 @@ class ActionLimits:
         address_rules = self._active_rules(name, ACCOUNTS_PER_ADDRESS)
         return [(Identifier.account(caller.account_id), rules), (address, address_rules)]
 
-    async def _count(self, hits: Hits, now_ms: int) -> None:
-        raise_if_refused(await self._limiter.hit_all(hits, now_ms))
+    async def _count(self, hits: Hits, now_ms: int, caller: Caller | None = None) -> None:
+        decision = await self._limiter.hit_all(hits, now_ms)
+        if caller is not None and caller.decisions is not None:
+            caller.decisions.append(decision)
+        raise_if_refused(decision)
 
 
 def _daily_limits(caller: Caller | None, per_day: int) -> dict[Identifier, int]:

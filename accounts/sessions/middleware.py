@@ -68,8 +68,9 @@ async def load_token(request: SiteRequest) -> None:
     replies = await request.services.store.gather([*reads, *hits])
     request.account, token = tokens.parse_replies(text, replies[: len(reads)])
     request.token, request.has_invalid_token = token, token is None and bool(text)
-    for reply in replies[len(reads) :]:
-        raise_if_refused(parse_decision(reply))
+    request.decisions = [parse_decision(reply) for reply in replies[len(reads) :]]
+    for decision in request.decisions:
+        raise_if_refused(decision)
     try:
         await tokens.touch(token)
     except StoreUnavailable:

@@ -69,11 +69,16 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a hit was granted. If not, `rule` refused it and would grant it after `retry_after_s` seconds."""
+    """Whether a hit was granted. If not, `rule` refused it and would grant it after `retry_after_s` seconds.
+
+    If it was granted, `rule` is the one that allows the fewest further hits, `remaining`. Without rules, `limit` is 0.
+    """
 
     granted: bool
     rule: str = ""
     retry_after_s: int = 0
+    remaining: int = 0
+    limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +114,10 @@ def hit_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> C
 
 
 def parse_decision(reply: Reply) -> Decision:
-    granted, rule, wait_ms = reply
-    return GRANTED if granted else Decision(False, rule.decode(), max(1, -(-int(wait_ms) // 1000)))
+    granted, rule, number, limit = reply
+    if granted:
+        return Decision(True, rule.decode(), remaining=int(number), limit=int(limit))
+    return Decision(False, rule.decode(), max(1, -(-int(number) // 1000)), limit=int(limit))
 
 
 def refund_command(identifier: Identifier, rules: Sequence[Rule], now_ms: int) -> Command:
@@ -139,7 +146,7 @@ class RateLimiter:
         decisions = [parse_decision(reply) for reply in replies]
         refusals = [decision for decision in decisions if not decision.granted]
         if not refusals:
-            return GRANTED
+            return min(decisions, key=lambda decision: decision.remaining, default=GRANTED)
         await self.refund_all([hit for hit, decision in zip(hits, decisions, strict=True) if decision.granted], now_ms)
         return max(refusals, key=lambda decision: decision.retry_after_s)
 

@@ -22,6 +22,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.rate_limit import Decision
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.services import SiteServices
 
@@ -116,6 +117,8 @@ class SiteRequest(ASGIRequest):
     token: ApiToken | None = None
     """The access token of a request to the API. Pages have none."""
     has_invalid_token: bool = False
+    decisions: list[Decision] | None = None
+    """What the rate limits decided about a request to the API (socialsite/web/middleware/headers.py)."""
     request_id: str
     client_address: str
     refused_status: HTTPStatus | None
@@ -133,7 +136,7 @@ class SiteRequest(ASGIRequest):
     @property
     def caller(self) -> Caller:
         """Return the sender of the request, for calls of services."""
-        return Caller(get_viewer_id(self), self.client_address)
+        return Caller(get_viewer_id(self), self.client_address, self.decisions)
 
     def get_host(self) -> str:
         """Return the host. Django checks it only once for each request."""

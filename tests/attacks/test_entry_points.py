@@ -90,6 +90,12 @@ ACTIONS: dict[str, str] = {
     "/accounts/password/": "old_password new_password1 new_password2",
     "/accounts/sessions/": "session",
     "/accounts/delete/": "password",
+    **dict.fromkeys(
+        ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"
+    ),
+    "/oauth/token": "grant_type client_id client_secret code code_verifier redirect_uri scope",
+    "/oauth/revoke": "client_id client_secret token",
+    "/api/v1/apps": "client_name redirect_uris scopes website",
     "/ops/deadletters/retry/": "id",
     "/ops/deadletters/drop/": "id",
 }

@@ -7,14 +7,32 @@ from functools import lru_cache
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.templatetags.static import static
 
+from socialsite.recipes.rate_limit import MINUTE_MS
 from socialsite.web.compression import compress_page
 from socialsite.web.middleware.base import Middleware
-from socialsite.web.requests import SiteRequest
+from socialsite.web.requests import SiteRequest, is_api_path
+from socialsite.web.responses import format_iso_time
 
+API_VARY_HEADER = "Accept-Language, Authorization, Origin"
 VARY_HEADER = "Accept, Accept-Encoding, Accept-Language, Cookie"
+OPEN_PREFIXES = ("/api/", "/oauth/token", "/oauth/revoke", "/nodeinfo/", "/.well-known/")
+"""Addresses that pages of other sites may request. They need an access token or no rights, and ignore cookies."""
+CORS_HEADERS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": (
+        "Link, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, Idempotency-Key"
+    ),
+}
+"""Without Access-Control-Allow-Credentials, browsers send no cookies with these requests."""
+PREFLIGHT_HEADERS = {
+    "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, Idempotency-Key, Accept, Accept-Language",
+    "Access-Control-Max-Age": "86400",
+}
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -44,6 +62,8 @@ class HeadersMiddleware(Middleware):
     """Sets the headers. If the request or the response has a cookie, the response is private."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
+        if request.path_info.startswith(OPEN_PREFIXES):
+            return await self._respond_to_any_origin(request)
         response = await self.get_response(request)
         headers = response.headers
         is_file = headers.get("Content-Security-Policy", "").startswith("sandbox")  # a picture sets its own headers
@@ -70,6 +90,37 @@ class HeadersMiddleware(Middleware):
         if settings.COMPRESS_PAGES:
             compress_page(request, response)
         return response
+
+    async def _respond_to_any_origin(self, request: SiteRequest) -> HttpResponseBase:
+        """Answer a request of the API, with the headers of CORS (https://fetch.spec.whatwg.org/)."""
+        is_preflight = request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
+        preflight = HttpResponse(status=204, headers=PREFLIGHT_HEADERS) if is_preflight else None
+        response = preflight or await self.get_response(request)
+        headers = response.headers
+        for name, value in CORS_HEADERS.items():
+            headers[name] = value
+        for name, value in rate_limit_headers(request).items():
+            headers[name] = value
+        headers["Vary"] = API_VARY_HEADER
+        headers.setdefault("Cache-Control", "private, no-store" if is_api_path(request.path_info) else "no-cache")
+        headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+        headers["X-Frame-Options"] = "DENY"
+        return response
+
+
+def rate_limit_headers(request: SiteRequest) -> dict[str, str]:
+    """Return the headers that tell the limit with the fewest further requests, as Mastodon does."""
+    limited = [decision for decision in request.decisions or () if decision.limit]
+    decision = min(limited, key=lambda each: each.remaining, default=None)
+    if decision is None:
+        return {}
+    now_ms = request.services.clock.now_ms()
+    reset_ms = (now_ms // MINUTE_MS + 1) * MINUTE_MS if decision.granted else now_ms + 1000 * decision.retry_after_s
+    return {
+        "X-RateLimit-Limit": str(decision.limit),
+        "X-RateLimit-Remaining": str(decision.remaining),
+        "X-RateLimit-Reset": format_iso_time(reset_ms),
+    }
 
 
 def _may_enter_back_forward_cache(request: SiteRequest, response: HttpResponseBase) -> bool:

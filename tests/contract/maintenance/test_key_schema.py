@@ -25,9 +25,9 @@ from socialsite.startup import open_services, share_newest_post_id
 from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
 from socialsite.web.services import loop_services
-from tests.support.api import create_token
 from tests.support.browser import HttpBrowser
 from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
+from tests.support.oauth import OAuthClient
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.ports import free_ports
 from tests.support.redis_server import RedisServer
@@ -106,8 +106,10 @@ async def use_pages(site: Services, world: World) -> None:
         assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200
         assert (await alice.post_json(f"/posts/{first['id']}/edit/", text="other words")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
-        await create_token(site, "alice")
         await site.reports.report(reporter_id=AccountId(1), target_id=bob.id, category="spam", comment="")
+        app = await OAuthClient.register(alice.http)
+        await app.get_code(alice)
+        await app.get_token(alice)
 
 
 async def use_lists(site: Services, world: World) -> None:

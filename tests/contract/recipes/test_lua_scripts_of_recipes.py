@@ -43,13 +43,13 @@ async def test_a_refund_lowers_positive_counters_and_returns_their_number(store:
 @pytest.mark.parametrize(
     ("current", "previous", "elapsed", "answer"),
     [
-        (0, 0, 0, [1, b"", 0]),
-        (4, 0, 59_999, [1, b"", 0]),
-        (3, 1, 0, [1, b"", 0]),
-        (4, 1, 0, [0, b"post", 60_000]),
-        (4, 5, 0, [0, b"post", 60_000]),
-        (1, 8, 10_000, [0, b"post", 27_500]),
-        (5, 0, 20_000, [0, b"post", 52_000]),
+        (0, 0, 0, [1, b"post", 4, 5]),
+        (4, 0, 59_999, [1, b"post", 0, 5]),
+        (3, 1, 0, [1, b"post", 0, 5]),
+        (4, 1, 0, [0, b"post", 60_000, 5]),
+        (4, 5, 0, [0, b"post", 60_000, 5]),
+        (1, 8, 10_000, [0, b"post", 27_500, 5]),
+        (5, 0, 20_000, [0, b"post", 52_000, 5]),
     ],
 )
 async def test_a_limit_of_five_returns_exact_values(
@@ -66,9 +66,9 @@ async def test_of_two_rules_with_equal_waits_the_first_is_named(store: Store) ->
     place = [Key("limits", tag="42", name=f"{name}:{at}") for name in ("post", "follow") for at in (2, 1)]
     for key in place[::2]:
         await run_command(store, "SET", key, 5)
-    assert await run_script(store, HIT, place, 0, "post", 5, "follow", 5) == [0, b"post", 72_000]
-    assert await run_script(store, HIT, place, 0, "post", 0, "follow", 5) == [0, b"follow", 72_000]
-    assert await run_script(store, HIT, place, 0, "post", 0, "follow", 0) == [1, b"", 0]
+    assert await run_script(store, HIT, place, 0, "post", 5, "follow", 5) == [0, b"post", 72_000, 5]
+    assert await run_script(store, HIT, place, 0, "post", 0, "follow", 5) == [0, b"follow", 72_000, 5]
+    assert await run_script(store, HIT, place, 0, "post", 0, "follow", 0) == [1, b"", 0, 0]
 
 
 async def test_the_only_hit_of_a_minute_expires_with_the_next_minute(store: Store) -> None:

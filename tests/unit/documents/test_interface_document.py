@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.support.routes import routes
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "interface.md").read_text()
-ELSEWHERE = ("/ops/", "/api/")
+ELSEWHERE = ("/ops/", "/api/", "/oauth/", "/.well-known/oauth-authorization-server")
 """Prefixes of the addresses that docs/reference/admin.md and docs/guide/api.md list."""
 
 

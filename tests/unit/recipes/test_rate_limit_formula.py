@@ -62,9 +62,9 @@ def test_the_weighted_minute_is_rounded_up(current: int, previous: int, elapsed:
 
 
 def test_the_wait_is_rounded_up_to_whole_seconds() -> None:
-    assert parse_decision([0, b"post", 1001]) == Decision(False, "post", 2)
-    assert parse_decision([0, b"post", 1]) == Decision(False, "post", 1)
-    assert parse_decision([1, b"", 0]) == Decision(True)
+    assert parse_decision([0, b"post", 1001, 5]) == Decision(False, "post", 2, limit=5)
+    assert parse_decision([0, b"post", 1, 5]) == Decision(False, "post", 1, limit=5)
+    assert parse_decision([1, b"post", 4, 5]) == Decision(True, "post", remaining=4, limit=5)
 
 
 def test_the_keys_of_an_identifier_share_a_tag_and_follow_the_grammar() -> None:
