@@ -82,6 +82,10 @@ class AccountService:
             raise AccountNotFound
         return account
 
+    async def count(self) -> int:
+        """Return the number of accounts that were ever created."""
+        return await self.accounts.last_id()
+
     def cached_id(self, handle: str) -> AccountId | None:
         """Return the account id that this process has cached for the handle. It is rarely outdated."""
         return self.accounts.cached_id(handle)

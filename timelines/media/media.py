@@ -20,6 +20,7 @@ CONTENT_TYPES: Final = {"webp": "image/webp", "jpg": "image/jpeg"}
 
 UPLOAD_TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 UPLOAD_MAX_BYTES = 16 * 1024 * 1024
+UPLOAD_MAX_PIXELS = 33_177_600  # MAX_PIXELS of the encoder, which imports nothing of the site
 MEDIA_PER_POST = 4
 MEDIA_PER_ACCOUNT = 20_000
 """The maximum number of pictures of an account, whatever their size."""

@@ -15,11 +15,11 @@ PLAIN = frozenset(
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
     directory event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
-    forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init inventory
+    forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
     known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pagination pair parsers partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
-    reader rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules
+    reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules
     sample sampler scanner scanning sentinel server servers set settings shared shutdown size socket sockets
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task

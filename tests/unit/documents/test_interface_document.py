@@ -6,7 +6,14 @@ from pathlib import Path
 from tests.support.routes import routes
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "interface.md").read_text()
-ELSEWHERE = ("/ops/", "/api/", "/oauth/", "/.well-known/oauth-authorization-server")
+ELSEWHERE = (
+    "/ops/",
+    "/api/",
+    "/oauth/",
+    "/nodeinfo/",
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/nodeinfo",
+)
 """Prefixes of the addresses that docs/reference/admin.md and docs/guide/api.md list."""
 
 

@@ -1,0 +1,96 @@
+"""What clients read about the site, strict fields first; and sign-up by an app."""
+
+import pytest
+
+from accounts.accounts.service import AccountService
+from accounts.sessions.values import TokenGrant
+from socialsite.asgi import application
+from socialsite.container import Services
+from socialsite.ids import ClientId
+from tests.support.api import ApiClient
+from tests.support.visitor import PASSWORD
+from tests.web.api.conftest import OpenApi
+from timelines.media import encoder
+from timelines.media.media import UPLOAD_MAX_PIXELS
+
+
+async def test_fields_without_which_clients_fail(open_api: OpenApi) -> None:
+    visitor = await open_api()
+    new = (await visitor.get("/api/v2/instance")).json()
+    assert new["domain"] == "testserver"
+    assert new["version"].startswith("4.")
+    assert new["configuration"]["urls"]["streaming"] == "ws://testserver"
+    assert isinstance(new["contact"]["email"], str)
+    assert new["thumbnail"]["url"].startswith("http://testserver/static/")
+    assert new["registrations"]["enabled"] is True
+    old = (await visitor.get("/api/v1/instance")).json()
+    assert old["uri"] == "testserver"
+    assert old["urls"] == {"streaming_api": "ws://testserver"}
+    assert set(old["stats"]) == {"user_count", "status_count", "domain_count"}
+    for name in ("statuses", "media_attachments", "polls"):
+        assert old["configuration"][name] == new["configuration"][name]
+        assert None not in new["configuration"][name].values()
+    assert new["configuration"]["statuses"]["max_characters"] == 500
+    assert new["configuration"]["media_attachments"]["image_matrix_limit"] == UPLOAD_MAX_PIXELS == encoder.MAX_PIXELS
+
+
+async def test_nodeinfo_names_the_api(open_api: OpenApi) -> None:
+    visitor = await open_api()
+    (link,) = (await visitor.get("/.well-known/nodeinfo")).json()["links"]
+    assert link["href"] == "http://testserver/nodeinfo/2.0"
+    data = (await visitor.get("/nodeinfo/2.0")).json()
+    assert data["metadata"]["upstream"] == {"name": "mastodon"}
+    assert data["version"] == "2.0"
+
+
+async def test_what_the_site_does_not_have_is_empty(open_api: OpenApi) -> None:
+    client = await open_api("alice")
+    for path in ("custom_emojis", "announcements", "instance/rules", "instance/peers"):
+        answer = await client.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer.json()) == (200, [])
+
+
+async def test_preferences(open_api: OpenApi) -> None:
+    data = (await (await open_api("alice")).get("/api/v1/preferences")).json()
+    assert data["posting:default:visibility"] == "public"
+    assert data["reading:expand:spoilers"] is False
+    assert (await (await open_api()).get("/api/v1/preferences")).status_code == 401
+
+
+async def open_app(site: Services, *scopes: str) -> ApiClient:
+    grant = TokenGrant("a" * 32, "App", scopes or ("read", "write"))
+    return ApiClient(application, token=await site.access_tokens.issue_for_app(ClientId("a" * 32), grant))
+
+
+RIGHT = {"username": "Carol", "email": "carol@example.com", "password": PASSWORD, "agreement": True, "locale": "en"}
+
+
+async def test_an_app_signs_a_person_up(site: Services) -> None:
+    async with await open_app(site) as app:
+        answer = await app.post("/api/v1/accounts", **RIGHT)
+        assert answer.status_code == 200, answer.text
+        token = answer.json()
+        assert token["scope"] == "read write"
+        async with ApiClient(application, token=token["access_token"]) as carol:
+            own = await carol.get("/api/v1/accounts/verify_credentials")
+            assert own.json()["username"] == "carol"
+        again = await app.post("/api/v1/accounts", **RIGHT)
+        assert again.status_code == 422
+        assert list(again.json()["details"]) == ["username"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("username", "no spaces"), ("password", "short"), ("agreement", "false"), ("username", "")]
+)
+async def test_a_wrong_sign_up_names_its_field(site: Services, field: str, value: str) -> None:
+    async with await open_app(site) as app:
+        answer = await app.post("/api/v1/accounts", **{**RIGHT, field: value})
+    assert answer.status_code == 422
+    assert field in answer.json()["details"]
+    assert await site[AccountService].find_by_handle("carol") is None
+
+
+async def test_a_sign_up_needs_the_token_of_an_app(site: Services, open_api: OpenApi) -> None:
+    assert (await (await open_api()).post("/api/v1/accounts", **RIGHT)).status_code == 401
+    async with await open_app(site, "read") as app:
+        assert (await app.post("/api/v1/accounts", **RIGHT)).status_code == 403

@@ -1,0 +1,122 @@
+"""The entities Instance and V1::Instance (https://docs.joinmastodon.org/entities/Instance/)."""
+
+import msgspec
+
+from socialsite import __version__
+from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
+from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, UPLOAD_MAX_PIXELS, UPLOAD_TYPES
+from timelines.pages.presenters import Json
+from timelines.pins.repository import PINS_CAP
+from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MAX_LENGTH
+
+MASTODON_VERSION, API_VERSION = "4.5.0", 7
+"""The version of Mastodon whose API the site offers. Clients choose their features by it."""
+LINK_LENGTH = 23
+"""Clients count each link with so many characters. A shorter link never makes a post too long here."""
+
+
+class SiteInfo(msgspec.Struct, frozen=True):
+    """What the operator has set."""
+
+    host: str
+    url: str
+    socket_url: str
+    title: str
+    description: str
+    email: str
+    languages: tuple[str, ...]
+    post_max_length: int
+    poll_max_options: int
+
+
+class SiteFigures(msgspec.Struct, frozen=True):
+    accounts: int
+    active_month: int
+
+
+def instance_entity(site: SiteInfo, figures: SiteFigures) -> Json:
+    return {
+        "domain": site.host,
+        "title": site.title,
+        "version": _version(),
+        "source_url": "",
+        "description": site.description,
+        "usage": {"users": {"active_month": figures.active_month}},
+        "thumbnail": {"url": f"{site.url}/static/icon-512.png", "blurhash": None, "versions": {}},
+        "icon": [{"src": f"{site.url}/static/icon-{size}.png", "size": f"{size}x{size}"} for size in (192, 512)],
+        "languages": site.languages,
+        "configuration": {
+            "urls": {"streaming": site.socket_url, "status": None, "about": f"{site.url}/about/",
+                     "privacy_policy": None, "terms_of_service": None},
+            "vapid": {"public_key": ""},
+            "accounts": {"max_featured_tags": 0, "max_pinned_statuses": PINS_CAP, "max_profile_fields": 1,
+                         "profile_field_name_limit": 0, "profile_field_value_limit": 300},
+            **_configuration(site),
+            "translation": {"enabled": False},
+            "timelines_access": {
+                kind: {"local": "public", "remote": "disabled"}
+                for kind in ("live_feeds", "hashtag_feeds", "trending_link_feeds")
+            },
+            "limited_federation": True,
+        },
+        "registrations": {"enabled": True, "approval_required": False, "reason_required": False, "message": None,
+                          "min_age": None, "url": None},
+        "api_versions": {"mastodon": API_VERSION},
+        "contact": {"email": site.email, "account": None},
+        "rules": [],
+    }  # fmt: skip
+
+
+def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
+    """Return the older form of the instance. The site does not count all its posts."""
+    return {
+        "uri": site.host,
+        "title": site.title,
+        "short_description": site.description,
+        "description": site.description,
+        "email": site.email,
+        "version": _version(),
+        "urls": {"streaming_api": site.socket_url},
+        "stats": {"user_count": figures.accounts, "status_count": 0, "domain_count": 1},
+        "thumbnail": f"{site.url}/static/icon-512.png",
+        "languages": site.languages,
+        "registrations": True,
+        "approval_required": False,
+        "invites_enabled": False,
+        "configuration": {
+            "accounts": {"max_featured_tags": 0, "max_followed_tags": FOLLOWED_HASHTAGS_CAP},
+            **_configuration(site),
+        },
+        "contact_account": None,
+        "rules": [],
+    }
+
+
+def _configuration(site: SiteInfo) -> Json:
+    """Return the limits of posts. The site has no videos, but clients require their limits."""
+    return {
+        "statuses": {
+            "max_characters": site.post_max_length,
+            "max_media_attachments": MEDIA_PER_POST,
+            "characters_reserved_per_url": LINK_LENGTH,
+        },
+        "media_attachments": {
+            "supported_mime_types": UPLOAD_TYPES,
+            "description_limit": ALT_MAX_LENGTH,
+            "image_size_limit": UPLOAD_MAX_BYTES,
+            "image_matrix_limit": UPLOAD_MAX_PIXELS,
+            "video_size_limit": 0,
+            "video_frame_rate_limit": 0,
+            "video_matrix_limit": 0,
+        },
+        "polls": {
+            "max_options": site.poll_max_options,
+            "max_characters_per_option": OPTION_MAX_LENGTH,
+            "min_expiration": MIN_DURATION_S,
+            "max_expiration": MAX_DURATION_S,
+        },
+    }
+
+
+def _version() -> str:
+    return f"{MASTODON_VERSION} (compatible; Socialsite {__version__})"

@@ -1,0 +1,112 @@
+"""The site itself in the API, and collections that this site does not have, which are empty."""
+
+import re
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts.accounts.service import AccountService
+from accounts.sessions.authentication import require_account
+from socialsite import __version__
+from socialsite.tasks import run_together
+from socialsite.web.cache import get_or_compute
+from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.instance import SiteFigures, SiteInfo, instance_entity, instance_v1_entity
+from timelines.api.presenters import site_url
+
+FIGURES_TTL_S = 60.0
+NODEINFO_SCHEMA = "http://nodeinfo.diaspora.software/ns/schema/2.0"
+
+
+@endpoint(None)
+async def show(request: SiteRequest) -> HttpResponse:
+    return json_response(instance_entity(_site_info(request), await _read_figures(request)))
+
+
+@endpoint(None)
+async def show_v1(request: SiteRequest) -> HttpResponse:
+    return json_response(instance_v1_entity(_site_info(request), await _read_figures(request)))
+
+
+@endpoint(None)
+async def empty(request: SiteRequest) -> HttpResponse:
+    """Return an empty list: the site has no custom emoji, no rules and knows no other sites."""
+    return json_response([])
+
+
+@endpoint("read:accounts", "write:accounts", needs_account=True)
+async def announcements(request: SiteRequest) -> HttpResponse:
+    return json_response([])
+
+
+@endpoint("read:accounts", needs_account=True)
+async def preferences(request: SiteRequest) -> HttpResponse:
+    """Return what the account chose for reading and writing posts."""
+    account = require_account(request)
+    chosen = account.preferences
+    return json_response(
+        {
+            "posting:default:visibility": "private" if account.is_private else "public",
+            "posting:default:sensitive": False,
+            "posting:default:language": chosen.language,
+            "posting:default:quote_policy": "public",
+            "reading:expand:media": "default",
+            "reading:expand:spoilers": chosen.opens_warnings,
+            "reading:autoplay:gifs": False,
+        }
+    )
+
+
+@endpoint(None)
+async def nodeinfo_links(request: SiteRequest) -> HttpResponse:
+    """Name the address of the node information (https://nodeinfo.diaspora.software/)."""
+    return json_response({"links": [{"rel": NODEINFO_SCHEMA, "href": f"{site_url(request)}/nodeinfo/2.0"}]})
+
+
+@endpoint(None)
+async def nodeinfo(request: SiteRequest) -> HttpResponse:
+    """Return the node information. Clients that know no other software read `upstream`."""
+    figures = await _read_figures(request)
+    return json_response(
+        {
+            "version": "2.0",
+            "software": {"name": "socialsite", "version": __version__},
+            "protocols": [],
+            "services": {"inbound": [], "outbound": ["atom1.0"]},
+            "openRegistrations": True,
+            "usage": {"users": {"total": figures.accounts, "activeMonth": figures.active_month}},
+            "metadata": {"nodeName": settings.SITE_NAME, "upstream": {"name": "mastodon"}},
+        }
+    )
+
+
+async def _read_figures(request: SiteRequest) -> SiteFigures:
+    """Return the figures of the site, at most a minute old."""
+
+    async def read() -> SiteFigures:
+        stats, now_ms = request.services.statistics.stats, request.services.clock.now_ms()
+        accounts, active_month = await run_together(
+            request.services[AccountService].count(), stats.count_active_accounts(30, now_ms=now_ms)
+        )
+        return SiteFigures(accounts, active_month)
+
+    return await get_or_compute("instance", SiteFigures, FIGURES_TTL_S, read)
+
+
+def _site_info(request: SiteRequest) -> SiteInfo:
+    contact = re.sub("^mailto:", "", settings.SECURITY_CONTACT)
+    config = request.services.config
+    return SiteInfo(
+        host=request.get_host(),
+        url=site_url(request),
+        socket_url=re.sub("^http", "ws", site_url(request)),
+        title=settings.SITE_NAME,
+        description=_("Short posts by the people you follow, in the order they were written."),
+        email=contact if "@" in contact else "",
+        languages=tuple(code for code, _name in settings.LANGUAGES),
+        post_max_length=config.post_max_length,
+        poll_max_options=config.poll_max_options,
+    )
