@@ -19,7 +19,8 @@ PLAIN = frozenset(
     known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pagination pair parsers partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
-    reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows rules
+    reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows
+    rules
     sample sampler scanner scanning sentinel server servers set settings shared shutdown size socket sockets
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task

@@ -6,15 +6,8 @@ from pathlib import Path
 from tests.support.routes import routes
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "interface.md").read_text()
-ELSEWHERE = (
-    "/ops/",
-    "/api/",
-    "/oauth/",
-    "/nodeinfo/",
-    "/.well-known/oauth-authorization-server",
-    "/.well-known/nodeinfo",
-)
-"""Prefixes of the addresses that docs/reference/admin.md and docs/guide/api.md list."""
+ELSEWHERE = ("/ops/", "/oauth/", "/nodeinfo/", "/.well-known/oauth", "/.well-known/nodeinfo")
+"""Prefixes of the addresses that docs/reference/admin.md and docs/reference/client-api.md list."""
 
 
 def listed(heading: str) -> set[str]:
