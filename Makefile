@@ -86,10 +86,10 @@ lint: $(VENV)/.dev ## All of check but the unit tests
 quality: $(VENV)/.dev ## Run the contract tests while watching that nothing keeps an event loop waiting
 	@$(PYTEST) -p tests.quality.loop_watch -o faulthandler_timeout=900 tests/contract $(ARGS)
 
-coverage: $(VENV)/.dev ## Measure what unit and contract tests run, line by line, into docs/reference/quality.md
+coverage: $(VENV)/.dev ## Measure which lines unit, contract and web tests run, into docs/reference/quality.md
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
 	@SCRIPT_USE=.cache/coverage/use $(PYTEST) -p tests.quality.script_use \
-		tests/unit tests/contract --cov --cov-context=test --cov-report= $(ARGS)
+		tests/unit tests/contract tests/web --cov --cov-context=test --cov-report= $(ARGS)
 	@$(BIN)/python -m tests.quality.coverage_report
 
 mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fail (after coverage; hours)

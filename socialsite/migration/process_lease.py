@@ -46,7 +46,7 @@ class ProcessLease:
         self._is_new = True
         self._refusal: WritesRefused | None = None
         """The error with which the server refused the last renewal, if the record could be read."""
-        self._renew_task: asyncio.Task[None] | None = None
+        self._renew_task: asyncio.Task[WritesRefused | None] | None = None
         self._suspended_until: float | None = None
         self._is_released = False
 
@@ -90,7 +90,7 @@ class ProcessLease:
         """
         if self._renew_task is None or self._renew_task.done():
             self._renew_task = asyncio.create_task(self._renew())
-            self._renew_task.add_done_callback(_ignore_exception)
+            self._renew_task.add_done_callback(self._store_refusal)
         try:
             await asyncio.shield(self._renew_task)
         except asyncio.CancelledError:
@@ -127,14 +127,7 @@ class ProcessLease:
             await self._topology.close()
             self._topology = None
 
-    async def _renew(self) -> None:
-        refusal = None
-        try:
-            refusal = await self._renew_or_read()
-        finally:
-            self._refusal = refusal
-
-    async def _renew_or_read(self) -> WritesRefused | None:
+    async def _renew(self) -> WritesRefused | None:
         """Return None after a renewal, or the refusal if the record could be read."""
         refusal = None
         registry = await self.registry()
@@ -159,6 +152,10 @@ class ProcessLease:
             self._valid_until = sent_at + LEASE_VALID_S
         return refusal
 
+    def _store_refusal(self, task: "asyncio.Task[WritesRefused | None]") -> None:
+        """Store the result of a renewal, before its callers continue. This also retrieves its exception."""
+        self._refusal = None if task.cancelled() or task.exception() else task.result()
+
     async def _read_record(self, registry: PlacementRegistry, refusal: WritesRefused) -> LeaseRenewal:
         """Read the map without a lease. Raises the refusal if a migration is in progress."""
         placement_map = await registry.read_map()
@@ -180,9 +177,3 @@ class ProcessLease:
             and await registry.has_process(self.process_id)
         ):
             raise StoreUnavailable("this process waits to be cut off, because an answer was lost")
-
-
-def _ignore_exception(task: "asyncio.Task[None]") -> None:
-    """Retrieve the exception of a renewal for which no caller waits. The next caller renews again."""
-    if not task.cancelled():
-        task.exception()

@@ -1,4 +1,7 @@
-"""Write the results of `make coverage` into docs/reference/quality.md; `--missing PREFIX` lists the uncovered code."""
+"""Print the results of `make coverage`, and write their sum into docs/reference/quality.md.
+
+`--missing PREFIX` lists the uncovered code.
+"""
 
 import argparse
 import io
@@ -23,9 +26,10 @@ def measured(data_file: str | None) -> dict[str, Any]:
     """Return {file: its coverage data}."""
     coverage = Coverage(data_file=data_file) if data_file else Coverage()
     coverage.load()
-    with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        coverage.json_report(outfile=file.name, ignore_errors=True)
-        files: dict[str, Any] = json.loads(Path(file.name).read_text())["files"]
+    with tempfile.TemporaryDirectory() as directory:  # coverage deletes the file of a report that fails
+        file = Path(directory) / "coverage.json"
+        coverage.json_report(outfile=str(file), ignore_errors=True)
+        files: dict[str, Any] = json.loads(file.read_text())["files"]
     return files
 
 
@@ -35,6 +39,7 @@ def package_of(path: str) -> str:
 
 
 def table(files: dict[str, Any]) -> str:
+    """Return a row for all code, then one for each package."""
     counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for path, report in files.items():
         for name in (package_of(path), "**all**"):
@@ -72,9 +77,10 @@ def main() -> None:
     if options.missing is not None:
         print(missing(files, options.missing))
         return
-    text = PLACE.sub(lambda found: f"{found[1]}{table(files)}{found[2]}", DOCUMENT.read_text())
-    DOCUMENT.write_text(text)
-    print(table(files))
+    rows = table(files)
+    total = HEAD + rows.removeprefix(HEAD).split("\n")[0] + "\n"
+    DOCUMENT.write_text(PLACE.sub(lambda found: f"{found[1]}{total}{found[2]}", DOCUMENT.read_text()))
+    print(rows)
 
 
 if __name__ == "__main__":

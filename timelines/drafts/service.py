@@ -175,5 +175,4 @@ class DraftService:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The periodic tasks of the workers."""
         return (PeriodicTask("scheduled", DUE_INTERVAL_S, self.publish_due),)

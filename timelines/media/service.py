@@ -398,7 +398,6 @@ class MediaService:
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
-        """The periodic tasks of the workers."""
         return (
             PeriodicTask("pictures", CHECK_INTERVAL_S, self.check_due),
             PeriodicTask("disk", MEASURE_INTERVAL_S, self.measure),

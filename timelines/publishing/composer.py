@@ -32,10 +32,7 @@ def composer_context(
     audience: int = PUBLIC,
     fields: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return an empty form, or a form with the details in `fields`.
-
-    If the form is sent twice, its idempotency key prevents a second post.
-    """
+    """Return a form with the details in `fields`. If it is sent twice, its key prevents a second post."""
     fields = fields or {}
     language = parse_language(fields.get("language", preferences.language or "")) or ""
     warning, policy = fields.get("spoiler_text", ""), fields.get("quote_approval_policy", "")

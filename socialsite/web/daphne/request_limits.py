@@ -41,10 +41,20 @@ def install_request_limits(body_max_bytes: int, find_upload_rules: FindUploadRul
     protocol: Any = sys.modules.get("daphne.http_protocol")
     if protocol is None:
         return
+    protocol.WebRequest = make_bounded_request(protocol.WebRequest, body_max_bytes, find_upload_rules)
+    sockets: Any = sys.modules["daphne.ws_protocol"]
+    sockets.WebSocketFactory.protocol = make_bounded_socket(sockets.WebSocketProtocol)
+    # Twisted formats an unused log line for each request. The site has its own access log.
+    protocol.HTTPFactory.log = lambda factory, request: None
+    channel = protocol.http.HTTPChannel
+    channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
+    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
 
-    class BoundedRequest(protocol.WebRequest):  # type: ignore[misc]
-        """Drops bytes of the body beyond the limit."""
 
+def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: FindUploadRules) -> Any:
+    """Return daphne's request class, changed to drop bytes of the body beyond the limit."""
+
+    class BoundedRequest(request):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, parsePOSTFormSubmission=False, **options)
 
@@ -75,14 +85,7 @@ def install_request_limits(body_max_bytes: int, find_upload_rules: FindUploadRul
             rules = find_upload_rules(self.channel._command.decode("ascii", "replace"), path, content_type)
             return body_max_bytes if rules is None else rules.max_bytes
 
-    protocol.WebRequest = BoundedRequest
-    sockets: Any = sys.modules["daphne.ws_protocol"]
-    sockets.WebSocketFactory.protocol = make_bounded_socket(sockets.WebSocketProtocol)
-    # Twisted formats an unused log line for each request. The site has its own access log.
-    protocol.HTTPFactory.log = lambda factory, request: None
-    channel = protocol.http.HTTPChannel
-    channel.MAX_LENGTH = channel.totalHeadersSize = HEAD_READ_MAX_BYTES
-    channel.maxHeaders = HEAD_READ_MAX_BYTES // MIN_HEADER_BYTES  # so many that only the limit on bytes applies
+    return BoundedRequest
 
 
 class ContentFile:

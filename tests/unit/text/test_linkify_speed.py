@@ -1,5 +1,6 @@
 """The linkifier's time is linear in the length of the text, even for hostile texts."""
 
+import sys
 import time
 
 import pytest
@@ -8,8 +9,8 @@ from timelines.text.linkify import linkify
 
 BYTES = 10_000
 BUDGET_MS = 5.0
-MARGIN = 4
-"""The machine is shared and busy; the strings below take at most 4.2 ms on an idle machine."""
+MARGIN = 4 if sys.gettrace() is None else 40
+"""The machine is shared and busy, or coverage is measured; on an idle machine the strings take at most 4.2 ms."""
 
 UNITS = [
     "@", "#", "(", "www.", "&amp;", "http://", "http://a.com/(", "(http://a.com/", "http://a.com/((x)",
