@@ -87,9 +87,10 @@ quality: $(VENV)/.dev ## Run the contract tests while watching that nothing keep
 	@$(PYTEST) -p tests.quality.loop_watch -o faulthandler_timeout=900 tests/contract $(ARGS)
 
 coverage: $(VENV)/.dev ## Measure which lines unit, contract and web tests run, into docs/reference/quality.md
-	@rm -rf .cache/coverage && mkdir -p .cache/coverage
-	@SCRIPT_USE=.cache/coverage/use $(PYTEST) -p tests.quality.script_use \
-		tests/unit tests/contract tests/web --cov --cov-context=test --cov-report= $(ARGS)
+	@new=.cache/coverage.$$$$ && mkdir -p $$new && \
+		COVERAGE_FILE=$$new/.coverage SCRIPT_USE=$$new/use $(PYTEST) -p tests.quality.script_use \
+			tests/unit tests/contract tests/web --cov --cov-context=test --cov-report= $(ARGS) \
+		&& rm -rf .cache/coverage && mv $$new .cache/coverage  # its own folder: a run deletes no data of another
 	@$(BIN)/python -m tests.quality.coverage_report
 
 mutation: $(VENV)/.dev ## Change recipes and repositories and see that tests fail (after coverage; hours)
