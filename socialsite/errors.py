@@ -11,6 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
+SECONDS_PER_HOUR = 3_600
 LazyText = str | Promise  # a message, translated when it is shown
 
 
@@ -110,6 +111,7 @@ class RateLimited(ApiError):
     message = _("There were too many requests from your network in the last minute.")
     message_by_rule: Mapping[str, LazyText] = {
         "post": _("You posted too often in the last minute."),
+        "posts": _("You published as many posts as an account may in a day."),
         "follow": _("You followed too many people in the last minute."),
         "like": _("You liked or bookmarked too many posts in the last minute."),
         "block": _("You blocked or muted too many people in the last minute."),
@@ -125,9 +127,13 @@ class RateLimited(ApiError):
     }
 
     def __init__(self, rule: str, retry_after_s: int) -> None:
-        wait = ngettext_lazy("Try again in %d second.", "Try again in %d seconds.", retry_after_s)
+        number = retry_after_s if retry_after_s < 2 * SECONDS_PER_HOUR else -(-retry_after_s // SECONDS_PER_HOUR)
+        if number == retry_after_s:
+            wait = ngettext_lazy("Try again in %d second.", "Try again in %d seconds.", number)
+        else:
+            wait = ngettext_lazy("Try again in %d hour.", "Try again in %d hours.", number)
         reason = self.message_by_rule.get(rule, type(self).message)
-        super().__init__(format_lazy("{} {}", reason, wait % retry_after_s), fields={"rule": rule})
+        super().__init__(format_lazy("{} {}", reason, wait % number), fields={"rule": rule})
         self.rule = rule
         self.retry_after_s = retry_after_s
 

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from socialsite.clock import Clock, FixedClock
+from socialsite.clock import DAY_MS, Clock, FixedClock
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
@@ -95,6 +95,20 @@ class ActionLimits:
         if unused and (limits := _daily_limits(caller, 0)):
             with suppress(StoreError):
                 await self._limiter.refund_daily(name, limits, unused, self._clock.server_ms())
+
+    @asynccontextmanager
+    async def refundable_daily(self, caller: Caller | None, name: str, per_day: int) -> AsyncIterator[None]:
+        """Count one action of today (UTC), and subtract it if the block raises an exception. Raises RateLimited.
+
+        If `per_day` is 0, there is no limit.
+        """
+        if per_day and not await self.take_daily(caller, name, per_day, 1):
+            raise RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1)
+        try:
+            yield
+        except Exception:
+            await self.refund_daily(caller, name, min(per_day, 1))
+            raise
 
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:

@@ -25,6 +25,7 @@ class ServiceConfig:
     list_members_cap: int = 1000
     following_cap: int = 5000
     new_hashtags_per_day: int = 100
+    posts_per_day: int = 1000
     posts_per_pass: int = 1000
     time_slice_ms: int = 20
     pull_threshold: int = 0
@@ -56,6 +57,7 @@ class ServiceConfig:
             list_members_cap=settings.LIST_MEMBERS_CAP,
             following_cap=settings.FOLLOWING_CAP,
             new_hashtags_per_day=settings.NEW_HASHTAGS_PER_DAY,
+            posts_per_day=settings.POSTS_PER_DAY,
             posts_per_pass=settings.POSTS_PER_PASS,
             pull_threshold=settings.PULL_THRESHOLD,
             follow_partitions=settings.FOLLOW_PARTITIONS,

@@ -76,6 +76,7 @@ LIST_CAP = _read_count("LIST_CAP", 1000)
 LIST_MEMBERS_CAP = _read_count("LIST_MEMBERS_CAP", 1000)
 FOLLOWING_CAP = _read_count("FOLLOWING_CAP", 5000)
 NEW_HASHTAGS_PER_DAY = _read_count("NEW_HASHTAGS_PER_DAY", 100)  # of an account; more are links only
+POSTS_PER_DAY = _read_count("POSTS_PER_DAY", 1000, lowest=0)  # of an account; 0 = no limit
 POSTS_PER_PASS = _read_count("POSTS_PER_PASS", 1000)
 FOLLOW_PARTITIONS = _read_count("FOLLOW_PARTITIONS", 16)
 PROFILE_PARTITIONS = _read_count("PROFILE_PARTITIONS", 1)

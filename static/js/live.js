@@ -12,7 +12,7 @@ import { page, parse, postOf, postsIn, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
 import { Timeline, focusPost } from "./timeline.js";
 import { sayInTitle } from "./title.js";
-import { clearToast, toast } from "./toast.js";
+import { toast } from "./toast.js";
 import { number, word } from "./words.js";
 
 const MOST_HELD = 200; // with more, the pill reloads the page
@@ -65,10 +65,7 @@ class Live {
     this.#isDown = true;
   }
 
-  signedOut() {
-    clearToast();
-    toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
-  }
+  signedOut() {} // notifications.js says it on every page
 
   /** Watch the entries nearest to the visible ones. The server reports which were deleted or edited meanwhile. */
   #watch() {

@@ -3,12 +3,15 @@
  * at once. The server's count replaces it a moment later, when the page becomes visible, and after reading.
  */
 
-import { send } from "./send.js";
+import { versionShown } from "./edits.js";
+import { send, shownId } from "./send.js";
 import { Subscription } from "./socket.js";
 import { sayInTitle } from "./title.js";
-import { number } from "./words.js";
+import { clearToast, toast } from "./toast.js";
+import { number, word } from "./words.js";
 
 const MOST = 99;
+const MOST_WATCHED = 100;
 const SOON = 1500; // ms; several new notifications cause one request
 const SEEN = 1000; // ms for which the notifications page is visible before it counts as read
 
@@ -46,10 +49,19 @@ class Badge {
     this.#askSoon();
   }
 
-  up() {}
+  /** The server reports which posts of the notifications page were edited. Posts of timelines are watched by live.js. */
+  up() {
+    const posts = document.querySelectorAll("[data-notification-id] article[data-post-id]");
+    const ids = [...new Set([...posts].map(shownId))].slice(0, MOST_WATCHED);
+    if (ids.length) this.subscription.tell({ type: "watch", ids, versions: ids.map(versionShown) });
+  }
+
   down() {}
+
   signedOut() {
     clearTimeout(this.#timer);
+    clearToast();
+    toast(word("signedOut"), { stay: true, href: `/accounts/login/?next=${encodeURIComponent(location.pathname)}` });
   }
 
   #say(count) {

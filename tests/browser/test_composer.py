@@ -7,6 +7,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader
 from tests.support.chromium import BrowserPage
+from tests.support.page_health import find_page_problems
 from tests.support.visitor import HttpVisitor
 
 BLANK = " \n\t "
@@ -164,3 +165,18 @@ def test_a_pasted_or_dropped_file_that_is_no_picture_is_refused_with_a_sentence(
         problems = me.page.locator(".picture-problems")
         expect(problems).to_contain_text("cat.png is not a picture that the site can show.")
         problems.evaluate("(element) => element.replaceChildren()")
+
+
+def test_the_tools_of_the_composer_stay_in_one_row_while_they_are_open(reader: OpenReader, own: HttpVisitor) -> None:
+    me = reader(own, viewport={"width": 360, "height": 640})
+    me.go_to("/")
+    tools = me.page.locator(".composer-body > details > summary")
+    rows = """(tools) => tools.map((tool) => tool.getBoundingClientRect())
+      .map((box) => Math.round((box.top + box.bottom) / 2))
+      .filter((middle, at, all) => Math.abs(middle - all[0]) > 4).length"""
+    for number in range(tools.count()):
+        tools.nth(number).click()
+        assert tools.evaluate_all(rows) == 0
+    assert find_page_problems(me.page) == []
+    tools.first.click()
+    assert tools.evaluate_all(rows) == 0

@@ -64,6 +64,21 @@ def test_an_edit_reaches_waiting_posts_and_pages_without_a_socket(
     expect(home.entries.first.locator(TEXT)).to_have_text("waiting no more")
 
 
+def test_an_edit_replaces_the_text_on_an_open_notifications_page(
+    reader: OpenReader, own: HttpVisitor, friend: HttpVisitor
+) -> None:
+    post = friend.publishes(f"fisrt words for @{own.handle}")
+    mine = reader(own)
+
+    def has_mention() -> bool:
+        mine.go_to_live("/notifications/")
+        return mine.page.locator(f".told {TEXT}").count() == 1
+
+    mine.wait_for(has_mention)
+    edits(friend, post, f"first words for @{own.handle}")
+    expect(mine.page.locator(f".told {TEXT}")).to_contain_text("first words")
+
+
 def test_an_author_edits_a_post_from_its_menu(reader: OpenReader, own: HttpVisitor) -> None:
     post = own.publishes("fisrt words")
     mine = reader(own)

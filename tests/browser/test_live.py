@@ -225,6 +225,15 @@ def test_signing_out_in_another_tab_shows_a_notice_on_the_open_page(me: BrowserP
     expect(me.page.locator(".toast")).to_contain_text("You are logged out")
 
 
+def test_signing_out_in_another_tab_shows_a_notice_on_a_page_without_a_timeline(me: BrowserPage) -> None:
+    with me.page.expect_websocket():
+        me.go_to("/accounts/")
+    tab = BrowserPage(me.context.new_page(), me.url)
+    tab.go_to("/accounts/logout/")
+    tab.page.locator("main").get_by_role("button", name="Log out").click()
+    expect(me.page.locator(".toast")).to_contain_text("You are logged out")
+
+
 def test_posts_that_arrive_while_a_gap_is_filled_wait_in_the_pill(reader: OpenReader, visitor: SignUpVisitor) -> None:
     authors = [visitor() for _ in range(4)]
     authors[0].publishes("known")

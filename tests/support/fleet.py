@@ -43,6 +43,7 @@ class DaphneFleet:
                 f"RATE_LIMIT_{rule}": "off"
                 for rule in ["POST", "FOLLOW", "LIKE", "DELETE", "SIGNUP", "SOCKET", "ADDRESS"]
             },
+            "POSTS_PER_DAY": "0",
             **environment,
         }
 

@@ -107,6 +107,7 @@ class PublishingService:
     max_graphemes: int
     hashtag_timelines: HashtagTimelines
     new_hashtags_per_day: int
+    posts_per_day: int
     poll_max_options: int
     limits: ActionLimits
     find_attachments: FindAttachments
@@ -182,6 +183,7 @@ class PublishingService:
                     self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
                     self._take_new_hashtags(text, audience, caller),
                     stack.enter_async_context(self.limits.refundable(caller, "post")),
+                    stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
                     self.check_memory(),
                 )
                 request, unused = _limit_new_hashtags(request, taken)

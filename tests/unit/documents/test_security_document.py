@@ -63,6 +63,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     assert numbers("body, head, headers") == [body_kb, head_kb, HEADER_COUNT_MAX]
     assert numbers("a text") == [settings.POST_MAX_LENGTH, TEXT_BYTES_CAP, MARKS_PER_CLUSTER_CAP]
     assert numbers("new hashtags of an account") == [settings.NEW_HASHTAGS_PER_DAY]
+    assert numbers("posts of an account in a day") == [settings.POSTS_PER_DAY]
     assert numbers("requests of an address") == rates("address")
     assert numbers("log-ins") == rates("login", "signup")
     assert numbers("posts, follows") == rates("post", "follow")
