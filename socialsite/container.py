@@ -44,6 +44,7 @@ from timelines.following.suggestions import FollowSuggestionService
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import TrendService
 from timelines.importing.graph import GraphImport
+from timelines.importing.pictures import PicturesImport
 from timelines.importing.posts import PostsImport
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
@@ -360,6 +361,7 @@ class Services:
         return ArchivingService(self.store, self.repositories.archive)
 
     graph_import = _Built(GraphImport)
+    pictures_import = _Built(PicturesImport)
     posts_import = _Built(PostsImport)
     demo = _Built(DemoLoader)
     audit_context = _Built(AuditContext)

@@ -54,7 +54,7 @@ class ImportCommand(SiteCommand):
 
     @abstractmethod
     async def run_import(self, services: Services, file: LineFile, tally: Tally) -> None:
-        """Import the file. If options["dry_run"] is set, only check it."""
+        """Import the file, at `file.path`. If options["dry_run"] is set, only check it."""
 
     async def _import(self, tally: Tally) -> None:
         path: Path = self.options["file"]

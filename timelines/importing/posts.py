@@ -8,6 +8,7 @@ the same ids.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
@@ -17,14 +18,18 @@ from socialsite.ids import AccountId, PostId
 from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
+from timelines.importing.account_archive import AccountArchive
 from timelines.importing.lines import LineFile, LineRefused, Tally
+from timelines.importing.pictures import PicturesImport
 from timelines.importing.repository import GraphRanks, ImportedPosts, Source
 from timelines.importing.rows import PostRow, RowRules, find_author, find_newest_ms
-from timelines.posts.post import Post
+from timelines.posts.post import NO_DETAILS, Post
 from timelines.posts.repository import PostRepository
 from timelines.search.indexing import SearchIndexer
 
 ROWS_PER_SEGMENT = 25_000
+ARCHIVE_ROWS_PER_SEGMENT = 100
+"""An interrupted import uploads the pictures of a segment again."""
 POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
 
@@ -33,7 +38,7 @@ class NoGraph(Exception):
     """The posts should be assigned to the accounts of a graph, but no graph was imported."""
 
 
-def compute_shift(file: LineFile, now_ms: int) -> int:
+def compute_shift(file: LineFile | AccountArchive, now_ms: int) -> int:
     """Return the ms to add to all times of a file, so that its newest post is three minutes old.
 
     Reads the file once.
@@ -51,7 +56,10 @@ class PostsOptions:
 
 @dataclass(kw_only=True, slots=True)
 class PostsImport:
-    """Imports posts. It counts new `posts`, `standing` (imported before), `deleted`, `replies` and `parent_missing`."""
+    """Imports posts.
+
+    It counts new `posts` and `pictures`, `standing` (imported before), `deleted`, `replies` and `parent_missing`.
+    """
 
     accounts: AccountService
     posts: ImportedPosts
@@ -60,18 +68,20 @@ class PostsImport:
     indexing: SearchIndexer
     ranks: GraphRanks
     stored_posts: PostRepository
+    pictures: PicturesImport
     rows_per_segment: int = ROWS_PER_SEGMENT
 
-    async def run(self, file: LineFile, options: PostsOptions, tally: Tally, now_ms: int) -> None:
+    async def run(self, file: LineFile | AccountArchive, options: PostsOptions, tally: Tally, now_ms: int) -> None:
         """Import the file. Raises OSError, EOFError or zlib.error if it cannot be read, NoGraph, and StoreError."""
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
-        for rows in batches(self._read_rows(file, options.rules, tally), self.rows_per_segment):
+        segment = ARCHIVE_ROWS_PER_SEGMENT if isinstance(file, AccountArchive) else self.rows_per_segment
+        for rows in batches(self._read_rows(file, options.rules, tally), segment):
             if options.dry_run:
                 tally.counts["posts"] += len(rows)
             else:
-                await self._import(rows, owners, tally, now_ms)
+                await self._import(rows, file, owners, tally, now_ms)
 
-    async def _assign_by_rank(self, file: LineFile) -> dict[str, AccountId]:
+    async def _assign_by_rank(self, file: LineFile | AccountArchive) -> dict[str, AccountId]:
         """Return the account of each author. Authors with most posts get the accounts with most followers.
 
         The other authors get accounts with their own names. Reads the file once. Raises NoGraph.
@@ -83,14 +93,21 @@ class PostsImport:
             raise NoGraph
         return dict(zip(authors, map(AccountId, account_ids), strict=False))
 
-    def _read_rows(self, file: LineFile, rules: RowRules, tally: Tally) -> Iterator[PostRow]:
+    def _read_rows(self, file: LineFile | AccountArchive, rules: RowRules, tally: Tally) -> Iterator[PostRow]:
         for number, line in file.lines(tally):
             try:
                 yield rules.parse(number, line)
             except LineRefused as refused:
                 tally.refuse(number, refused.reason)
 
-    async def _import(self, segment: list[PostRow], owners: dict[str, AccountId], tally: Tally, now_ms: int) -> None:
+    async def _import(
+        self,
+        segment: list[PostRow],
+        file: LineFile | AccountArchive,
+        owners: dict[str, AccountId],
+        tally: Tally,
+        now_ms: int,
+    ) -> None:
         """Import a segment, and add the accounts of its authors to `owners`."""
         rows = self._drop_repeated(segment, tally)
         parents = {row.reply_to for row in rows if row.reply_to is not None}
@@ -103,9 +120,35 @@ class PostsImport:
         sources |= await self.posts.claim(new)
         handles = sorted({row.handle for row in due if row.handle not in owners})
         owners |= await self.accounts.import_accounts(handles=handles, now_ms=now_ms)
-        posts = await self._with_threads([self._make_post(row, sources, owners, tally) for row in due])
-        await self._publish(posts, tally)
-        await self.posts.finish((row.source_id, post.id) for row, post in zip(due, posts, strict=True))
+        posts = {row.source_id: self._make_post(row, sources, owners, tally) for row in due}
+        if isinstance(file, AccountArchive):
+            posts = await self._with_pictures(due, posts, file, tally)
+        await self._publish(await self._with_threads(list(posts.values())), tally)
+        await self.posts.finish((source_id, post.id) for source_id, post in posts.items())
+
+    async def _with_pictures(
+        self, rows: Sequence[PostRow], posts: Mapping[str, Post], archive: AccountArchive, tally: Tally
+    ) -> dict[str, Post]:
+        """Return the posts with their pictures, without those that then have neither a picture nor a text.
+
+        A post that an interrupted run has written keeps its pictures.
+        """
+        written = await self.stored_posts.find_many([posts[row.source_id].id for row in rows if row.pictures])
+        complete: dict[str, Post] = {}
+        for row in rows:
+            post = posts[row.source_id]
+            if post.id in written:
+                post = written[post.id]
+            elif row.pictures:
+                refuse = partial(tally.refuse, row.number)
+                media = await self.pictures.upload(post.author_id, row.pictures, archive.read_picture, refuse)
+                if not media and not post.text:
+                    continue
+                post = msgspec.structs.replace(post, details=msgspec.structs.replace(post.extra, media=media))
+                await self.pictures.media.attach(post)
+                tally.counts["pictures"] += len(media)
+            complete[row.source_id] = post
+        return complete
 
     async def _publish(self, posts: Sequence[Post], tally: Tally) -> None:
         """Write posts.
@@ -123,7 +166,7 @@ class PostsImport:
 
     async def _place(self, posts: Sequence[Post]) -> None:
         await self.posts.place(posts)
-        for batch in batches((post.id for post in posts), POSTS_PER_ROUND):
+        for batch in batches((post.id for post in posts if post.is_discoverable), POSTS_PER_ROUND):
             await self.public.add_many(batch)
 
     async def _with_threads(self, posts: Sequence[Post]) -> list[Post]:
@@ -148,7 +191,9 @@ class PostsImport:
             source = sources.get(row.reply_to)
             parent = source.post_id if source is not None and row.reply_to != row.source_id else None
             tally.counts["parent_missing" if parent is None else "replies"] += 1
-        return Post(sources[row.source_id].post_id, owners[row.handle], row.text, parent)
+        details = None if row.details == NO_DETAILS else row.details
+        post_id, owner_id = sources[row.source_id].post_id, owners[row.handle]
+        return Post(post_id, owner_id, row.text, parent, audience=row.audience, details=details)
 
 
 def complete_threads(posts: Sequence[Post], earlier: Mapping[PostId, Post]) -> list[Post]:

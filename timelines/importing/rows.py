@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Annotated, Literal
 
 import msgspec
 
 from socialsite.ids import EPOCH_MS, SEQUENCE_MASK, PostId, id_at
+from socialsite.languages import parse_language
 from timelines.importing.lines import LineRefused
+from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, PostDetails
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
 
 HANDLE_LENGTH_CAP = 20
@@ -20,12 +23,28 @@ _LONG_CHARACTER_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{20}")
 _NOT_IN_HANDLES = re.compile(r"[^a-z0-9_]")
 
 
+Coordinate = Annotated[float, msgspec.Meta(ge=-1, le=1)]
+
+
+class PictureRow(msgspec.Struct, frozen=True):
+    """A picture of a row: the name of its file in the archive, the text that describes it, and its focal point."""
+
+    file: str
+    description: str = ""
+    focus: tuple[Coordinate, Coordinate] = (0.0, 0.0)
+
+
 class _Row(msgspec.Struct):
     id: str | int
     author: str
     created_at: str
     text: str
     in_reply_to: str | int | None = None
+    audience: Literal["public", "unlisted", "followers"] = "public"
+    spoiler_text: str = ""
+    sensitive: bool = False
+    language: str = ""
+    media: tuple[PictureRow, ...] = ()
 
 
 class _AuthorOfRow(msgspec.Struct):
@@ -51,6 +70,9 @@ class PostRow:
     at_ms: int
     text: str
     reply_to: str | None
+    audience: int = PUBLIC
+    details: PostDetails = NO_DETAILS
+    pictures: tuple[PictureRow, ...] = ()
 
     @property
     def wanted_id(self) -> PostId:
@@ -86,16 +108,25 @@ class RowRules:
             source_id=source_id,
             handle=parse_handle(row.author),
             at_ms=self._parse_time(row.created_at),
-            text=self._check_text(row.text),
+            text=self._check_text(row.text, may_be_empty=bool(row.media)),
             reply_to=None if row.in_reply_to is None else str(row.in_reply_to),
+            audience=AUDIENCE_BY_NAME[row.audience],
+            details=PostDetails(
+                " ".join(self._check_text(row.spoiler_text, may_be_empty=True).split()),
+                row.sensitive,
+                parse_language(row.language),
+            ),
+            pictures=row.media,
         )
 
-    def _check_text(self, raw: str) -> str:
+    def _check_text(self, raw: str, *, may_be_empty: bool) -> str:
         if len(raw) > ESCAPED_TEXT_LENGTH_CAP or _LONG_CHARACTER_REFERENCE.search(raw):
             raise LineRefused("text_too_large")
         try:
             return check_post_text(html.unescape(raw) if self.unescape else raw, self.max_graphemes)
         except TextRefused as refused:
+            if may_be_empty and refused.code == "empty":
+                return ""
             raise LineRefused(f"text_{refused.code}") from None
 
     def _parse_time(self, created_at: str) -> int:

@@ -58,7 +58,7 @@ READY_POLL_S = 0.1
 PROFILE_PICTURE_TIMEOUT_S = 5.0
 """Time that a change of the profile waits for the encoding."""
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
-SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF"}
+SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")
 HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 SIGNATURE_BYTES = 16
 
@@ -120,7 +120,8 @@ class MediaService:
         size = content.size or 0
         if size > UPLOAD_MAX_BYTES:
             raise MediaInvalid({"file": _("This file is too large. A picture has at most 16 MB.")})
-        await asyncio.to_thread(require_picture, content)
+        if refusal := await asyncio.to_thread(find_refusal, content):
+            raise MediaRefused({"file": REFUSALS[refusal]})
         await self._require_shared_folder()
         now_ms = self.clock.now_ms()
         row = Media(
@@ -404,16 +405,15 @@ class MediaService:
         )
 
 
-def require_picture(content: "File[bytes]") -> None:
-    """Raise MediaRefused if the first bytes belong to none of the four formats. The content is not decoded."""
+def find_refusal(content: "File[bytes]") -> str | None:
+    """Return the code of a refusal if the first bytes belong to none of the four formats. Nothing is decoded."""
     content.seek(0)
     first = content.read(SIGNATURE_BYTES)
     content.seek(0)
     is_webp = first[:4] == b"RIFF" and first[8:12] == b"WEBP"
-    if is_webp or first.startswith(tuple(SIGNATURES)):
-        return
-    is_heic = first[4:8] == b"ftyp" and first[8:12] in HEIC_BRANDS
-    raise MediaRefused({"file": REFUSALS["heic" if is_heic else "unreadable"]})
+    if is_webp or first.startswith(SIGNATURES):
+        return None
+    return "heic" if first[4:8] == b"ftyp" and first[8:12] in HEIC_BRANDS else "unreadable"
 
 
 def change_attachment(attachment: MediaAttachment, change: MediaChange | None) -> MediaAttachment:

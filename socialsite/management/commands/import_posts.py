@@ -1,9 +1,12 @@
 """manage.py import_posts FILE [--unescape] [--max-length N] [--assign-to-graph] [--dry-run] [--report F]"""
 
+from zipfile import is_zipfile
+
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
 from socialsite.management.import_command import ImportCommand
+from timelines.importing.account_archive import AccountArchive
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import NoGraph, PostsOptions, compute_shift
 from timelines.importing.rows import RowRules
@@ -11,8 +14,9 @@ from timelines.importing.rows import RowRules
 
 class Command(ImportCommand):
     help = (
-        "Import posts: a JSON object a line with id, author, created_at, text, in_reply_to. They keep their "
-        "times and are not syndicated. Safe to stop and to repeat."
+        "Import posts: a JSON object a line with id, author, created_at, text, in_reply_to; or the zip archive that a "
+        "person downloaded from Mastodon or X, with its pictures. They keep their times and are not syndicated. Safe "
+        "to stop and to repeat."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,6 +27,8 @@ class Command(ImportCommand):
         parser.add_argument("--assign-to-graph", action="store_true",
                             help="give authors to accounts of the imported graph, by rank")  # fmt: skip
 
+        parser.add_argument("--author", metavar="HANDLE", default="",
+                            help="account for the posts of an archive; default: the one it names")  # fmt: skip
         parser.add_argument("--shift-to-now", action="store_true",
                             help="for demonstrations: the newest becomes three minutes old")  # fmt: skip
 
@@ -31,14 +37,15 @@ class Command(ImportCommand):
         if longest is not None and longest < 1:
             raise CommandError("--max-length takes a number from 1.")
         now_ms = services.clock.now_ms()
+        source = AccountArchive(file.path, self.options["author"]) if is_zipfile(file.path) else file
         rules = RowRules(
             max_graphemes=longest or services.config.post_max_length,
             latest_ms=now_ms,
             unescape=self.options["unescape"],
-            shift_ms=compute_shift(file, now_ms) if self.options["shift_to_now"] else 0,
+            shift_ms=compute_shift(source, now_ms) if self.options["shift_to_now"] else 0,
         )
         options = PostsOptions(rules, self.options["assign_to_graph"], self.options["dry_run"])
         try:
-            await services.posts_import.run(file, options, tally, now_ms)
+            await services.posts_import.run(source, options, tally, now_ms)
         except NoGraph:
             raise CommandError("--assign-to-graph needs a graph: run import_graph first.") from None

@@ -135,6 +135,7 @@ def segments_of_20(services: Services, posts: ImportedPosts) -> PostsImport:
         ranks=GraphRanks(services.store),
         stored_posts=at.posts,
         indexing=services.search_indexer,
+        pictures=services.pictures_import,
         rows_per_segment=20,
     )
 

@@ -1,0 +1,64 @@
+"""Imports the pictures of posts, through the same quotas and the same encoder as uploads."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from django.core.files.base import ContentFile
+
+from socialsite.ids import AccountId
+from timelines.errors import MediaInvalid, MediaQuotaReached
+from timelines.importing.rows import PictureRow
+from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, Media
+from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
+from timelines.media.service import MediaService, find_refusal
+from timelines.posts.post import MediaAttachment
+
+ReadPicture = Callable[[str], bytes | None]
+Refuse = Callable[[str], None]
+
+
+@dataclass(kw_only=True, slots=True)
+class PicturesImport:
+    media: MediaService
+    media_processing: MediaProcessing
+
+    async def upload(
+        self, owner_id: AccountId, pictures: Iterable[PictureRow], read: ReadPicture, refuse: Refuse
+    ) -> tuple[MediaAttachment, ...]:
+        """Upload and encode pictures. Call `refuse` with the reason for each that is not imported."""
+        attachments = []
+        for number, picture in enumerate(pictures):
+            row = refusal = None
+            if number < MEDIA_PER_POST:
+                row, refusal = await self._upload(owner_id, picture, read(picture.file))
+            if row is not None:
+                attachments.append(row.attachment)
+            else:
+                refuse(f"picture_{refusal or 'too_many'}")
+        return tuple(attachments)
+
+    async def _upload(
+        self, owner_id: AccountId, picture: PictureRow, content: bytes | None
+    ) -> tuple[Media | None, str | None]:
+        """Return the encoded picture, or the reason why there is none."""
+        if content is None:
+            return None, "missing"
+        if len(content) > UPLOAD_MAX_BYTES:
+            return None, "too_many_bytes"
+        file = ContentFile(content, "picture")
+        if refusal := find_refusal(file):
+            return None, refusal
+        try:
+            row = await self.media.upload(
+                owner_id=owner_id, content=file, alt=picture.description[:ALT_MAX_LENGTH], focus=picture.focus
+            )
+        except MediaQuotaReached:
+            return None, "quota"
+        except MediaInvalid:
+            return None, "description"
+        # A worker may be first. Then this waits for nothing that is not done.
+        await self.media_processing.handle(encode_job(EncodePicture(row.name, None, owner_id)))
+        encoded = await self.media.rows.find(row.id)
+        if encoded is None or encoded.state != "ready":
+            return None, encoded.refusal if encoded else "missing"
+        return encoded, None
