@@ -1,5 +1,6 @@
 """A worker that publishes a scheduled post or ends a poll is killed by SIGKILL after any of its replies."""
 
+import pytest
 from msgspec import structs
 
 from socialsite.container import Services
@@ -12,6 +13,8 @@ from timelines.drafts.draft import Draft
 from timelines.drafts.repository import DuePost
 from timelines.posts.post import Post, encode_post
 from timelines.publishing.polls import PollForm
+
+pytestmark = pytest.mark.slow
 
 MAX_REPLIES = 30
 MINUTE_MS = 60_000
