@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 SCOPES = "read write follow push profile"
 PASSWORD = "5fd5c9d2fa1b4e27a9a6a1d7"
 OUTCOMES = ("passed", "failed", "skipped")
-TIMEOUT_S = 2400
+TIMEOUT_S, TEST_TIMEOUT_S = 2400, 90
 WITHOUT_LIMITS = {f"RATE_LIMIT_{rule.upper()}": "off" for rule in DEFAULT_RATE_LIMITS}
 
 Prepare = Callable[[Path, ProductionSite], dict[str, str]]
@@ -71,11 +71,11 @@ def prepare_mastodon_py(source: Path, site: ProductionSite) -> dict[str, str]:
 
 
 SUITES = (
-    Suite("toot", "toot==0.52.1", ("pytest", "pillow"), ("tests/integration",), prepare_toot),
+    Suite("toot", "toot==0.52.1", ("pytest", "pytest-timeout", "pillow"), ("tests/integration",), prepare_toot),
     Suite(
         "mastodon_py",
         "Mastodon.py==2.3.3",
-        ("Mastodon.py[test,blurhash,grapheme,webpush,magic]==2.3.3", "websocket-client"),
+        ("Mastodon.py[test,blurhash,grapheme,webpush,magic]==2.3.3", "websocket-client", "pytest-timeout"),
         # test_entities.py asks other servers of the Internet.
         ("tests", "-m", "vcr", "--ignore=tests/test_entities.py", "--record-mode=once", "--no-cov"),
         prepare_mastodon_py,
@@ -128,7 +128,10 @@ def run_suite(suite: Suite, site: ProductionSite, arguments: list[str]) -> dict[
     report = CACHE / suite.name / "report.xml"
     report.unlink(missing_ok=True)
     python = CACHE / suite.name / "env/bin/python"
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}"]
+    command = [
+        str(python), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}",
+        f"--timeout={TEST_TIMEOUT_S}",
+    ]  # fmt: skip
     with (CACHE / suite.name / "output.txt").open("w") as output:
         subprocess.run(
             [*command, *suite.selection, *arguments],

@@ -30,7 +30,8 @@ Message = dict[str, Any]
 class DaphneProcess:
     """`daphne socialsite.asgi:application` on a free port, with the settings of the tests."""
 
-    def __init__(self, redis_url: str, **environment: str) -> None:
+    def __init__(self, redis_url: str, *arguments: str, **environment: str) -> None:
+        self._arguments = arguments
         self.port = free_port()
         self._environment = {
             **os.environ,
@@ -63,7 +64,7 @@ class DaphneProcess:
             [
                 sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "--verbosity", "0",
                 "--websocket-max-message-size", "4096", "--websocket-max-frame-size", "4096",
-                "socialsite.asgi:application",
+                *self._arguments, "socialsite.asgi:application",
             ],
             cwd=BASE_DIR,
             env=self._environment,
@@ -94,8 +95,8 @@ class DaphneProcess:
 
 
 @contextlib.contextmanager
-def running_daphne(redis_url: str, **environment: str) -> Iterator[DaphneProcess]:
-    daphne = DaphneProcess(redis_url, **environment)
+def running_daphne(redis_url: str, *arguments: str, **environment: str) -> Iterator[DaphneProcess]:
+    daphne = DaphneProcess(redis_url, *arguments, **environment)
     try:
         yield daphne.start()
     finally:

@@ -42,7 +42,10 @@ def install_graceful_shutdown(on_start: LifecycleHook, on_stop: LifecycleHook) -
 
 
 def make_draining_request(request: Any) -> Any:
-    """Return daphne's request class, changed to close its connection after the response during a shutdown."""
+    """Return daphne's request class, changed to close its connection after the response during a shutdown.
+
+    A stream of events has no time limit (`--http-timeout`).
+    """
 
     class LastRequest(request):  # type: ignore[misc]
         def handle_reply(self, message: dict[str, Any]) -> None:
@@ -51,6 +54,10 @@ def make_draining_request(request: Any) -> Any:
                 if self.channel is not None:
                     self.channel.persistent = False
             super().handle_reply(message)
+
+        def check_timeouts(self) -> None:
+            if not is_event_stream(self):
+                super().check_timeouts()
 
     return LastRequest
 
@@ -118,9 +125,14 @@ async def drain_connections(server: Any) -> None:
 def _end_event_streams(server: Any) -> None:
     """End the responses that have no end. Their clients connect again."""
     for protocol in list(_active_protocols(server)):
-        headers: Any = getattr(protocol, "responseHeaders", None)
-        if headers is not None and headers.getRawHeaders(b"content-type") == [b"text/event-stream"]:
+        if is_event_stream(protocol):
             protocol.finish()
+
+
+def is_event_stream(protocol: Any) -> bool:
+    """Return whether the client gets server-sent events."""
+    headers: Any = getattr(protocol, "responseHeaders", None)
+    return headers is not None and headers.getRawHeaders(b"content-type") == [b"text/event-stream"]
 
 
 def _stop_listening() -> None:

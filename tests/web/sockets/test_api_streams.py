@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from tests.support.api import create_token
-from tests.support.sockets import RECEIVE_TIMEOUT_S, sign_in_cookie
+from tests.support.sockets import RECEIVE_TIMEOUT_S, running_daphne, sign_in_cookie
 from tests.support.waiting import eventually
 from timelines.posts.post import FOLLOWERS
 
@@ -240,3 +241,24 @@ async def test_server_sent_events_have_an_event_and_data(daphne, world, services
             status = json.loads(lines[position + 1].removeprefix("data: "))
             assert (status["account"]["acct"], lines[position + 2]) == ("bob", "")
             reading.cancel()
+
+
+async def test_a_stream_of_events_outlives_the_time_limit_of_requests_and_ends_at_a_shutdown(
+    redis_server, world, services
+) -> None:
+    await world.person("alice")
+    headers = {"Authorization": f"Bearer {await create_token(services, 'alice', 'read')}"}
+    with running_daphne(redis_server.url, "--http-timeout", "1") as daphne:
+        async with (
+            httpx.AsyncClient(base_url=daphne.origin, headers=headers, timeout=30, trust_env=False) as client,
+            client.stream("GET", "/api/v1/streaming/user") as response,
+        ):
+            chunks = response.aiter_text()
+            assert await anext(chunks) == ":thump\n"
+            ended = asyncio.ensure_future(anext(chunks, "ended"))
+            await asyncio.sleep(4)  # daphne looks every 2 s for requests above the limit
+            assert not ended.done()
+            started = time.monotonic()
+            await asyncio.to_thread(daphne.stop)
+            assert await ended == "ended"
+            assert time.monotonic() - started < 10
