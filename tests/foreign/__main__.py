@@ -46,7 +46,9 @@ class Suite:
 
 
 def prepare_toot(source: Path, site: ProductionSite) -> dict[str, str]:
-    """The tests of toot sign up their accounts by the API."""
+    """Replace the fixed address. The tests of toot sign up their accounts by the API."""
+    for file in source.glob("tests/integration/*.py"):
+        file.write_text(file.read_text().replace("localhost:3000", f"127.0.0.1:{site.port}"))
     return {"TOOT_TEST_BASE_URL": site.url}
 
 
@@ -129,7 +131,7 @@ def run_suite(suite: Suite, site: ProductionSite, arguments: list[str]) -> dict[
     report.unlink(missing_ok=True)
     python = CACHE / suite.name / "env/bin/python"
     command = [
-        str(python), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=short", f"--junitxml={report}",
+        str(python), "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=native", f"--junitxml={report}",
         f"--timeout={TEST_TIMEOUT_S}",
     ]  # fmt: skip
     with (CACHE / suite.name / "output.txt").open("w") as output:
@@ -194,9 +196,13 @@ def main() -> int:
         if not install(suite):
             print(f"{suite.package}: skipped, because the package index cannot be used")
             continue
+        media = CACHE / suite.name / "media"  # web process and worker share it
+        media.mkdir(exist_ok=True)
         server = RedisServer().start()
         try:
-            with running_production_site(server.url, HTTPS="0", **WITHOUT_LIMITS) as site:
+            with running_production_site(
+                server.url, HTTPS="0", MEDIA_ROOT=str(media), MEDIA_ROOT_OF="main", **WITHOUT_LIMITS
+            ) as site:
                 outcomes = run_suite(suite, site, ["-k", parsed.k] if parsed.k else [])
                 is_good &= judge(suite, outcomes, is_whole=not parsed.k)
                 if "Traceback" in site.log:

@@ -69,7 +69,7 @@ def test_the_own_account_has_the_texts_of_its_forms():
 def test_a_post_has_every_field_that_clients_require():
     status = status_fields(entry(), (), SITE)
     assert all(status[name] is not None for name in STATUS_FIELDS)
-    assert (status["id"], status["url"], status["visibility"]) == (str(POST_ID), f"{SITE}/@alice/{POST_ID}/", "public")
+    assert (status["id"], status["url"], status["visibility"]) == (str(POST_ID), f"{SITE}/@alice/{POST_ID}", "public")
     assert (status["replies_count"], status["reblogs_count"], status["favourites_count"]) == (1, 2, 3)
     assert TIME.fullmatch(status["created_at"])
     assert "favourited" not in status, "a visitor has no state"
@@ -95,7 +95,7 @@ def test_a_boost_has_the_text_of_its_original_and_its_own_id():
     original = entry("look @bob", PostDetails(spoiler_text="cw"))
     status = status_fields(HydratedPost(boost, booster, PostCounts(), None, original), (("bob", 8),), SITE)
     assert status["id"] == str(boost.id)
-    assert status["url"] == f"{SITE}/@bob/{boost.id}/"
+    assert status["url"] == f"{SITE}/@bob/{boost.id}"
     assert "look" in status["content"]
     assert (status["spoiler_text"], status["favourites_count"], status["mentions"]) == ("cw", 3, [])
 

@@ -32,7 +32,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
     """
     shown, is_boost = entry.shown, entry.original is not None
     post, extra, viewer = shown.post, shown.post.extra, shown.viewer
-    url = site_url + post_url(entry.post.id, entry.author)
+    url = site_url + post_url(entry.post.id, entry.author).removesuffix("/")  # clients take the id from the end
     reply = entry.post  # a boost is no reply
     return {
         "id": str(entry.post.id),
