@@ -25,6 +25,8 @@ from socialsite.web.requests import (
 from socialsite.web.uploads import set_form
 
 JSON_DEPTH_MAX = 4
+MAX_OFFSET = 60
+"""The maximum number of skipped results. Beyond it there are no results: clients page posts by `max_id`."""
 FIELDS_MAX = 200
 """The maximum number of fields of a query string. Clients ask for many ids at once."""
 FALSE_TEXTS = frozenset({"0", "f", "false", "off", "no"})
@@ -73,6 +75,11 @@ def limit_field(fields: FormFields, default: int, maximum: int) -> int:
     if number is None:
         raise Invalid({"limit": _("This is not a number.")})
     return 1 if text.startswith("-") else min(max(number, 1), maximum)
+
+
+def offset_field(fields: FormFields) -> int:
+    """Return the number of results that the client skips, or 0 if the field is absent or not a number."""
+    return parse_id(fields.get("offset", "")) or 0
 
 
 def object_fields(fields: FormFields, name: str) -> list[dict[str, str]]:

@@ -16,7 +16,7 @@ from socialsite.web.responses import json_response
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
 from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity
-from timelines.api.fields import api_fields, flag, ids_field, limit_field, object_fields
+from timelines.api.fields import MAX_OFFSET, api_fields, flag, ids_field, limit_field, object_fields, offset_field
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_by_id, accounts_json, site_url
 from timelines.api.relationships import accounts_response
@@ -66,11 +66,12 @@ async def lookup(request: SiteRequest) -> HttpResponse:
 async def search(request: SiteRequest) -> HttpResponse:
     """Return accounts whose handle or name starts with `q`; with `following` only those that the viewer follows."""
     fields, me = api_fields(request), require_viewer_id(request)
+    limit, offset = limit_field(fields, 40, 80), offset_field(fields)
     prefix = local_handle(request, fields.get("q", "").strip())
     authors = await request.services[AutocompleteService].complete_accounts(
-        prefix or "", viewer_id=me, limit=limit_field(fields, 40, 80), caller=request.caller
+        prefix or "", viewer_id=me, limit=limit + min(offset, MAX_OFFSET), caller=request.caller
     )
-    ids = [author.id for author in authors]
+    ids = [author.id for author in authors][offset:]
     if flag(fields, "following"):
         followed = await request.services[FollowingService].followed_among(me, ids)
         ids = [id for id in ids if id in followed]

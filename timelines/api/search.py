@@ -10,7 +10,7 @@ from socialsite.ids import AccountId, PostId
 from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
-from timelines.api.fields import api_fields, flag, id_field, limit_field
+from timelines.api.fields import MAX_OFFSET, api_fields, flag, id_field, limit_field, offset_field
 from timelines.api.pagination import page_response
 from timelines.api.presenters import accounts_by_id, accounts_json, site_url, statuses_json
 from timelines.errors import HashtagNotFound
@@ -27,8 +27,6 @@ from timelines.search.service import SearchService
 from timelines.text.token_scanner import normalize_tag
 
 DEFAULT_RESULTS, MAX_RESULTS = 20, 40
-MAX_OFFSET = 60
-"""The maximum number of skipped results. Clients page posts by `max_id`."""
 DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 DEFAULT_TAGS, MAX_TAGS = 100, 200
 
@@ -41,7 +39,8 @@ async def search(request: SiteRequest) -> HttpResponse:
     """Return accounts, hashtags and posts, or those of `type`. The URL of a page of this site finds what it shows."""
     fields = api_fields(request)
     kind, text = fields.get("type", ""), fields.get("q", "").strip()
-    limit, offset = limit_field(fields, DEFAULT_RESULTS, MAX_RESULTS), _offset(fields)
+    limit, offset = limit_field(fields, DEFAULT_RESULTS, MAX_RESULTS), offset_field(fields)
+    most = limit + min(offset, MAX_OFFSET)
     account_ids: list[AccountId] = []
     tags: list[str] = []
     posts: list[HydratedPost] = []
@@ -49,12 +48,12 @@ async def search(request: SiteRequest) -> HttpResponse:
         account_ids, posts = await _resolve(request, text)
     else:
         if kind in ("", "accounts"):
-            account_ids = await _find_accounts(request, text, limit + offset, is_following=flag(fields, "following"))
+            account_ids = await _find_accounts(request, text, most, is_following=flag(fields, "following"))
         if kind in ("", "hashtags"):
             prefix = normalize_tag(text.lstrip("#＃")) or ""
-            tags = await request.services[AutocompleteService].complete_hashtags(prefix, limit=limit + offset)
+            tags = await request.services[AutocompleteService].complete_hashtags(prefix, limit=most)
         if kind in ("", "statuses"):
-            posts = await _find_posts(request, fields, text, limit + offset)
+            posts = await _find_posts(request, fields, text, most)
     services, site = request.services, site_url(request)
     return json_response(
         {
@@ -118,18 +117,13 @@ async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], lis
     return [] if account is None else [AccountId(account.id)], []
 
 
-def _offset(fields: FormFields) -> int:
-    text = fields.get("offset", "")
-    return min(int(text), MAX_OFFSET) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-
-
 # Trends and hashtags
 
 
 @endpoint(None)
 async def trending_tags(request: SiteRequest) -> HttpResponse:
     fields, trends = api_fields(request), await request.services[TrendService].top()
-    limit, offset = limit_field(fields, 10, 20), _offset(fields)
+    limit, offset = limit_field(fields, 10, 20), offset_field(fields)
     now_ms, site = request.services.clock.now_ms(), site_url(request)
     return json_response([_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]])
 
@@ -221,6 +215,6 @@ async def directory(request: SiteRequest) -> HttpResponse:
     ids = await request.services[FollowSuggestionService].directory(get_viewer_id(request))
     if fields.get("order") == "new":
         ids = sorted(ids, reverse=True)
-    offset = _offset(fields)
+    offset = offset_field(fields)
     part = ids[offset : offset + limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS)]
     return json_response(await accounts_json(request.services, site_url(request), part))

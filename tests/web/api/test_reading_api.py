@@ -196,6 +196,10 @@ async def test_a_search_finds_accounts_hashtags_posts_and_urls(site, world, open
     mine = (await api.get("/api/v2/search", q="from:me", type="statuses")).json()["statuses"]
     assert [each["id"] for each in mine] == [str(post.id)]
     assert (await api.get("/api/v2/search", q="")).json()["statuses"] == []
+    for offset in (1, 61, 1_000):  # clients read on until a page is empty
+        skipped = await api.get("/api/v2/search", q="ali", offset=offset)
+        assert skipped.json() == {"accounts": [], "statuses": [], "hashtags": []}
+        assert (await api.get("/api/v1/accounts/search", q="ali", offset=offset)).json() == []
 
 
 async def test_hashtags_are_followed_and_listed(site, world, open_api: OpenApi) -> None:
