@@ -13,6 +13,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.recipes.rate_limit import (
     GRANTED,
     MINUTE_MS,
+    Decision,
     Identifier,
     RateLimiter,
     Rule,
@@ -109,7 +110,7 @@ async def test_identifiers_do_not_share_their_hits(limits: RateLimiter) -> None:
 async def test_a_hit_works_inside_a_bigger_pipeline(store: Store) -> None:
     commands = [hit_command(ALICE, [FOLLOW], START), ("GET", counter_key(ALICE, FOLLOW, MINUTE))]
     verdict, current = await store.gather(commands)
-    assert parse_decision(verdict) == GRANTED
+    assert parse_decision(verdict) == Decision(granted=True, rule="follow", remaining=1, limit=2)
     assert current == b"1"
 
 
