@@ -22,6 +22,7 @@ SOURCES = {
     "posts/arsarcasm-arabic.jsonl.gz": "https://github.com/iabufarha/ArSarcasm",
     "posts/nsmc-korean.jsonl.gz": "https://github.com/e9t/nsmc",
     "graphs/ego-facebook-undirected.tsv.gz": "https://snap.stanford.edu/data/ego-Facebook.html",
+    "archives/mastodon/mastodon-export-2023.zip": "https://github.com/lmorchard/fossilizer",
 }
 
 
