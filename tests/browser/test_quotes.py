@@ -12,7 +12,8 @@ def quote_from_menu(page: Page, words: str) -> None:
     composer = page.locator("form[data-composer]")
     expect(composer.get_by_label("Quote this post")).to_be_checked()
     composer.locator("[name=text]").fill(words)
-    composer.get_by_role("button", name="Post").click()
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        composer.get_by_role("button", name="Post").click()
 
 
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
