@@ -46,7 +46,7 @@ class AlreadyVoted(Conflict):
     """The account has voted in this poll with other choices."""
 
     code = "already_voted"
-    message = _("You have voted in this poll before.")
+    message = _("You have already voted on this poll.")
 
 
 class DraftNotFound(NotFound):

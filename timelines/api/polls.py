@@ -26,6 +26,6 @@ async def show(request: SiteRequest, post_id: PostId) -> HttpResponse:
 async def vote(request: SiteRequest, post_id: PostId) -> HttpResponse:
     choices = parse_choices(api_fields(request).values_of("choices"))
     entry = await request.services[PollService].vote(
-        account_id=require_viewer_id(request), post_id=post_id, choices=choices
+        account_id=require_viewer_id(request), post_id=post_id, choices=choices, may_repeat=False
     )
     return json_response(poll_entity(entry))

@@ -72,7 +72,9 @@ async def _find_accounts(request: SiteRequest, text: str, limit: int, *, is_foll
     authors = await request.services[AutocompleteService].complete_accounts(
         name, viewer_id=me, limit=limit, caller=request.caller
     )
-    ids = [author.id for author in authors]
+    exact = await request.services[AccountService].find_by_handle(name)  # also if the viewer blocks the account
+    named = [AccountId(exact.id)] if exact is not None and exact.is_active else []
+    ids = [*named, *(author.id for author in authors if author.id not in named)][:limit]
     if not is_following or me is None:
         return ids
     followed = await request.services[FollowingService].followed_among(me, ids)

@@ -37,13 +37,17 @@ class PollService:
     live: PostAnnouncer
     clock: TimeSource
 
-    async def vote(self, *, account_id: AccountId, post_id: PostId, choices: Collection[int]) -> HydratedPost:
+    async def vote(
+        self, *, account_id: AccountId, post_id: PostId, choices: Collection[int], may_repeat: bool = True
+    ) -> HydratedPost:
         """Vote in the poll of a post, and return the post with the results.
 
         Raises PostNotFound if the account may not see the post or the post has no poll, VoteInvalid, PollEnded, and
-        AlreadyVoted if the account has voted with other choices.
+        AlreadyVoted if the account has voted with other choices, or, without `may_repeat`, with any choices.
         """
         entry = await self._find_poll(account_id, post_id)
+        if entry.poll is not None and entry.poll.own and not may_repeat:
+            raise AlreadyVoted
         poll = entry.post.extra.poll
         if poll is None:
             raise PostNotFound
@@ -124,6 +128,6 @@ def check_choices(poll: Poll, choices: Collection[int]) -> None:
     if not choices:
         raise VoteInvalid({"choices": _("Choose an option first.")})
     if any(choice not in range(len(poll.options)) for choice in choices):
-        raise VoteInvalid({"choices": _("This is not an option of the poll.")})
+        raise VoteInvalid({"choices": _("The chosen vote option does not exist.")})
     if len(set(choices)) > 1 and not poll.multiple:
         raise VoteInvalid({"choices": _("Choose one option only.")})

@@ -189,6 +189,9 @@ async def test_a_search_finds_accounts_hashtags_posts_and_urls(site, world, open
     for query in ("@alice@testserver", "http://testserver/@alice"):
         assert [each["acct"] for each in (await api.get("/api/v2/search", q=query)).json()["accounts"]] == ["alice"]
     assert (await api.get("/api/v2/search", q="@alice@elsewhere.example")).json()["accounts"] == []
+    await alice.blocks(bob)
+    blocked = (await api.get("/api/v2/search", q="bob", type="accounts")).json()["accounts"]
+    assert [each["acct"] for each in blocked] == ["bob"]
     url = f"http://testserver/@alice/{post.id}"
     assert [each["id"] for each in (await api.get("/api/v2/search", q=url)).json()["statuses"]] == [str(post.id)]
     hidden = (await api.get("/api/v2/search", q=f"http://testserver/@bob/{private.id}")).json()

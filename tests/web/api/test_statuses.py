@@ -136,7 +136,8 @@ async def test_a_poll_is_voted_once(open_api: OpenApi) -> None:
     voted = await bob.http.post(f"{url}/votes", json={"choices": [1]})
     assert voted.status_code == 200, voted.text
     assert (voted.json()["voted"], voted.json()["own_votes"], voted.json()["votes_count"]) == (True, [1], 1)
-    assert (await bob.post(f"{url}/votes", choices=[0])).status_code == 422
+    for again in (0, 1):
+        assert (await bob.post(f"{url}/votes", choices=[again])).status_code == 422
     assert (await bob.get(url)).json()["options"][1]["votes_count"] == 1
 
 

@@ -22,6 +22,7 @@ LINK_FIELD = "Link"
 
 
 def account_entity(summary: AccountSummary, site_url: str) -> Json:
+    """Return an account. Apps show the handle if `display_name` is empty."""
     author = summary.author
     url = site_url + profile_url(author.handle)
     avatar = site_url + (picture_url(author.avatar, "full") or MISSING_AVATAR)
@@ -30,7 +31,7 @@ def account_entity(summary: AccountSummary, site_url: str) -> Json:
         "id": str(author.id),
         "username": author.handle,
         "acct": author.handle,
-        "display_name": author.display_name,
+        "display_name": "" if author.display_name == author.handle else author.display_name,
         "locked": author.private,
         "bot": summary.is_bot,
         "group": False,
