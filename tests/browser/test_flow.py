@@ -19,7 +19,8 @@ def test_a_new_account_publishes_follows_and_sees_the_next_post_live(
     for field in me.page.locator("input[type=password]").all():
         field.fill(PASSWORD)
     me.page.locator("main").get_by_role("button", name="Sign up").click()
-    me.page.wait_for_url(me.url + "/")
+    me.page.wait_for_url("**/welcome/profile/")
+    me.go_to("/")
 
     me.publish("the first words of mine")
     expect(me.entries.first.locator(".post-text")).to_have_text("the first words of mine")

@@ -63,7 +63,7 @@ async def test_the_next_boost_replaces_the_withdrawn_boost(daphnes, scene: Remov
             assert f'data-boost-of="{scene.post.id}"' in entry["html"]
             await reader.collect_for()
             assert reader.shown_ids("home") == reader.shown_ids(scene.list_name) == [scene.boosts[1]]
-            assert reader.entry_ids("public") == []
+            assert set(reader.entry_ids("public")) <= {scene.post.id}  # which may have been on its way
         await scene.withdraws(1)
         for reader in (one, other):
             await reader.receive_entry(scene.boosts[2], "home")
