@@ -23,7 +23,8 @@ async def get_or_compute(key: str, value_type: type[T], ttl_s: float, compute: C
     """Return the cached value of `key`, or compute and store it for `ttl_s` seconds.
 
     The value is stored as JSON; `value_type` is any type that msgspec can decode. Concurrent calls in one
-    process compute a value only once. A stored value of another type counts as absent.
+    process compute a value only once. A stored value of another type counts as absent. An empty list is not stored,
+    so that a new site shows its first entries at once.
     """
     lock = _locks.setdefault((id(asyncio.get_running_loop()), key), asyncio.Lock())
     async with lock:
@@ -34,5 +35,6 @@ async def get_or_compute(key: str, value_type: type[T], ttl_s: float, compute: C
             except msgspec.DecodeError:
                 pass  # stored by another release
         value = await compute()
-        await cache.aset(key, msgspec.json.encode(value).decode(), timeout=ttl_s, version=CACHE_VERSION)
+        if value or not isinstance(value, list):
+            await cache.aset(key, msgspec.json.encode(value).decode(), timeout=ttl_s, version=CACHE_VERSION)
         return value

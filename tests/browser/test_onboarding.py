@@ -19,8 +19,6 @@ def test_a_newcomer_gets_a_face_follows_people_and_posts(
 ) -> None:
     friend.publishes("I write about tea")
     wait_until(site.is_drained, "the post is on the public timeline")
-    with site.redis() as store:
-        store.delete("cache:1:active-authors")  # a former test may have filled it
     me = reader(java_script_enabled=has_script, viewport={"width": 1280 if has_script else 320, "height": 700})
     page, problems = me.page, find_page_problems if has_script else overflowing_elements
     me.go_to("/accounts/signup/")
