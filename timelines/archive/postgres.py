@@ -76,7 +76,7 @@ class PostgresArchive:
             bodies.update(await self._pool.run(read))
         return bodies
 
-    async def remove(self, post_ids: Collection[int]) -> None:
+    async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
         ids = sorted(post_ids)
 
         async def write(connection: Connection) -> None:

@@ -50,8 +50,10 @@ class SQLiteArchive:
 
         return await self._run(read) if ids else {}
 
-    async def remove(self, post_ids: Collection[int]) -> None:
+    async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
         def write() -> None:
+            if may_be_absent and not self._path.exists():
+                return
             with self._open() as connection:
                 connection.executemany("DELETE FROM posts WHERE id = ?", [(post_id,) for post_id in post_ids])
 

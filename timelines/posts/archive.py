@@ -32,7 +32,9 @@ class Archive(Protocol):
         """Return the bodies of those posts that the archive contains, in one read."""
         ...
 
-    async def remove(self, post_ids: Collection[int]) -> None: ...
+    async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
+        """Delete the bodies. If `may_be_absent` is set, an archive that was never used is no error."""
+        ...
 
     def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         """Yield all bodies in the order of their ids, as lists of bounded length."""
@@ -50,8 +52,9 @@ class NoArchive:
     async def get(self, post_ids: Collection[int]) -> dict[int, bytes]:
         raise ArchiveUnavailable("a post was archived and this site has no archive: set ARCHIVE_URL")
 
-    async def remove(self, post_ids: Collection[int]) -> None:
-        raise ArchiveUnavailable("a post was archived and this site has no archive: set ARCHIVE_URL")
+    async def remove(self, post_ids: Collection[int], *, may_be_absent: bool = False) -> None:
+        if not may_be_absent:
+            raise ArchiveUnavailable("a post was archived and this site has no archive: set ARCHIVE_URL")
 
     async def iterate_pages(self) -> AsyncIterator[list[ArchivedBody]]:
         return

@@ -106,9 +106,8 @@ class PostRepository:
         args = [author_id, "claimed"] if include_reserved else [author_id]
         touched = [key, *beside, *counted, *poll, keys.post_versions(post_id), keys.quotes(post_id)]
         (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command(touched, args))
-        # An edit leaves the body of an archived post in the archive (`_unarchive`).
-        if answer == WAS_ARCHIVED or (answer == WAS_EDITED and not isinstance(self._archive, NoArchive)):
-            await self._archive.remove([post_id])
+        if answer in (WAS_ARCHIVED, WAS_EDITED):  # an edit leaves the body of an archived post there (`_unarchive`)
+            await self._archive.remove([post_id], may_be_absent=answer == WAS_EDITED)
         return bool(answer)
 
     # Versions
