@@ -92,7 +92,11 @@ class HeadersMiddleware(Middleware):
         return response
 
     async def _respond_to_any_origin(self, request: SiteRequest) -> HttpResponseBase:
-        """Answer a request of the API, with the headers of CORS (https://fetch.spec.whatwg.org/)."""
+        """Answer a request of the API, with the headers of CORS (https://fetch.spec.whatwg.org/).
+
+        Some clients end an address with a slash.
+        """
+        request.path_info = request.path_info.rstrip("/")
         is_preflight = request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META
         preflight = HttpResponse(status=204, headers=PREFLIGHT_HEADERS) if is_preflight else None
         response = preflight or await self.get_response(request)

@@ -50,6 +50,14 @@ async def test_what_the_site_does_not_have_is_empty(open_api: OpenApi) -> None:
         assert (answer.status_code, answer.json()) == (200, [])
 
 
+async def test_an_address_may_end_with_a_slash(open_api: OpenApi) -> None:
+    """Mastodon.py ends some addresses so."""
+    client = await open_api("alice")
+    assert (await client.get("/api/v2/instance/")).json()["title"]
+    assert (await client.post("/api/v1/statuses/", status="hello")).status_code == 200
+    assert (await client.get("/nodeinfo/2.0/")).status_code == 200
+
+
 async def test_preferences(open_api: OpenApi) -> None:
     data = (await (await open_api("alice")).get("/api/v1/preferences")).json()
     assert data["posting:default:visibility"] == "public"
