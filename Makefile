@@ -24,11 +24,11 @@ run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8
 test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit -k home")
 	@$(PYTEST) -m "not nightly" $(ARGS)
 
-nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and foreign
+nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and toot
 	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 $(PYTEST)
 	@NIGHTLY=1 $(MAKE) --no-print-directory topologies
 	@$(MAKE) --no-print-directory quality
-	@$(MAKE) --no-print-directory foreign
+	@$(MAKE) --no-print-directory foreign ARGS=toot
 
 contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k follow")
 	@failed=; for topology in $(TOPOLOGIES); do echo "On $$topology:"; \

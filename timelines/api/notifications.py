@@ -1,6 +1,6 @@
 """Notifications in the API, single (v1) and grouped (v2), and their policy."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from django.http import HttpResponse
@@ -44,6 +44,13 @@ FOLLOWED_FROM_ALL: Final[tuple[NotificationPreference, NotificationPreference]] 
 
 @endpoint("read:notifications", needs_account=True)
 async def index(request: SiteRequest) -> HttpResponse:
+    entries = await _read_page(request)
+    data = await notifications_json(request.services, site_url(request), entries)
+    return _respond_with_page(request, data, entries)
+
+
+async def _read_page(request: SiteRequest) -> list[VisibleNotification]:
+    """Return the notifications that the request selects by cursor, type and account."""
     fields, me = api_fields(request), require_viewer_id(request)
     query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
     actor = id_field(fields, "account_id")
@@ -55,8 +62,12 @@ async def index(request: SiteRequest) -> HttpResponse:
         kinds=selected_kinds(fields),
         actor_id=None if actor is None else AccountId(actor),
     )
-    entries = query.trim(page.entries, lambda entry: entry.id)
-    data = await notifications_json(request.services, site_url(request), entries)
+    return query.trim(page.entries, lambda entry: entry.id)
+
+
+def _respond_with_page(
+    request: SiteRequest, data: Sequence[object] | Mapping[str, object], entries: Sequence[VisibleNotification]
+) -> HttpResponse:
     return page_response(
         request, data, next_id=entries[-1].id if entries else None, previous_id=entries[0].id if entries else None
     )
@@ -107,23 +118,10 @@ async def are_merged(request: SiteRequest) -> HttpResponse:
 
 @endpoint("read:notifications", needs_account=True)
 async def groups(request: SiteRequest) -> HttpResponse:
-    fields, me = api_fields(request), require_viewer_id(request)
-    query = api_page(fields, DEFAULT_NOTIFICATIONS, MAX_NOTIFICATIONS)
-    actor = id_field(fields, "account_id")
-    page = await request.services[NotificationService].page(
-        me,
-        before=query.max_id,
-        after=query.min_id,
-        limit=query.limit,
-        kinds=selected_kinds(fields),
-        actor_id=None if actor is None else AccountId(actor),
-    )
-    entries = query.trim(page.entries, lambda entry: entry.id)
-    types = frozenset(fields.values_of("grouped_types")) or GROUPED_TYPES
+    entries = await _read_page(request)
+    types = frozenset(api_fields(request).values_of("grouped_types")) or GROUPED_TYPES
     data = await _groups_json(request, entries, types & GROUPED_TYPES)
-    return page_response(
-        request, data, next_id=entries[-1].id if entries else None, previous_id=entries[0].id if entries else None
-    )
+    return _respond_with_page(request, data, entries)
 
 
 @endpoint("read:notifications", needs_account=True)

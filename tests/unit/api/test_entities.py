@@ -138,7 +138,7 @@ def test_a_poll_hides_its_counts_until_the_viewer_has_voted():
     assert shown is not None
     assert ([each["votes_count"] for each in hidden["options"]], hidden["votes_count"]) == ([None, None], 3)
     assert ([each["votes_count"] for each in shown["options"]], shown["votes_count"]) == ([1, 2], 3)
-    assert (hidden["voted"], shown["voted"], shown["own_votes"]) == (False, True, (1,))
+    assert (hidden["voted"], shown["voted"], shown["own_votes"]) == (False, True, [1])
 
 
 def test_a_picture_has_its_sizes_as_soon_as_it_is_encoded():
