@@ -21,6 +21,7 @@ from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
 from socialsite.recipes.rate_limit import RateLimiter, Rule
+from socialsite.recipes.worker import BackgroundQueue
 from socialsite.repositories import AnyClock, Repositories
 from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
@@ -52,7 +53,7 @@ from timelines.lists.service import ListService
 from timelines.live.channels import ChannelResolver
 from timelines.live.service import LiveService
 from timelines.markers.service import MarkerService
-from timelines.media.processing import MediaProcessing, MediaQueue
+from timelines.media.processing import PICTURES_AT_ONCE, MediaProcessing, MediaQueue
 from timelines.media.service import MediaService
 from timelines.media.storage import MediaFiles
 from timelines.notifications.pending import PendingNotificationService
@@ -331,6 +332,15 @@ class Services:
         return self._build(ListService, timelines=timelines, live=self.live, members_cap=self.config.list_members_cap)
 
     # The worker
+
+    @property
+    def background_queues(self) -> dict[str, BackgroundQueue]:
+        """The queues whose jobs each worker performs, by their names."""
+        queues = (
+            BackgroundQueue(self.outbox, self.fan_out.handle),
+            BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
+        )
+        return {each.queue.name: each for each in queues}
 
     @cached_property
     def fan_out(self) -> FanOutService:

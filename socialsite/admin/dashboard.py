@@ -34,7 +34,7 @@ class Dashboard:
     at_ms: int
     activity: Activity | None
     processes: ProcessCounts | None
-    outbox_depth: QueueDepth | None
+    queue_depths: dict[str, QueueDepth] | None
     fan_outs: list[FanOut] | None
     authors: dict[AccountId, Author]
     nodes: list[NodeHealth] | None
@@ -45,12 +45,12 @@ class Dashboard:
 
 async def read_dashboard(services: Services) -> Dashboard:
     """Read the statistics of the last hour and the present state of the site."""
-    (activity, processes), depth, fan_outs, nodes, memory, (repair_counts, disk) = await run_together(
+    (activity, processes), depths, fan_outs, nodes, memory, (repair_counts, disk) = await run_together(
         run_together(
             _or_unavailable(read_activity(services, HOUR_MS)),
             _or_unavailable(count_processes(services)),
         ),
-        _or_unavailable(services.outbox.read_depth()),
+        _or_unavailable(_read_depths(services)),
         _or_unavailable(read_fan_outs(services)),
         _or_unavailable(read_node_health(services)),
         _or_unavailable(read_memory_snapshot(services)),
@@ -62,7 +62,12 @@ async def read_dashboard(services: Services) -> Dashboard:
     ids = {each.next_pass.author_id for each in fan_outs or ()}
     authors = await _or_unavailable(services.accounts.find_authors(ids)) if ids else {}
     now_ms = services.clock.now_ms()
-    return Dashboard(now_ms, activity, processes, depth, fan_outs, authors or {}, nodes, memory, repair_counts, disk)
+    return Dashboard(now_ms, activity, processes, depths, fan_outs, authors or {}, nodes, memory, repair_counts, disk)
+
+
+async def _read_depths(services: Services) -> dict[str, QueueDepth]:
+    queues = services.background_queues
+    return dict(zip(queues, await run_together(*(each.queue.read_depth() for each in queues.values())), strict=True))
 
 
 async def _or_unavailable(part: Awaitable[T]) -> T | None:

@@ -1,4 +1,4 @@
-"""Dead letters of the outbox: their details, retry and deletion.
+"""Dead letters of a queue: their details, retry and deletion.
 
 The details name a post's author and id, never its text.
 """
@@ -11,13 +11,13 @@ from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import DeadLetterNotFound
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from socialsite.recipes.job_queue import DeadLetter
+from socialsite.recipes.job_queue import OUTBOX, DeadLetter
 from timelines.jobs import DeleteBoostsOfPost, EditPost, PurgeAccount, SyndicatePost, decode_job
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterDetails:
-    """A dead letter and its job. `kind` is post, edit, pass, purge, fade or unknown.
+    """A dead letter and its job. `kind` is post, edit, pass, purge, fade or unknown, or the name of another queue.
 
     `cursor` has the phase, the partition, and the ms and id of the last edge of a fan-out pass.
     """
@@ -29,7 +29,16 @@ class DeadLetterDetails:
     cursor: dict[str, str | int] = field(default_factory=dict)
 
 
-def describe_letter(letter: DeadLetter) -> DeadLetterDetails:
+class _JobOfAccount(msgspec.Struct):
+    """The field with the account in the jobs of the other queues."""
+
+    account_id: int = 0
+    owner: int = 0
+
+
+def describe_letter(letter: DeadLetter, queue_name: str = OUTBOX) -> DeadLetterDetails:
+    if queue_name != OUTBOX:
+        return DeadLetterDetails(letter, queue_name, _parse_account(letter.payload))
     try:
         job = decode_job(letter.payload)
     except msgspec.DecodeError:
@@ -50,23 +59,35 @@ def describe_letter(letter: DeadLetter) -> DeadLetterDetails:
     return DeadLetterDetails(letter, "pass", job.author_id, job.post_id, cursor)
 
 
+def _parse_account(payload: bytes) -> AccountId | None:
+    try:
+        job = msgspec.msgpack.decode(payload, type=_JobOfAccount)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return AccountId(job.account_id or job.owner) or None
+
+
 class DeadLetters:
-    def __init__(self, services: Services) -> None:
-        self._outbox = services.outbox
+    """The dead letters of the queue with this name. Raises KeyError if the site has no such queue."""
+
+    def __init__(self, services: Services, queue_name: str = OUTBOX) -> None:
+        self._queue = services.background_queues[queue_name].queue
         self._audit_log = AuditLog(services.store)
 
     async def page(self, limit: int, cursor: str | None) -> list[DeadLetterDetails]:
         """Return dead letters, newest first. Raises ValueError if the cursor is malformed."""
-        return [describe_letter(letter) for letter in await self._outbox.read_dead_letters(limit, cursor)]
+        return [
+            describe_letter(letter, self._queue.name) for letter in await self._queue.read_dead_letters(limit, cursor)
+        ]
 
     async def retry(self, actor: Actor, id: str) -> None:
-        """Put the job back into the outbox. Raises DeadLetterNotFound, ValueError."""
+        """Put the job back into the queue. Raises DeadLetterNotFound, ValueError."""
         await self._audit_log.record(actor, "retry", f"letter:{id}")
-        if not await self._outbox.retry_dead_letter(id):
+        if not await self._queue.retry_dead_letter(id):
             raise DeadLetterNotFound
 
     async def drop(self, actor: Actor, id: str) -> None:
         """Delete the dead letter. `audit --repair` can do its job's work. Raises DeadLetterNotFound, ValueError."""
         await self._audit_log.record(actor, "drop", f"letter:{id}")
-        if not await self._outbox.delete_dead_letter(id):
+        if not await self._queue.delete_dead_letter(id):
             raise DeadLetterNotFound

@@ -6,6 +6,7 @@ A family that is not named here is backed up, so a backup always contains new so
 import re
 from collections.abc import Mapping
 
+from socialsite.recipes.job_queue import OUTBOX, QUEUE_NAMES
 from socialsite.store import Key
 
 NOT_BACKED_UP = re.compile(
@@ -15,7 +16,7 @@ NOT_BACKED_UP = re.compile(
     r"|public:\{public\}:posts"
     r"|(search|limits|live|cache|map):.*"  # short-lived values, or values of running processes
     r"|jobs:\{[a-z]+\}:worker:[0-9a-f]+"
-    r"|jobs:\{(?!outbox|audit|due|media)[a-z]+\}:.*"  # locks
+    rf"|jobs:\{{(?!({'|'.join((*QUEUE_NAMES, 'audit', 'due'))})\}})[a-z]+\}}:.*"  # locks
     r"|(follows|timelines):\{map\}:partitions"  # stored in the header of the backup
     r"|[a-z]+:\{[0-9a-z]+\}:aside:.*"  # quarantine of the audit
 )
@@ -24,7 +25,7 @@ REFERENCES_PASS, BODIES_PASS, ACCOUNTS_PASS = range(3)
 reads, the backup has only references to it, which the audit removes. So no deleted value is restored."""
 _BODY_KEYS = re.compile(r"posts:\{\d+\}:(post|versions)|timelines:\{l\d+\}:list|timelines:\{ids\}:.*")
 _LAST_KEYS = re.compile(r"accounts:\{(\d+\}:account|ids\}:.*)|posts:\{m\d+\}:media")
-FIRST_KEYS = (Key("jobs", tag="outbox", name="stream"), Key("jobs", tag="outbox", name="dead"))
+FIRST_KEYS = (Key("jobs", tag=OUTBOX, name="stream"), Key("jobs", tag=OUTBOX, name="dead"))
 """Keys that are read first. A job contains its post, and must not restore a post that is deleted meanwhile."""
 QUARANTINE_DAYS = 30
 INSTALL_KEYS = re.compile(r"(follows|timelines):\{map\}:partitions|map:.*")

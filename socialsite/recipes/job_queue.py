@@ -22,6 +22,9 @@ import structlog
 from socialsite.recipes.process_identity import is_dead_process, process_identity
 from socialsite.store import Command, CommandRefused, Key, Node, Reply, Script, Store, StoreFull, load_script
 
+OUTBOX = "outbox"
+QUEUE_NAMES = (OUTBOX, "media", "mail", "push", "previews", "archives")
+"""The names of all queues. Backups and audits know the keys of these queues."""
 CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
 STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
@@ -155,38 +158,38 @@ def validated_stream_id(text: str) -> str:
 class JobQueue:
     """The queue with this name. A worker is identified by a hexadecimal name."""
 
-    def __init__(self, store: Store, name: str = "outbox", retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
+    def __init__(self, store: Store, name: str = OUTBOX, retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY) -> None:
         self._store = store
-        self._name = name
+        self.name = name
         self.retry_policy = retry_policy
 
     @property
     def stream_key(self) -> Key:
         """STREAM of unfinished jobs, field `payload`; finished jobs are deleted."""
-        return Key("jobs", tag=self._name, name="stream")
+        return Key("jobs", tag=self.name, name="stream")
 
     @property
     def unfinished_key(self) -> Key:
         """HASH: sender -> ids of its jobs in the stream, separated by spaces. Ids of finished jobs may remain."""
-        return Key("jobs", tag=self._name, name="unfinished")
+        return Key("jobs", tag=self.name, name="unfinished")
 
     @property
     def waiting_senders_key(self) -> Key:
         """ZSET: sender with waiting jobs -> Unix ms of the oldest of them."""
-        return Key("jobs", tag=self._name, name="waiting")
+        return Key("jobs", tag=self.name, name="waiting")
 
     def waiting_jobs_key(self, sender: str) -> Key:
         """STREAM of jobs of this sender that are not in the stream yet, field `payload`."""
-        return Key("jobs", tag=self._name, name=f"waiting:{sender}")
+        return Key("jobs", tag=self.name, name=f"waiting:{sender}")
 
     @property
     def dead_letters_key(self) -> Key:
         """STREAM of dead letters, about the newest 10,000: `payload`, `reason`, `tries`, `job`."""
-        return Key("jobs", tag=self._name, name="dead")
+        return Key("jobs", tag=self.name, name="dead")
 
     def heartbeat_key(self, worker: str) -> Key:
         """STRING: identity of the worker's process. TTL 10 s; the worker is alive while the key exists."""
-        return Key("jobs", tag=self._name, name=f"worker:{worker}")
+        return Key("jobs", tag=self.name, name=f"worker:{worker}")
 
     # Producers
 
@@ -280,7 +283,7 @@ class JobQueue:
             return False
         if job.sender:
             await self._finish("", job.sender)
-        log.error("dead_letter", queue=self._name, job=job.id, tries=tries, reason=reason)
+        log.error("dead_letter", queue=self.name, job=job.id, tries=tries, reason=reason)
         return True
 
     async def reclaim(self, worker: str, *, job_ids_in_progress: Collection[str] = (), count: int = 1) -> list[Job]:

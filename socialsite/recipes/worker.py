@@ -8,6 +8,7 @@ import asyncio
 import random
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
@@ -28,6 +29,21 @@ RETRY_IMMEDIATELY_MS: int | None = 0
 
 log = structlog.stdlib.get_logger("socialsite.jobs")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundQueue:
+    """A queue, the handler of its jobs, and the limits of a worker of this queue."""
+
+    queue: JobQueue
+    handle: JobHandler
+    concurrency: int = DEFAULT_CONCURRENCY
+    job_timeout_s: float = JOB_TIMEOUT_S
+
+    def make_worker(self, concurrency: int | None = None) -> "Worker":
+        return Worker(
+            self.queue, self.handle, concurrency=concurrency or self.concurrency, job_timeout_s=self.job_timeout_s
+        )
 
 
 class Worker:

@@ -18,11 +18,11 @@ refused       answers with another error: a defect, or missing permissions (ACL)
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-from socialsite.recipes.job_queue import QueueDepth
+from socialsite.recipes.job_queue import OUTBOX, QueueDepth
 from socialsite.store.errors import AccessDenied, ReadOnlyServer, StoreError, StoreFull, StoreUnavailable
 from socialsite.store.factory import COMPONENTS
 from socialsite.store.key import Key
@@ -50,14 +50,18 @@ shared_checks = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The state of each component. `outbox` is the number of pending jobs, or None if it cannot be read."""
+    """The state of each component, and the depths of the queues that can be read, by their names."""
 
     components: dict[str, str]
-    outbox: QueueDepth | None = None
+    queues: dict[str, QueueDepth] = field(default_factory=dict)
 
     @property
     def is_ready(self) -> bool:
         return all(state == OK for state in self.components.values())
+
+    @property
+    def outbox(self) -> QueueDepth | None:
+        return self.queues.get(OUTBOX)
 
 
 async def share_readiness() -> Readiness:
@@ -79,20 +83,23 @@ async def check_readiness() -> Readiness:
     except (StoreError, TimeoutError) as error:
         return Readiness(dict.fromkeys(COMPONENTS, state_from_error(error)))
     nodes = services.store.nodes
-    node_states, write_states, mark_states, outbox = await run_together(
+    node_states, write_states, mark_states, queues = await run_together(
         run_together(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),
         run_together(*(_probe_write(services, name, until) for name in COMPONENTS)),
         _check_marks(services, until),
-        read_outbox_depth(services, until),
+        read_queue_depths(services, until),
     )
     by_node = dict(zip(nodes, node_states, strict=True))
     states = (_combine_states(services, *each, by_node) for each in zip(COMPONENTS, write_states, strict=True))
-    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, outbox)
+    return Readiness({**dict(zip(COMPONENTS, states, strict=True)), **mark_states}, queues)
 
 
-async def read_outbox_depth(services: SiteServices, until: float) -> QueueDepth | None:
-    """Return the number of pending jobs. `until` is a deadline by the event loop's clock."""
-    return await reply_or(lambda _: None, services.outbox.read_depth(), until)
+async def read_queue_depths(services: SiteServices, until: float) -> dict[str, QueueDepth]:
+    """Return the depths of the queues that can be read. `until` is a deadline by the event loop's clock."""
+    queues = services.background_queues
+    reads = (reply_or(lambda _: None, each.queue.read_depth(), until) for each in queues.values())
+    depths = zip(queues, await run_together(*reads), strict=True)
+    return {name: depth for name, depth in depths if depth is not None}
 
 
 async def reply_or(on_error: Callable[[Exception], D], reply: Awaitable[T], until: float) -> T | D:

@@ -114,7 +114,7 @@ def build_gauges(ready: Readiness, nodes: Iterable[NodeInfo]) -> list[Metric]:
         evicts.add_metric([node], float(facts.get("maxmemory_policy", NO_EVICTION) != NO_EVICTION))
         used.add_metric([node], float(facts.get("used_memory", 0)))
         limit.add_metric([node], float(facts.get("maxmemory", 0)))
-    return [up, used, limit, evicts, *_build_outbox_gauges(ready)]
+    return [up, used, limit, evicts, *_build_outbox_gauges(ready), *_build_queue_gauges(ready)]
 
 
 def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
@@ -126,4 +126,15 @@ def _build_outbox_gauges(ready: Readiness) -> list[Metric]:
         jobs.add_metric([state], count)
     age = GaugeMetricFamily("socialsite_outbox_oldest_seconds", "Age of the oldest unfinished job; 0: none")
     age.add_metric([], depth.oldest_ms / 1000)
+    return [jobs, age]
+
+
+def _build_queue_gauges(ready: Readiness) -> list[Metric]:
+    """Build gauges of all queues. The gauges of the outbox have names of their own, too."""
+    jobs = GaugeMetricFamily("socialsite_queue_jobs", "Unfinished jobs, by queue and state", labels=["queue", "state"])
+    age = GaugeMetricFamily("socialsite_queue_oldest_seconds", "Age of the oldest job, by queue", labels=["queue"])
+    for name, depth in ready.queues.items():
+        for state, count in (("waiting", depth.waiting), ("pending", depth.pending), ("dead", depth.dead)):
+            jobs.add_metric([name, state], count)
+        age.add_metric([name], depth.oldest_ms / 1000)
     return [jobs, age]

@@ -16,8 +16,8 @@ from django.utils.module_loading import import_string
 
 from socialsite.analytics.stats import Statistics
 from socialsite.clock import Clock, FixedClock
-from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.rate_limit import RateLimiter, Rule
+from socialsite.recipes.worker import BackgroundQueue
 from socialsite.service_config import ServiceConfig
 from socialsite.store.store import Store
 
@@ -40,7 +40,7 @@ class SiteServices(Protocol):
     @property
     def statistics(self) -> Statistics: ...
     @property
-    def outbox(self) -> JobQueue: ...
+    def background_queues(self) -> Mapping[str, BackgroundQueue]: ...
     def __getitem__(self, service_class: type[S]) -> S: ...
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from socialsite.recipes.job_queue import QUEUE_NAMES
 from socialsite.store import Key
 from timelines.audit.accounts import AccountChecks
 from timelines.audit.cached_timelines import CachedTimelineChecks
@@ -23,6 +24,8 @@ from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
 from timelines.pins.repository import PINS_CAP
 from timelines.reactions.bookmarks import BOOKMARKS_CAP
+
+QUEUES = "|".join(QUEUE_NAMES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,17 +114,17 @@ class KeyFamilies:
             type_only(r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
             type_only(r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:(polls|posts)", "zset"),
             type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
-            type_only(r"jobs:\{(outbox|media)\}:waiting|posts:\{media\}:checks", "zset"),
+            type_only(rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
             type_only(r"timelines:\{reports\}:reports", "list"),
             type_only(r"accounts:\{ids\}:accounts|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:source|limits:.*|timelines:\{\d+\}:notified", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
-            type_only(r"jobs:\{audit\}:drift|jobs:\{(outbox|media)\}:unfinished", "hash"),
+            type_only(rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
             type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
             type_only(r"timelines:\{\d+\}:(filters|position|preferences|drafts)", "hash"),
             type_only(r"posts:\{media\}:(usage|folder)", "hash"),
             type_only(r"timelines:\{\d+\}:exclusive", "set"),
-            type_only(r"jobs:\{(outbox|media)\}:(stream|dead|waiting:\d+)|jobs:\{audit\}:trail", "stream"),
+            type_only(rf"jobs:\{{({QUEUES})\}}:(stream|dead|waiting:\d+)|jobs:\{{audit\}}:trail", "stream"),
         )  # fmt: skip
 
     def group(self, keys: Iterable[Key]) -> Mapping[KeyFamily, list[Key]]:

@@ -15,6 +15,7 @@ from socialsite.admin.memory import MemorySnapshot
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.presenters.labels import (
     PHASE_LABELS,
+    QUEUE_LABELS,
     JsonObject,
     TemplateContext,
     format_duration,
@@ -22,6 +23,7 @@ from socialsite.admin.presenters.labels import (
 )
 from socialsite.admin.servers import NodeHealth, SlowCall, newest_slow_calls
 from socialsite.ids import AccountId
+from socialsite.recipes.job_queue import OUTBOX
 from socialsite.web.responses import format_iso_time
 from timelines.templatetags.timelines_tags import number
 
@@ -33,12 +35,17 @@ UNEXPLAINED_SHARE_SHOWN, UNEXPLAINED_BYTES_SHOWN = 0.1, 16 << 20
 
 def dashboard_page(found: Dashboard) -> TemplateContext:
     """Return the context of ops/_live.html."""
-    depth = found.outbox_depth
+    depth = (found.queue_depths or {}).get(OUTBOX)
     return {
         "at_ms": found.at_ms,
         "activity": activity_page(found.activity) if found.activity else None,
         "processes": found.processes,
         "depth": depth,
+        "queues": [
+            {"name": name, "label": QUEUE_LABELS.get(name, name), "depth": each}
+            for name, each in (found.queue_depths or {}).items()
+            if name != OUTBOX
+        ],
         "lag": format_duration(depth.oldest_ms) if depth and not depth.is_empty else "–",
         "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_page(each, found.authors)),
         "nodes": _map_rows(found.nodes, lambda node: node_page(node, found.nodes or [])),
@@ -65,12 +72,13 @@ def disk_json(disk: DiskUse) -> JsonObject:
 
 
 def dashboard_json(found: Dashboard) -> JsonObject:
-    nodes = found.nodes
+    nodes, depths = found.nodes, found.queue_depths
     return {
         "at": format_iso_time(found.at_ms),
         "activity": activity_json(found.activity) if found.activity else None,
         "processes": asdict(found.processes) if found.processes else None,
-        "outbox": asdict(found.outbox_depth) if found.outbox_depth else None,
+        "outbox": asdict(depths[OUTBOX]) if depths else None,
+        "queues": {name: asdict(depth) for name, depth in depths.items()} if depths else None,
         "fan_outs": _map_rows(found.fan_outs, lambda each: fan_out_json(each, found.authors)),
         "nodes": _map_rows(nodes, lambda node: {k: v for k, v in asdict(node).items() if k != "slow"}),
         "slow": _map_rows(newest_slow_calls(nodes) if nodes is not None else None, asdict),

@@ -30,6 +30,19 @@ LETTER_KIND_LABELS: Mapping[str, str | Promise] = {
     "edit": gettext_lazy("Edit of a post"),
     "fade": gettext_lazy("Boosts of a deleted post"),
     "unknown": gettext_lazy("Not a job of this release"),
+    "media": gettext_lazy("Picture of a post or profile"),
+    "mail": gettext_lazy("Mail"),
+    "push": gettext_lazy("Push notification"),
+    "previews": gettext_lazy("Link preview"),
+    "archives": gettext_lazy("Archive"),
+}
+QUEUE_LABELS: Mapping[str, str | Promise] = {
+    "outbox": gettext_lazy("Outbox"),
+    "media": gettext_lazy("Pictures"),
+    "mail": gettext_lazy("Mail"),
+    "push": gettext_lazy("Push notifications"),
+    "previews": gettext_lazy("Link previews"),
+    "archives": gettext_lazy("Archives"),
 }
 ACTION_LABELS: Mapping[str, str | Promise] = {
     "suspend": gettext_lazy("Suspended"),

@@ -13,9 +13,10 @@ from accounts.accounts.service import AccountService
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.dead_letters import DeadLetters
 from socialsite.admin.presenters.accounts import letter_json, letter_page
+from socialsite.admin.presenters.labels import QUEUE_LABELS
 from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor, staff_only
 from socialsite.errors import MalformedRequest
-from socialsite.recipes.job_queue import STREAM_ID
+from socialsite.recipes.job_queue import OUTBOX, STREAM_ID
 from socialsite.web.requests import SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import SeeOther, json_response, respond
 
@@ -25,37 +26,49 @@ LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]
 
 @staff_only
 async def index(request: SiteRequest) -> HttpResponse:
-    letters = await DeadLetters(get_services(request)).page(LETTERS_PER_PAGE, parse_cursor(request))
+    queue = _parse_queue(request, request.GET.get("queue"))
+    letters = await DeadLetters(get_services(request), queue).page(LETTERS_PER_PAGE, parse_cursor(request))
     ids = {letter.account_id for letter in letters if letter.account_id is not None}
     authors = await request.services[AccountService].find_authors(ids) if ids else {}
-    next_url = build_next_url(request, letters[-1].letter.id if len(letters) == LETTERS_PER_PAGE else None)
+    cursor = letters[-1].letter.id if len(letters) == LETTERS_PER_PAGE else None
+    next_url = build_next_url(request, cursor, **({} if queue == OUTBOX else {"queue": queue}))
     return respond(
         request,
         "ops/letters.html",
         page=lambda: {
             "letters": [letter_page(letter, authors) for letter in letters],
             "next_url": next_url,
+            "queue": queue,
+            "queues": [(name, QUEUE_LABELS.get(name, name)) for name in get_services(request).background_queues],
             "page_title": _("Failed jobs"),
         },
         data=lambda: {"letters": [letter_json(letter, authors) for letter in letters], "next": next_url},
     )
 
 
+def _parse_queue(request: SiteRequest, name: str | None) -> str:
+    """Return the name of the queue; the outbox is the default. Raises MalformedRequest if there is no such queue."""
+    if name is not None and name not in get_services(request).background_queues:
+        raise MalformedRequest(fields={"queue": _("There is no queue with this name.")})
+    return name or OUTBOX
+
+
 def _make_action_view(
     action: LetterAction, success_message: str | Promise, result_name: str
 ) -> Callable[..., Awaitable[HttpResponseBase]]:
-    """Return a view that performs `action` on the dead letter of the field `id`."""
+    """Return a view that performs `action` on the dead letter of the fields `queue` and `id`."""
 
     @staff_only
     async def act(request: SiteRequest) -> HttpResponseBase:
         id = get_form_data(request).get("id", "")
         if not STREAM_ID.fullmatch(id):
             raise MalformedRequest(fields={"id": _("This is not the id of a failed job.")})
-        await action(DeadLetters(get_services(request)), get_actor(request), id)
+        queue = _parse_queue(request, get_form_data(request).get("queue"))
+        await action(DeadLetters(get_services(request), queue), get_actor(request), id)
         if wants_json(request):
             return json_response({result_name: id})
         messages.success(request, str(success_message), fail_silently=True)
-        return SeeOther("/ops/deadletters/")
+        return SeeOther("/ops/deadletters/" if queue == OUTBOX else f"/ops/deadletters/?queue={queue}")
 
     return act
 

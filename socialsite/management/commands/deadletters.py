@@ -1,23 +1,25 @@
-"""manage.py deadletters [list | retry ID…|--all | drop ID…|--all]: jobs that failed in every try.
+"""manage.py deadletters [list | retry ID…|--all | drop ID…|--all] [--queue NAME]: jobs that failed in every try.
 
 Read the reason of a dead letter, correct the cause, then retry the job. A retry is safe, because jobs are idempotent.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from socialsite.admin.dead_letters import describe_letter
+from socialsite.admin.dead_letters import DeadLetterDetails, describe_letter
 from socialsite.container import Services
 from socialsite.management.base import OperatorCommand
-from socialsite.recipes.job_queue import STREAM_ID, DeadLetter
+from socialsite.recipes.job_queue import QUEUE_NAMES, STREAM_ID, JobQueue
 
 DEAD_LETTERS_PER_PAGE = 100
 DEFAULT_LIST_LIMIT = 50
 JOB_DESCRIPTIONS = {
     "purge": "sweep of account {account}", "post": "post {post}", "edit": "edit of post {post}",
     "fade": "boosts of post {post}", "pass": "pass of post {post}", "unknown": "unknown job",
+    "media": "picture of account {account}", "mail": "mail to account {account}", "push": "push to account {account}",
+    "previews": "link preview", "archives": "archive of account {account}",
 }  # fmt: skip
 
 
@@ -31,6 +33,7 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--limit", type=int, default=DEFAULT_LIST_LIMIT, help=f"of list; default {DEFAULT_LIST_LIMIT}"
         )
+        parser.add_argument("--queue", choices=QUEUE_NAMES, help="only of this queue; default: all queues")
         parser.add_argument("--dry-run", action="store_true", help="say what would be done")
 
     def prepare_options(self, options: dict[str, Any]) -> None:
@@ -43,46 +46,62 @@ class Command(OperatorCommand):
                 raise CommandError(f"{each} is not the id of a dead letter.")
 
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
+        queues = [each.queue for name, each in services.background_queues.items() if options["queue"] in (None, name)]
         if options["action"] == "list":
-            await self._list(services, options["limit"])
+            await self._list(queues, options["limit"])
         elif options["action"] == "retry":
-            await self._apply_to_each(services, options, services.outbox.retry_dead_letter, "retried")
+            await self._apply_to_each(queues, options, JobQueue.retry_dead_letter, "retried")
         else:
-            await self._apply_to_each(services, options, services.outbox.delete_dead_letter, "dropped")
+            await self._apply_to_each(queues, options, JobQueue.delete_dead_letter, "dropped")
 
-    async def _list(self, services: Services, limit: int) -> None:
+    async def _list(self, queues: Sequence[JobQueue], limit: int) -> None:
         count = 0
-        async for letter in iterate_dead_letters(services):
+        async for details in iterate_dead_letters(queues):
             if count == limit:
                 self.print_line("There are more: --limit.")
                 return
             count += 1
-            self.print_line(f"{letter.id} {describe_job(letter)}, {letter.tries} tries: {letter.reason}")
+            letter = details.letter
+            self.print_line(f"{letter.id} {describe_job(details)}, {letter.tries} tries: {letter.reason}")
         self.print_line(f"{count} dead letters.")
 
     async def _apply_to_each(
-        self, services: Services, options: dict[str, Any], apply: Callable[[str], Awaitable[bool]], participle: str
+        self,
+        queues: Sequence[JobQueue],
+        options: dict[str, Any],
+        apply: Callable[[JobQueue, str], Awaitable[bool]],
+        participle: str,
     ) -> None:
-        ids = options["ids"] or [letter.id async for letter in iterate_dead_letters(services)]
+        ids = options["ids"] or [details.letter.id async for details in iterate_dead_letters(queues)]
         if options["dry_run"]:
             self.print_line(f"{len(ids)} dead letters would be {participle}.")
             return
-        absent = [each for each in ids if not await apply(each)]
+        absent = [id for id in ids if not await _apply_to_first(queues, apply, id)]
         self.print_line(f"{len(ids) - len(absent)} dead letters {participle}.")
         if absent and options["ids"]:
             raise CommandError(f"There is no dead letter {', '.join(absent)}.")
 
 
-async def iterate_dead_letters(services: Services) -> AsyncIterator[DeadLetter]:
-    """Yield all dead letters, newest first."""
-    cursor: str | None = None
-    while page := await services.outbox.read_dead_letters(DEAD_LETTERS_PER_PAGE, cursor):
-        for letter in page:
-            yield letter
-        cursor = page[-1].id
+async def _apply_to_first(
+    queues: Sequence[JobQueue], apply: Callable[[JobQueue, str], Awaitable[bool]], id: str
+) -> bool:
+    """Apply to the first queue that has the dead letter. Return False if no queue has it."""
+    for queue in queues:
+        if await apply(queue, id):
+            return True
+    return False
 
 
-def describe_job(letter: DeadLetter) -> str:
+async def iterate_dead_letters(queues: Sequence[JobQueue]) -> AsyncIterator[DeadLetterDetails]:
+    """Yield all dead letters of each queue, newest first."""
+    for queue in queues:
+        cursor: str | None = None
+        while page := await queue.read_dead_letters(DEAD_LETTERS_PER_PAGE, cursor):
+            for letter in page:
+                yield describe_letter(letter, queue.name)
+            cursor = page[-1].id
+
+
+def describe_job(details: DeadLetterDetails) -> str:
     """Describe the job without the text of the post, which operators need not see."""
-    details = describe_letter(letter)
     return JOB_DESCRIPTIONS[details.kind].format(account=details.account_id, post=details.post_id)

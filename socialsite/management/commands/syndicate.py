@@ -7,18 +7,19 @@ progress, leaves the other jobs in the queue, and exits with status 0.
 
 import asyncio
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.container import Services
 from socialsite.management.base import OperatorCommand
+from socialsite.recipes.job_queue import OUTBOX
 from socialsite.recipes.periodic_tasks import PeriodicTask, PeriodicTasks
 from socialsite.recipes.task_supervisor import TaskSupervisor
 from socialsite.recipes.worker import DEFAULT_CONCURRENCY, Worker
 from socialsite.store.errors import StoreError
 from socialsite.web.gc_tuning import freeze_startup_objects
-from timelines.media.processing import PICTURES_AT_ONCE
 
 PROGRESS_INTERVAL_S = 5.0
 MAX_CONCURRENCY = 64
@@ -43,18 +44,21 @@ class Command(OperatorCommand):
         if options["dry_run"]:
             self.print_line(await _describe_backlog(services))
             return
-        worker = Worker(services.outbox, services.fan_out.handle, concurrency=options["concurrency"])
-        encoder = Worker(services.media_queue, services.media_processing.handle, concurrency=PICTURES_AT_ONCE)
-        _stop_on_signals(worker, encoder)
+        workers = [
+            each.make_worker(options["concurrency"] if name == OUTBOX else None)
+            for name, each in services.background_queues.items()
+        ]
+        _stop_on_signals(workers)
         freeze_startup_objects()
-        if not await self._run_worker(services, worker, encoder, once=options["once"]):
+        if not await self._run_workers(services, workers, once=options["once"]):
             raise CommandError("Stopped before everything was done.")
 
-    async def _run_worker(self, services: Services, worker: Worker, encoder: Worker, *, once: bool) -> bool:
+    async def _run_workers(self, services: Services, workers: Sequence[Worker], *, once: bool) -> bool:
         """Run until stopped, or with `once` until the queues are empty. Returns False if it was stopped before that.
 
-        `encoder` is the worker of pictures, with a queue of its own.
+        Each queue has a worker of its own. The first is that of the outbox.
         """
+        worker = workers[0]
         self.print_line(f"Worker {worker.name} syndicates.")
         progress = asyncio.create_task(self._print_progress(services, min_verbosity=1 if once else 2))
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
@@ -63,7 +67,7 @@ class Command(OperatorCommand):
             schedule.start()
         try:
             async with asyncio.TaskGroup() as group:
-                runs = [group.create_task(_run_jobs(each, once=once)) for each in (worker, encoder)]
+                runs = [group.create_task(_run_jobs(each, once=once)) for each in workers]
             is_done = all(run.result() for run in runs)
         finally:
             await schedule.close()
@@ -103,12 +107,18 @@ async def _run_jobs(worker: Worker, *, once: bool) -> bool:
 
 
 async def _describe_backlog(services: Services) -> str:
-    depth = await services.outbox.read_depth()
-    age = "" if depth.is_empty else f"; the oldest is {depth.oldest_ms / 1000:.1f} s old"
-    return f"{depth.waiting} waiting, {depth.pending} pending, {depth.dead} dead letters{age}."
+    """Return one line for the outbox, and one for each other queue that is not empty."""
+    lines = []
+    for name, each in services.background_queues.items():
+        depth = await each.queue.read_depth()
+        age = "" if depth.is_empty else f"; the oldest is {depth.oldest_ms / 1000:.1f} s old"
+        prefix = "" if name == OUTBOX else f"{name}: "
+        if name == OUTBOX or depth.dead or not depth.is_empty:
+            lines.append(f"{prefix}{depth.waiting} waiting, {depth.pending} pending, {depth.dead} dead letters{age}.")
+    return "\n".join(lines)
 
 
-def _stop_on_signals(*workers: Worker) -> None:
+def _stop_on_signals(workers: Sequence[Worker]) -> None:
     def stop() -> None:
         for worker in workers:
             worker.stop()

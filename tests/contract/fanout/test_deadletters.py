@@ -4,6 +4,7 @@ import pytest
 from django.core.management import CommandError
 
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import Job
 from tests.support import commands
 from tests.support.commands import run_with_services
@@ -77,3 +78,27 @@ def test_all_dead_letters_are_retried() -> None:
 def test_an_error_is_one_line(words: list[str], complaint: str) -> None:
     with pytest.raises(CommandError, match=complaint):
         run(*words)
+
+
+async def one_dead_picture(services: Services) -> None:
+    queue = services.background_queues["media"].queue
+    await queue.create_group()
+    await queue.add(encode_job(PurgeAccount(AccountId(7))))
+    (job,) = await queue.fetch("abad1dea", 1, 10)
+    await queue.move_to_dead_letters(job, "OSError: no disk")
+
+
+async def picture_depth(services: Services) -> tuple[int, int]:
+    depth = await services.background_queues["media"].queue.read_depth()
+    return depth.waiting, depth.dead
+
+
+def test_dead_letters_of_another_queue_are_listed_and_retried() -> None:
+    run_with_services(one_dead_picture)
+    *outbox, picture, count = run("list").splitlines()
+    assert (len(outbox), count) == (3, "4 dead letters.")
+    assert "picture of account 7, " in picture
+    assert run("list", "--queue", "mail") == "0 dead letters.\n"
+    assert run("retry", "--all", "--queue", "media") == "1 dead letters retried.\n"
+    assert run_with_services(picture_depth) == (1, 0)
+    assert run_with_services(depth) == (0, 3)

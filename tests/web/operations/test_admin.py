@@ -216,6 +216,23 @@ async def test_a_dead_letter_is_read_retried_and_dropped(site: Services, sam: Ht
     assert [action for action, _ in await trail_of(site)] == ["drop", "retry", "retry"]
 
 
+async def test_the_failed_jobs_of_another_queue_have_a_page(site: Services, sam: HttpBrowser) -> None:
+    queue = site.background_queues["media"].queue
+    await queue.create_group()
+    await queue.add(b"not a job")
+    (job,) = await queue.fetch("abad1dea", 1, 10)
+    await queue.move_to_dead_letters(job, "no disk")
+    assert (await sam.get_json("/ops/")).json()["queues"]["media"]["dead"] == 1
+    assert "/ops/deadletters/?queue=media" in (await sam.get("/ops/")).text
+    assert (await sam.get_json("/ops/deadletters/")).json()["letters"] == []
+    (letter,) = (await sam.get_json("/ops/deadletters/?queue=media")).json()["letters"]
+    assert (letter["kind"], letter["reason"]) == ("media", "no disk")
+    answer = await sam.post("/ops/deadletters/retry/", id=letter["id"], queue="media")
+    assert answer.headers["Location"] == "/ops/deadletters/?queue=media"
+    assert (await queue.read_depth()).waiting == 1
+    assert (await sam.get_json("/ops/deadletters/?queue=nothing")).status_code == 400
+
+
 async def test_an_invalid_letter_or_cursor_is_refused(sam: HttpBrowser) -> None:
     assert (await sam.post_json("/ops/deadletters/drop/", id="*")).status_code == 400
     assert (await sam.get_json("/ops/deadletters/?cursor=x")).status_code == 400

@@ -94,6 +94,8 @@ async def test_a_post_is_counted_from_request_to_delivery(prometheus, alice, bob
     while_pending = await scraped(prometheus)
     assert while_pending['socialsite_outbox_jobs{state="waiting"}'] == 1
     assert while_pending["socialsite_outbox_oldest_seconds"] > 0
+    assert while_pending['socialsite_queue_jobs{queue="outbox",state="waiting"}'] == 1
+    assert while_pending['socialsite_queue_jobs{queue="media",state="waiting"}'] == 0
     await world.deliver_all()
     after = await scraped(prometheus)
     increases = {name: after[name] - before.get(name, 0) for name in after}
