@@ -17,6 +17,7 @@ from socialsite.analytics.metrics import SIGNUPS
 from socialsite.analytics.stats import Statistics
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
 from socialsite.limits import ActionLimits
+from socialsite.outgoing.requests import OutgoingClient
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.job_queue import JobQueue
 from socialsite.recipes.memory_guard import MemoryGuard
@@ -162,6 +163,10 @@ class Services:
     @cached_property
     def live(self) -> LiveService:
         return LiveService(store=self.store, clock=self.clock, lag=self.repositories.lag)
+
+    @cached_property
+    def outgoing(self) -> OutgoingClient:
+        return OutgoingClient()
 
     # Accounts
 

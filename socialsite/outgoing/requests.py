@@ -1,0 +1,217 @@
+"""The guard of outgoing requests: every request of the site to another site is sent by OutgoingClient.
+
+A host is resolved once per connection. If one of its addresses is not public, the request is refused. The connection
+is made to a checked address, so a second look-up cannot lead to another server. The client follows redirects itself
+and checks each new URL in the same way. Size, time, number of redirects and content types are limited.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import quote, urljoin, urlsplit
+
+import httpcore
+import idna
+
+from socialsite.outgoing.addresses import is_public, is_public_host
+
+PORTS = {"http": 80, "https": 443}
+URL_MAX_LENGTH = 2_048
+UNQUOTED = "%/:=&?~+!$,;'@()*[]"
+"""Characters that a path and a query keep. Other special characters are quoted."""
+MAX_REDIRECTS = 3
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+TIMEOUT_S = 10.0
+MAX_ANSWER_BYTES = 4_096
+"""The bytes that are read of the answer to a POST request."""
+
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+"""Returns the addresses of a host for a port. Raises OSError if the host has none."""
+
+
+class OutgoingRefused(Exception):
+    """The guard refuses the request or the response. It would refuse a repetition, too."""
+
+
+class OutgoingFailed(Exception):
+    """The other server did not answer, or not in time. A repetition may succeed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingResponse:
+    """The response of another server. `url` is the address after redirects. Names of headers are in lower case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def resolve_host(host: str, port: int) -> list[str]:
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in entries]
+
+
+class PublicNetwork(httpcore.AsyncNetworkBackend):
+    """Opens connections to public addresses, and to the addresses and ports in `exempt`."""
+
+    def __init__(self, resolve: Resolve, exempt: Collection[tuple[str, int]]) -> None:
+        self._resolve = resolve
+        self._exempt = exempt
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first address that accepts. Raises OutgoingRefused if an address of the host is not public."""
+        try:
+            addresses = list(dict.fromkeys(await self._resolve(host, port)))
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError(str(error)) from error
+        for address in addresses:
+            if not is_public(address) and (address, port) not in self._exempt:
+                raise OutgoingRefused(f"{host} has an address that is not public: {address}")
+        failure: httpcore.NetworkError | httpcore.TimeoutException = httpcore.ConnectError("no address")
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+                failure = error
+        raise failure
+
+    async def connect_unix_socket(
+        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        raise OutgoingRefused("a Unix socket")
+
+
+class OutgoingClient:
+    """Sends requests to other sites. Each request has a connection of its own.
+
+    Only tests pass parameters: `exempt` has the addresses and ports that are reached although they are not public.
+    """
+
+    def __init__(
+        self,
+        *,
+        exempt: Collection[tuple[str, int]] = (),
+        resolve: Resolve = resolve_host,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self.exempt = frozenset(exempt)
+        self.resolve = resolve
+        self._network = PublicNetwork(resolve, self.exempt)
+        self._given_ssl_context = ssl_context
+
+    @cached_property
+    def _ssl_context(self) -> ssl.SSLContext:
+        return self._given_ssl_context or httpcore.default_ssl_context()
+
+    async def get(
+        self, url: str, *, accept: Collection[str], max_bytes: int, is_cut: bool = False, timeout_s: float = TIMEOUT_S
+    ) -> OutgoingResponse:
+        """Return the response at the URL, after at most MAX_REDIRECTS redirects.
+
+        A response of status 200 has one of the content types `accept`. A body above `max_bytes` is refused, or cut if
+        `is_cut`. Raises OutgoingRefused or OutgoingFailed.
+        """
+        async with _deadline(timeout_s):
+            for _ in range(MAX_REDIRECTS + 1):
+                target = self.check(url)
+                async with self._send("GET", target, {"Accept": ", ".join(accept)}) as stream:
+                    response = _read_head(url, stream)
+                    location = response.headers.get("location")
+                    if response.status not in REDIRECTS or location is None:
+                        if response.status == 200 and response.content_type not in accept:
+                            raise OutgoingRefused(f"the content type {response.content_type!r}")
+                        return await _read_body(stream, response, max_bytes, is_cut=is_cut)
+                url = _join(url, location)
+        raise OutgoingRefused("too many redirects")
+
+    async def post(self, url: str, content: bytes, headers: Mapping[str, str]) -> OutgoingResponse:
+        """Send the content and return the response. Redirects are not followed. Raises as `get`."""
+        async with _deadline(TIMEOUT_S), self._send("POST", self.check(url), headers, content) as stream:
+            return await _read_body(stream, _read_head(url, stream), MAX_ANSWER_BYTES, is_cut=True)
+
+    def check(self, url: str) -> httpcore.URL:
+        """Return the target of a URL. Raises OutgoingRefused if its form is refused; no name is resolved."""
+        if len(url) > URL_MAX_LENGTH or not url.isprintable() or " " in url or "\\" in url:
+            raise OutgoingRefused("not a URL")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
+            if not host.isascii():
+                host = idna.encode(host, uts46=True).decode()
+        except (ValueError, UnicodeError) as error:
+            raise OutgoingRefused(f"not a URL: {error}") from error
+        if parts.scheme not in PORTS or "@" in parts.netloc:
+            raise OutgoingRefused("not http or https, or with a user name")
+        if (host, port) not in self.exempt and not (port in PORTS.values() and is_public_host(host)):
+            raise OutgoingRefused(f"not a public host and port: {host}:{port}")
+        target = quote(parts.path or "/", UNQUOTED) + (f"?{quote(parts.query, UNQUOTED)}" if parts.query else "")
+        return httpcore.URL(scheme=parts.scheme, host=host, port=parts.port, target=target)
+
+    @asynccontextmanager
+    async def _send(
+        self, method: str, url: httpcore.URL, headers: Mapping[str, str], content: bytes | None = None
+    ) -> AsyncIterator[httpcore.Response]:
+        """Send one request, and yield the response whose body is not read yet."""
+        own = {"User-Agent": "socialsite", "Accept-Encoding": "identity", "Connection": "close"}
+        sent = [(name.encode(), value.encode()) for name, value in (own | dict(headers)).items()]
+        pool = httpcore.AsyncConnectionPool(ssl_context=self._ssl_context, network_backend=self._network)
+        try:
+            async with pool, pool.stream(method, url, headers=sent, content=content) as response:
+                yield response
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+            raise OutgoingFailed(f"{type(error).__name__}: {error}") from error
+
+
+@asynccontextmanager
+async def _deadline(timeout_s: float) -> AsyncIterator[None]:
+    """Raise OutgoingFailed if the block takes longer."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            yield
+    except TimeoutError as error:
+        raise OutgoingFailed(f"no response within {timeout_s} s") from error
+
+
+def _join(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise OutgoingRefused(f"a redirect to no URL: {error}") from error
+
+
+def _read_head(url: str, stream: httpcore.Response) -> OutgoingResponse:
+    """Return the response without its body. Raises OutgoingRefused for a compressed body, which was not accepted."""
+    headers = {name.decode("ascii").lower(): value.decode("utf-8", "replace") for name, value in stream.headers}
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise OutgoingRefused("a compressed body")
+    return OutgoingResponse(url, stream.status, headers, b"")
+
+
+async def _read_body(
+    stream: httpcore.Response, head: OutgoingResponse, max_bytes: int, *, is_cut: bool
+) -> OutgoingResponse:
+    body = bytearray()
+    async for chunk in stream.aiter_stream():
+        body += chunk
+        if len(body) > max_bytes:
+            if is_cut:
+                break
+            raise OutgoingRefused(f"more than {max_bytes} bytes")
+    return OutgoingResponse(head.url, head.status, head.headers, bytes(body[:max_bytes]))
