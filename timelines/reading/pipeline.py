@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from accounts.domain import Author
+from accounts.domain import DELETED, Author
 from socialsite.ids import AccountId, PostId, TimeSource
 from timelines.pages.page import (
     HydratedPost,
@@ -143,6 +143,11 @@ class ReadPipeline:
     async def load_later_boosts(self, removed: Iterable[RemovedBoost]) -> list[LaterBoosts]:
         """Return, for each removed boost, the later boosts that it may have hidden. The first visible one is shown."""
         return await self.sources.store.read(*(read_later_boosts(original, boost) for boost, original in removed))
+
+    async def deleted_accounts(self, account_ids: Collection[AccountId]) -> set[AccountId]:
+        """Return the accounts that are deleted. Their follows and list memberships may be incomplete."""
+        authors = await self.sources.authors.find_authors(account_ids) if account_ids else {}
+        return {id for id, author in authors.items() if author.state == DELETED}
 
     async def timelines_showing_author(self, author_id: AccountId, viewers: Mapping[str, ViewerContext]) -> set[str]:
         """Return the names of the timelines that may show the author. Only follows and lists are checked."""

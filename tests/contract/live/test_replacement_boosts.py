@@ -121,6 +121,24 @@ async def test_readers_of_a_removed_boost_receive_their_first_visible_boost(
     assert sent_ids == [[town.boosts[1]], [town.boosts[2]], [], [], [], []]
 
 
+async def test_readers_of_a_deleted_account_receive_replacements_after_its_purge(
+    town: ReplacementBoostScenario,
+) -> None:
+    """The purge deletes the follows and list memberships, by which the readers of the boost are known."""
+    bob, carol, erin = town.boosters
+    reader = await town.reader("reader", bob, carol, erin)
+    made = await reader.makes_list(bob, erin)
+    rule = await town.services.lists.rule(made)
+    context = ViewerContext(reader.id, ViewContext.LIST, rule.read_member_authors, rule.reply_rights)
+    home, (list_timeline, _) = town.opens_home(reader), town.opens(reader, list_topic(made.id), context)
+    alone = town.opens_home(await town.reader("alone", bob))
+    await town.services.accounts.delete(account_id=bob.id)
+    await town.world.deliver_all()
+    town.surfacing.check(town.boosts[0], town.post.id, author_id=bob.id)
+    await town.surfacing.send_pending()
+    assert [seen.ids() for seen in (home, list_timeline, alone)] == [[town.boosts[1]], [town.boosts[2]], []]
+
+
 async def test_a_list_receives_replacements_by_its_members(town: ReplacementBoostScenario) -> None:
     bob, carol, _ = town.boosters
     owner = await town.reader("owner")
