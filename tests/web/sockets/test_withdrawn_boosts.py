@@ -8,7 +8,7 @@ from socialsite.container import Services
 from socialsite.ids import PostId
 from socialsite.recipes.presence import processes_key
 from tests.support.reacting import PersonReactions
-from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
+from tests.support.sockets import Message, SocketClient, open_socket, sign_in_cookie
 from tests.support.world import Person, World
 from timelines.posts.post import Post
 
@@ -45,8 +45,17 @@ async def scene(world: World, acts: PersonReactions) -> RemovedBoostScenario:
     return RemovedBoostScenario(acts, dave, boosters, post, boosts, f"list:{list_.id}")
 
 
-async def gone(reader: SocketClient, boost_id: PostId) -> None:
-    await reader.receive_until(lambda message: message == {"type": "deleted", "id": str(boost_id)})
+async def receive_replacement(reader: SocketClient, boost_id: PostId, *removed_ids: PostId) -> Message:
+    """Wait for the entry of a replacement on the home timeline and for the deletions, in any order."""
+
+    def entries() -> list[Message]:
+        key = "entry", str(boost_id), "home"
+        return [each for each in reader.got if (each["type"], each.get("id"), each.get("timeline")) == key]
+
+    deletions = [{"type": "deleted", "id": str(removed_id)} for removed_id in removed_ids]
+    while not (entries() and all(deletion in reader.got for deletion in deletions)):
+        await reader.receive()
+    return entries()[0]
 
 
 async def test_the_next_boost_replaces_the_withdrawn_boost(daphnes, scene: RemovedBoostScenario) -> None:
@@ -57,8 +66,7 @@ async def test_the_next_boost_replaces_the_withdrawn_boost(daphnes, scene: Remov
                 await reader.subscribe(timeline)
         await scene.withdraws(0)
         for reader in (one, other):
-            await gone(reader, scene.boosts[0])
-            entry = await reader.receive_entry(scene.boosts[1], "home")
+            entry = await receive_replacement(reader, scene.boosts[1], scene.boosts[0])
             assert entry["author"] == "carol"
             assert f'data-boost-of="{scene.post.id}"' in entry["html"]
             await reader.collect_for()
@@ -66,7 +74,7 @@ async def test_the_next_boost_replaces_the_withdrawn_boost(daphnes, scene: Remov
             assert set(reader.entry_ids("public")) <= {scene.post.id}  # which may have been on its way
         await scene.withdraws(1)
         for reader in (one, other):
-            await reader.receive_entry(scene.boosts[2], "home")
+            await receive_replacement(reader, scene.boosts[2], scene.boosts[1])
             await reader.collect_for()
             assert reader.shown_ids(scene.list_name) == []  # no other list member boosted it
 
@@ -94,8 +102,8 @@ async def test_a_replacement_the_reader_may_not_see_is_not_sent(
         await scene.acts.unboosts(scene.boosters[0], own)
         await scene.withdraws(0)
         for reader in (follower_of_author, muting_reader):
-            await gone(reader, withdrawn)
-            await reader.receive_entry(scene.boosts[2] if reader is muting_reader else scene.boosts[1], "home")
+            shown_boost = scene.boosts[2] if reader is muting_reader else scene.boosts[1]
+            await receive_replacement(reader, shown_boost, scene.boosts[0], withdrawn)
             await reader.collect_for()
         assert hidden not in follower_of_author.entry_ids("home") + muting_reader.entry_ids("home")
         assert muting_reader.shown_ids("home") == [scene.boosts[2]]
@@ -111,8 +119,7 @@ async def test_a_replacement_while_the_socket_was_closed_arrives_with_the_deleti
         for timeline in ("home", scene.list_name):
             await reader.subscribe(timeline)
         await reader.send({"type": "watch", "ids": [str(scene.boosts[0]), str(scene.post.id)]})
-        await gone(reader, scene.boosts[0])
-        await reader.receive_entry(scene.boosts[2], "home")
+        await receive_replacement(reader, scene.boosts[2], scene.boosts[0])
         await reader.collect_for()
         assert reader.shown_ids("home") == [scene.boosts[2]]
         assert reader.shown_ids(scene.list_name) == []
@@ -132,8 +139,7 @@ async def test_an_own_boost_is_replaced_by_anothers_boost(daphnes, scene: Remove
         await scene.boosters[0].follows(scene.boosters[2])
         await reader.subscribe("home")
         await scene.withdraws(0)
-        await gone(reader, scene.boosts[0])
-        await reader.receive_entry(scene.boosts[2], "home")
+        await receive_replacement(reader, scene.boosts[2], scene.boosts[0])
 
 
 async def test_boosts_of_a_deleted_account_are_replaced(daphnes, scene: RemovedBoostScenario, world: World) -> None:
