@@ -42,6 +42,6 @@ class FollowedHashtagService:
         return await self.repository.all(account_id)
 
     async def load_menu(self, account_id: AccountId, now_ms: int) -> None:
-        """Read the hashtags that were followed last into the menu cache, unless it has them."""
-        if not self.menus.is_fresh(account_id, now_ms):
-            self.menus.put(account_id, (await self.repository.all(account_id))[:HASHTAGS_IN_MENU], now_ms)
+        """Read the hashtags that were followed last into the menu cache."""
+        hashtags = await self.repository.all(account_id)
+        self.menus.put(account_id, hashtags[:HASHTAGS_IN_MENU], now_ms)

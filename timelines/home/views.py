@@ -62,14 +62,18 @@ async def home(request: SiteRequest) -> HttpResponseBase:
 async def _with_menus(
     request: SiteRequest, viewer_id: AccountId, read: Coroutine[Any, Any, TimelinePage]
 ) -> TimelinePage:
-    """Return the result of `read`. At the same time read the viewer's lists and hashtags for the tabs."""
+    """Return the result of `read`. At the same time read those of the viewer's menus that are not cached."""
     if wants_json(request):
         return await read
     services, now_ms = request.services, request.services.clock.now_ms()
-    lists = services[ListService].load_menu(viewer_id, now_ms)
-    hashtags = services[FollowedHashtagService].load_menu(viewer_id, now_ms)
+    menus = services[ListService], services[FollowedHashtagService]
+    missing = [
+        service.load_menu(viewer_id, now_ms) for service in menus if not service.menus.is_fresh(viewer_id, now_ms)
+    ]
+    if not missing:
+        return await read
     page: TimelinePage
-    page, _, _ = await run_together(read, lists, hashtags)
+    page, _ = await run_together(read, run_together(*missing))
     return page
 
 

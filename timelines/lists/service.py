@@ -111,9 +111,9 @@ class ListService:
         return account_list
 
     async def load_menu(self, owner_id: AccountId, now_ms: int) -> None:
-        """Read the owner's first lists into the menu cache, unless it has them."""
-        if not self.menus.is_fresh(owner_id, now_ms):
-            self.menus.put(owner_id, (await self.all_lists(owner_id))[:LISTS_IN_MENU], now_ms)
+        """Read the owner's first lists into the menu cache."""
+        lists = await self.all_lists(owner_id)
+        self.menus.put(owner_id, lists[:LISTS_IN_MENU], now_ms)
 
     async def lists_with(self, lists: Sequence[AccountList], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member of their own."""

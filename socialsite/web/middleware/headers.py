@@ -3,7 +3,7 @@
 Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (django_async.py).
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -58,6 +58,12 @@ def content_security_policy(websocket_origin: str, form_action: str = "") -> str
     )
 
 
+@cache
+def _style_link() -> str:
+    """Return a header by which the browser loads the style sheet while it reads the page."""
+    return f"<{static('css/site.css')}>; rel=preload; as=style"
+
+
 class HeadersMiddleware(Middleware):
     """Sets the headers. If the request or the response has a cookie, the response is private."""
 
@@ -75,7 +81,7 @@ class HeadersMiddleware(Middleware):
         headers["Permissions-Policy"] = PERMISSIONS_POLICY
         is_page = headers.get("Content-Type", "").startswith("text/html")
         if is_page:
-            headers["Link"] = f"<{static('css/site.css')}>; rel=preload; as=style"  # loads while the page is read
+            headers["Link"] = _style_link()
         if is_file and not response.cookies:
             del headers["Vary"]
             return response
