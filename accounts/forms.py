@@ -178,6 +178,11 @@ class DeleteAccountForm(forms.Form):
     password = make_password_field(_("Password"), "current-password")
 
 
+class ConfirmForm(forms.Form):
+    password = make_password_field(_("Password"), "current-password")
+    next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
+
+
 class EndSessionForm(forms.Form):
     session = forms.RegexField(r"^(all|[0-9a-f]{64})\Z", label=_("Session"), widget=forms.HiddenInput)
 

@@ -67,6 +67,16 @@ def authorization_code(client_id: ClientId, code_digest: str) -> Key:
     return Key("sessions", tag=client_id, name=f"code:{code_digest}")
 
 
+def security_events(account_id: AccountId) -> Key:
+    """LIST: SecurityEvents as MessagePack, newest first, at most EVENTS_CAP. TTL: 90 days. Deleted with the account."""
+    return Key("accounts", tag=str(account_id), name="events")
+
+
+def security_refusals(account_id: AccountId) -> Key:
+    """LIST: as `security_events`, the refused attempts to log in or confirm, at most REFUSALS_CAP."""
+    return Key("accounts", tag=str(account_id), name="refusals")
+
+
 def totals(account_id: int) -> Key:
     """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 

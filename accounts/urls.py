@@ -3,6 +3,7 @@
 from django.urls import path
 
 from accounts.sessions import views as session_views
+from accounts.settings import step_up
 from accounts.settings import views as settings_views
 
 app_name = "accounts"
@@ -14,6 +15,7 @@ urlpatterns = [
     path("settings/", settings_views.settings, name="settings"),
     path("preferences/", settings_views.preferences, name="preferences"),
     path("password/", settings_views.password, name="password"),
+    path("confirm/", step_up.confirm, name="confirm"),
     path("sessions/", settings_views.sessions, name="sessions"),
     path("delete/", settings_views.delete, name="delete"),
 ]

@@ -11,6 +11,7 @@ from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
+from accounts.security.events import SecurityEvents
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.analytics.metrics import SIGNUPS
@@ -170,6 +171,8 @@ class Services:
 
     # Accounts
 
+    security_events = _Built(SecurityEvents)
+
     @cached_property
     def accounts(self) -> AccountService:
         return self._build(
@@ -186,8 +189,9 @@ class Services:
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete the account's counters."""
+        """Close the sockets of a deleted account, and delete the account's counters and events."""
         await self.live.account_closed(account_id)
+        await self.security_events.delete_all(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property

@@ -82,6 +82,13 @@ class SignInRequired(Unauthorized):
     message = _("Please log in first.")
 
 
+class StepUpRequired(Forbidden):
+    """The action needs the password or a second factor again. An HTML client is redirected to the page that asks."""
+
+    code = "confirmation_needed"
+    message = _("Please confirm that it is you.")
+
+
 class MethodNotAllowed(ApiError):
     """405: the URL does not support this method."""
 

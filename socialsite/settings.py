@@ -37,6 +37,8 @@ METRICS_ALLOWED = settings_parsers.parse_networks(
 METRICS_TOKEN: str = env.str("METRICS_TOKEN", default="")
 METRICS_DIR: str = env.str("METRICS_DIR", default="")  # analytics/multiprocess.py reads the variable earlier
 SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", default="")
+# The address of the site in mails and for passkeys, without a slash at the end. Requests never change it.
+SITE_URL: str = env.str("SITE_URL", default="").rstrip("/") or settings_parsers.default_site_url(ALLOWED_HOSTS, HTTPS)
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
 # Components whose data is not at REDIS_URL
@@ -152,6 +154,7 @@ AUTHENTICATION_BACKENDS = ["accounts.backends.HandleBackend"]
 SESSION_ENGINE = "accounts.sessions.service"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 LOGIN_URL = "/accounts/login/"
+CONFIRM_URL = "/accounts/confirm/"  # asks for the password or a second factor again
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "/"
 PASSWORD_HASHERS = [
     "accounts.accounts.passwords.SiteArgon2Hasher",

@@ -96,6 +96,12 @@ def parse_networks(name: str, texts: Iterable[str]) -> list[Network]:
         raise ImproperlyConfigured(f"{name} must be comma-separated networks: {error}.") from error
 
 
+def default_site_url(allowed_hosts: Iterable[str], https: bool) -> str:
+    """Return the address of the first allowed host that is a name without wildcard, or of this machine."""
+    names = (host for host in allowed_hosts if not host.startswith((".", "*")))
+    return f"{'https' if https else 'http'}://{next(names, 'localhost')}"
+
+
 def read_secret_key(url: str) -> str:
     """Return the secret key that quickstart stored in the directory of an embedded server, "" if there is none."""
     scheme, _, directory = url.partition("://")

@@ -16,6 +16,7 @@ from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, Hand
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged
+from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
 from socialsite.ids import AccountId
@@ -36,6 +37,7 @@ class AccountService:
     accounts: AccountRepository
     end_sessions: EndSessions
     limits: ActionLimits
+    events: SecurityEvents
     on_deletion_requested: OnAccountDeleted
     on_account_deleted: OnAccountDeleted
     on_account_created: OnAccountCreated
@@ -204,6 +206,7 @@ class AccountService:
             is_suspended = account is not None and is_right and account.state == SUSPENDED
             reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
             log.info("sign_in_refused", account=account.id if account else None, reason=reason)
+            await self.events.record(AccountId(account.id) if account else None, "login_refused", caller)
             if is_suspended:
                 raise AccountSuspended
             return None
@@ -221,6 +224,7 @@ class AccountService:
         is_right = await self._check_password(account, raw)
         if account and not is_right:
             log.info("password_refused", account=account.id)
+            await self.events.record(AccountId(account.id), "confirmation_refused", caller)
         return is_right
 
     @sensitive_variables("raw")
@@ -249,7 +253,9 @@ class AccountService:
         """
         if not await self.check_password(account, old, caller=caller):
             _raise_wrong_password("old_password")
-        return await self._replace_password(account, new, keep_session_id, expected_hash=account.password)
+        return await self._replace_password(
+            account, new, keep_session_id, expected_hash=account.password, caller=caller
+        )
 
     @sensitive_variables("new")
     async def set_password(self, *, account: Account, new: str, keep_session_id: str | None = None) -> Account:
@@ -339,13 +345,20 @@ class AccountService:
         return changed
 
     async def _replace_password(
-        self, account: Account, new: str, keep_session_id: str | None, *, expected_hash: str
+        self,
+        account: Account,
+        new: str,
+        keep_session_id: str | None,
+        *,
+        expected_hash: str,
+        caller: Caller | None = None,
     ) -> Account:
         account_id, encoded = AccountId(account.id), await passwords.hash_password(new)
         if not await self.accounts.set_password(account_id, encoded, expected_hash=expected_hash):
             _raise_wrong_password("old_password")  # another request changed the password meanwhile
         await self.end_sessions(account_id, keep_session_id)
         log.info("password_changed", account=account_id)
+        await self.events.record(account_id, "password_changed", caller)
         return await self.get(account_id)
 
 

@@ -5,10 +5,13 @@ from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, alogin, alogout
 from django.http import HttpResponse
 
+from accounts.factors.step_up import store_confirmation
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
+from accounts.security.events import SecurityEvents
 from accounts.sessions.service import SessionStore
 from accounts.sessions.values import describe_device
+from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, require_viewer
 
 KNOWN_BROWSER_MAX_AGE_S = 365 * 86_400
@@ -36,7 +39,9 @@ async def sign_in(request: SiteRequest, account: Account) -> None:
     session.device = describe_device(request.headers.get("User-Agent", ""))
     await alogin(request, account)
     request.account = account
+    store_confirmation(request)
     log.info("signed_in", account=account.id)
+    await request.services[SecurityEvents].record(AccountId(account.id), "login", request.caller, device=session.device)
 
 
 def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:

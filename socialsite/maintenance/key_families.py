@@ -37,7 +37,7 @@ FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
-        "accounts": "account accounts handle totals",
+        "accounts": "account accounts events handle refusals totals",
         "sessions": "app code index session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
         " totals usage versions votes",

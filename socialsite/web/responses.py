@@ -119,14 +119,14 @@ def redirect_to_next(request: SiteRequest, default: str) -> SeeOther:
     return SeeOther(next_url if is_own_url(request, next_url) else default)
 
 
-def redirect_to_login(request: SiteRequest) -> SeeOther:
-    """Redirect to the log-in page. The log-in then redirects to this page, or after a POST to `next` or "/"."""
+def redirect_with_next(request: SiteRequest, url: str) -> SeeOther:
+    """Redirect to a page that then redirects to this page, or after a POST to `next` or "/"."""
     back = request.get_full_path()
     if request.method not in SAFE_METHODS:
         with suppress(MalformedRequest):
             back = get_form_data(request).get("next", "")
         back = back if is_own_url(request, back) else "/"
-    return SeeOther(f"{settings.LOGIN_URL}?{urlencode({'next': back})}")
+    return SeeOther(f"{url}?{urlencode({'next': back})}")
 
 
 def format_iso_time(ms: int) -> str:

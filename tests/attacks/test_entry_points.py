@@ -89,6 +89,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/preferences/": "open_warnings quote_policy language languages",
     "/accounts/password/": "old_password new_password1 new_password2",
     "/accounts/sessions/": "session",
+    "/accounts/confirm/": "password next",
     "/accounts/delete/": "password",
     **dict.fromkeys(
         ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"

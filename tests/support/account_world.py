@@ -7,6 +7,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
 from accounts.current import bind_services
 from accounts.models import Account
+from accounts.security.events import SecurityEvents
 from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.service import SessionService, SessionStore
 from accounts.sessions.values import SessionLimits
@@ -40,7 +41,9 @@ class AccountWorld:
             clock=self.clock,
             on_sessions_ended=self._ended,
         )
+        self.events = SecurityEvents(store=self.store, clock=self.clock)
         self.accounts = AccountService(
+            events=self.events,
             accounts=self.account_repository,
             end_sessions=self.sessions.end_all,
             limits=ActionLimits(RateLimiter(self.store), {}, self.clock),

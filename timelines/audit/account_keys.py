@@ -19,6 +19,8 @@ def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int)
         account_keys.account(AccountId(account_id)),
         account_keys.session_index(AccountId(account_id)),
         account_keys.access_token_index(AccountId(account_id)),
+        account_keys.security_events(AccountId(account_id)),
+        account_keys.security_refusals(AccountId(account_id)),
         keys.home_timeline(account_id),
         *keys.AuthorFeedKeys(profile_partitions).feed_keys(account_id),
         keys.list_index(account_id),

@@ -116,6 +116,7 @@ class KeyFamilies:
             type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
             type_only(rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
             type_only(r"timelines:\{reports\}:reports", "list"),
+            type_only(r"accounts:\{\d+\}:(events|refusals)", "list"),
             type_only(r"accounts:\{ids\}:accounts|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:source|limits:.*|timelines:\{\d+\}:notified", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),

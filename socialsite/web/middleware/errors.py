@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 import structlog
+from django.conf import settings
 from django.core.exceptions import BadRequest, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpResponse
 from django.http.multipartparser import MultiPartParserError
@@ -20,7 +21,7 @@ from socialsite.analytics.metrics import REFUSALS
 from socialsite.store.errors import StoreUnavailable
 from socialsite.web.middleware.base import Middleware
 from socialsite.web.requests import SAFE_METHODS, ErrorPageHook, SiteRequest, is_api_path, wants_json
-from socialsite.web.responses import json_response, page_response, redirect_to_login
+from socialsite.web.responses import json_response, page_response, redirect_with_next
 
 log = structlog.get_logger("socialsite.errors")
 
@@ -79,8 +80,9 @@ def respond_to_error(request: SiteRequest, error: Exception) -> HttpResponse:
     if isinstance(error, site.RateLimited) and hasattr(request, "services"):
         request.services.statistics.meter.count(REFUSALS, error.rule)
     is_api = is_api_path(request.path_info)
-    if isinstance(error, site.SignInRequired) and not is_api and not wants_json(request):
-        return redirect_to_login(request)
+    if isinstance(error, (site.SignInRequired, site.StepUpRequired)) and not is_api and not wants_json(request):
+        is_step_up = isinstance(error, site.StepUpRequired)
+        return redirect_with_next(request, settings.CONFIRM_URL if is_step_up else settings.LOGIN_URL)
     code, message = DEFAULT_MESSAGES.get(status, DEFAULT_MESSAGES[500])
     return error_response(
         request,

@@ -107,6 +107,7 @@ async def use_pages(site: Services, world: World) -> None:
         assert (await alice.post_json(f"/posts/{first['id']}/edit/", text="other words")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
         await site.reports.report(reporter_id=AccountId(1), target_id=bob.id, category="spam", comment="")
+        assert (await alice.post_json("/accounts/confirm/", password="wrong")).status_code == 422
         app = await OAuthClient.register(alice.http)
         await app.get_code(alice)
         await app.get_token(alice)

@@ -138,3 +138,15 @@ def test_https_enables_host_cookies_and_strict_transport_security() -> None:
     assert settings["CSRF_COOKIE_NAME"].startswith("'__Host-csrftoken'")
     assert settings["SESSION_COOKIE_SECURE"].startswith("True")
     assert int(settings["SECURE_HSTS_SECONDS"].split()[0]) == 31536000
+
+
+@pytest.mark.parametrize(
+    ("hosts", "https", "url"),
+    [
+        (["social.example.org", "localhost"], True, "https://social.example.org"),
+        ([".example.org", "*", "localhost"], False, "http://localhost"),
+        ([], False, "http://localhost"),
+    ],
+)
+def test_the_default_address_of_the_site_is_its_first_host(hosts: list[str], https: bool, url: str) -> None:
+    assert settings_parsers.default_site_url(hosts, https) == url

@@ -20,6 +20,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.MissingScope: (403, "forbidden"),
     accounts.AccountRequired: (422, "invalid"),
     site.SignInRequired: (401, "sign_in_needed"),
+    site.StepUpRequired: (403, "confirmation_needed"),
     site.MalformedRequest: (400, "malformed"),
     site.MethodNotAllowed: (405, "method_not_allowed"),
     site.RequestTooLarge: (413, "too_large"),

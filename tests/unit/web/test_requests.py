@@ -7,7 +7,7 @@ from django.test import RequestFactory
 
 from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
 from socialsite.web.requests import dispatch_by_method, get_form_data, is_own_url, require_viewer, wants_json
-from socialsite.web.responses import format_iso_time, json_response, redirect_to_login, redirect_to_next
+from socialsite.web.responses import format_iso_time, json_response, redirect_to_next, redirect_with_next
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -186,8 +186,11 @@ def test_a_redirect_from_https_to_http_is_refused():
 
 def test_a_sign_in_redirects_back_to_a_page_but_not_to_an_action():
     page, action = RequestFactory().get("/lists/?limit=3"), RequestFactory().post("/posts/")
-    assert redirect_to_login(page).headers["Location"] == "/accounts/login/?next=%2Flists%2F%3Flimit%3D3"
-    assert redirect_to_login(action).headers["Location"] == "/accounts/login/?next=%2F"
+    assert (
+        redirect_with_next(page, "/accounts/login/").headers["Location"]
+        == "/accounts/login/?next=%2Flists%2F%3Flimit%3D3"
+    )
+    assert redirect_with_next(action, "/accounts/login/").headers["Location"] == "/accounts/login/?next=%2F"
 
 
 def test_require_viewer_raises_sign_in_required_for_a_visitor():

@@ -1,0 +1,80 @@
+"""The newest events that concern the security of an account: log-ins, refused attempts, changes.
+
+Refused attempts have a list of their own, so that a stranger who guesses passwords removes no other event.
+"""
+
+import ipaddress
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from accounts import keys
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId, TimeSource
+from socialsite.limits import Caller
+from socialsite.store.commands import load_script
+from socialsite.store.store import Store
+
+EVENTS_CAP: Final = 80
+REFUSALS_CAP: Final = 20
+EVENT_TTL_MS: Final = 90 * DAY_MS
+REFUSAL_KINDS = frozenset({"login_refused", "factor_refused", "confirmation_refused"})
+DETAIL_MAX_LENGTH = 100  # code points
+NO_ACCOUNT_ID = AccountId(0)
+ADD_EVENT_SCRIPT = load_script("add_event.lua", __package__)
+
+
+class SecurityEvent(msgspec.Struct, frozen=True, array_like=True):
+    """An event at `at_ms`. `network` is the rough place of the caller, "" for a command of an operator."""
+
+    at_ms: int
+    kind: str
+    network: str = ""
+    details: dict[str, str] = {}
+
+
+_decoder = msgspec.msgpack.Decoder(SecurityEvent)
+
+
+@dataclass(kw_only=True, slots=True)
+class SecurityEvents:
+    """Stores and lists the events of accounts."""
+
+    store: Store
+    clock: TimeSource
+
+    async def record(self, account_id: AccountId | None, kind: str, caller: Caller | None, **details: str) -> None:
+        """Store an event. For None nothing is stored, in the same time: a log-in with an unknown handle needs this."""
+        texts = {name: text[:DETAIL_MAX_LENGTH] for name, text in details.items() if text}
+        event = SecurityEvent(self.clock.now_ms(), kind, rough_network(caller.address) if caller else "", texts)
+        is_refusal = kind in REFUSAL_KINDS
+        build_key = keys.security_refusals if is_refusal else keys.security_events
+        key = build_key(account_id or NO_ACCOUNT_ID)
+        cap = 0 if account_id is None else REFUSALS_CAP if is_refusal else EVENTS_CAP
+        args = (msgspec.msgpack.encode(event), cap, EVENT_TTL_MS)
+        await self.store.component("accounts")[key].run(ADD_EVENT_SCRIPT, [key], args)
+
+    async def list_newest(self, account_id: AccountId) -> Sequence[SecurityEvent]:
+        """Return the events of the last 90 days, newest first."""
+        lists = (keys.security_events(account_id), EVENTS_CAP), (keys.security_refusals(account_id), REFUSALS_CAP)
+        replies = await self.store.gather([("LRANGE", key, 0, cap - 1) for key, cap in lists])
+        events = [_decoder.decode(value) for reply in replies for value in reply]
+        oldest_ms = self.clock.now_ms() - EVENT_TTL_MS
+        return sorted((event for event in events if event.at_ms > oldest_ms), key=lambda event: -event.at_ms)
+
+    async def delete_all(self, account_id: AccountId) -> None:
+        """Delete the events of a deleted account."""
+        key = keys.security_events(account_id)
+        await self.store.write(key, ("UNLINK", key, keys.security_refusals(account_id)))
+
+
+def rough_network(address: str) -> str:
+    """Return the IPv4 /24 or IPv6 /48 network of an address, or "" if the text is not an address."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
+    return str(ipaddress.ip_network((parsed, 24 if parsed.version == 4 else 48), strict=False))
