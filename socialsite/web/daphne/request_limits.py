@@ -29,6 +29,7 @@ CONTROL_FRAMES_PER_S = 50
 FRAGMENTS_PER_MESSAGE = 64
 EARLY_MAX_BYTES = 64 * 1024
 """Maximum bytes that may follow the handshake before the socket is accepted."""
+CREDENTIAL_HEADERS = (b"cookie", b"authorization")
 CONTROL_OPCODE_MIN = 8  # RFC 6455, 5.2
 
 
@@ -77,9 +78,9 @@ def make_bounded_request(request: Any, body_max_bytes: int, find_upload_rules: F
             return super().process()
 
         def find_body_max_bytes(self) -> int:
-            """Return the limit of the view at this path. Only a browser with a cookie may send files."""
+            """Return the limit of the view at this path. Only a browser with a cookie or an app may send files."""
             content_type = (self.requestHeaders.getRawHeaders(b"content-type") or [b""])[0]
-            if not self.requestHeaders.hasHeader(b"cookie"):
+            if not any(map(self.requestHeaders.hasHeader, CREDENTIAL_HEADERS)):
                 return body_max_bytes
             path = unquote_to_bytes(self.channel._path.partition(b"?")[0]).decode("utf-8", "replace")
             rules = find_upload_rules(self.channel._command.decode("ascii", "replace"), path, content_type)

@@ -6,9 +6,11 @@ from http import HTTPStatus
 import pytest
 
 from socialsite.container import Services
+from tests.support.api import ApiClient, create_token
 from tests.support.browser import HttpBrowser
 from tests.support.pictures import encode_all, picture
 from tests.support.sockets import DaphneProcess
+from tests.support.world import World
 from timelines.media.media import name_of_file
 from timelines.media.storage import list_files
 
@@ -84,6 +86,15 @@ async def test_daphne_gives_a_large_upload_as_a_file(daphne: DaphneProcess):
         assert daphne.resident_kb() - before_kb < 8_000
         state = await browser.get_json(f"/media/{answer.json()['id']}/")
         assert state.status_code == 206
+
+
+async def test_daphne_accepts_a_large_upload_of_an_app(daphne: DaphneProcess, services: Services, world: World):
+    await world.person("erin")
+    token = await create_token(services, "erin")
+    files = {"file": ("x.jpg", picture() + b"\0" * 3_000_000, "image/jpeg")}
+    async with ApiClient(token=token, base_url=daphne.origin) as app, ApiClient(base_url=daphne.origin) as visitor:
+        assert (await app.http.post("/api/v2/media", files=files)).status_code == 202
+        assert (await visitor.http.post("/api/v2/media", files=files)).status_code in (401, 413)
 
 
 async def test_a_picture_has_the_rights_of_its_post(alice, bob, visitor, upload, site):
