@@ -25,7 +25,7 @@ def picture_url(name: str, size: PictureSize) -> str:
 
 
 class Preferences(msgspec.Struct, frozen=True, array_like=True):
-    """What an account chose for reading and writing posts. New fields are added at the end."""
+    """What an account chose for its posts, its timelines and its profile. New fields are added at the end."""
 
     opens_warnings: bool = False
     """True if posts with a content warning are shown open."""
@@ -43,6 +43,10 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """The next of the steps after the sign-up, from 1, or 0 if they are done or dismissed."""
     quote_policy: QuotePolicy = "public"
     """The accounts that may quote the posts that have no policy of their own."""
+    featured_hashtags: tuple[str, ...] = ()
+    """The normalized hashtags that apps show on the profile."""
+    endorsed_ids: tuple[AccountId, ...] = ()
+    """The followed accounts that apps show on the profile. They may be deleted, or not followed any more."""
 
 
 @lru_cache(maxsize=4_096)

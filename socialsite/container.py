@@ -63,6 +63,7 @@ from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pins.service import PinService
 from timelines.polls.service import PollService
+from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
@@ -326,6 +327,7 @@ class Services:
         return self._build(BlocksAndMutesService, live=self.live)
 
     profiles = _Built(ProfileService)
+    featured = _Built(FeaturedService)
     account_summaries = _Built(AccountSummaryService)
     follow_suggestions = _Built(FollowSuggestionService)
 

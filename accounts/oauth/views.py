@@ -2,14 +2,12 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import unquote_plus, urlencode
 
 from django.conf import settings
 from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import get_token
-from django.utils.translation import activate
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_variables
@@ -19,6 +17,7 @@ from accounts.oauth.service import OAuthService
 from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError, RefusedRequest
 from accounts.sessions.authentication import require_account
 from accounts.sessions.values import TokenGrant
+from socialsite.web.display import activate_language
 from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
 from socialsite.web.responses import SeeOther, json_response, page_response
 
@@ -32,7 +31,7 @@ TRUE_TEXTS = ("1", "true", "True")
 async def consent_page(request: SiteRequest) -> HttpResponse:
     """Show what the app asks for. A visitor logs in first."""
     query = request.GET
-    _activate_language(query)
+    activate_language(query.get("lang", ""))
     if query.get("force_login") in TRUE_TEXTS:
         return _redirect_to_login(request)
     account, service = require_account(request), request.services[OAuthService]
@@ -51,7 +50,7 @@ async def consent_page(request: SiteRequest) -> HttpResponse:
 async def decide(request: SiteRequest) -> HttpResponse:
     """Return to the app with a code, or with an error if the person does not allow it."""
     fields = get_form_data(request)
-    _activate_language(fields)
+    activate_language(fields.get("lang", ""))
     account, service = require_account(request), request.services[OAuthService]
     try:
         _app, asked = await service.parse_authorization(fields)
@@ -177,13 +176,6 @@ def _consent_context(
         "fields": [(name, query[name]) for name in AUTHORIZATION_FIELDS if name in query],
         "login_url": f"{settings.LOGIN_URL}?{urlencode({'next': request.get_full_path()})}",
     }
-
-
-def _activate_language(fields: Mapping[str, str]) -> None:
-    """Use the language that the app asks for, if the site has it."""
-    code = fields.get("lang", "").lower().partition("-")[0]
-    if code in dict(settings.LANGUAGES):
-        activate(code)
 
 
 def _redirect_to_login(request: SiteRequest) -> SeeOther:

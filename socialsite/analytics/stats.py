@@ -9,16 +9,21 @@ from socialsite.analytics.metrics import (
     ACCOUNTS_BY_REQUESTS,
     ACTIVE_ACCOUNTS,
     DELIVERY_LATENCY,
+    POSTS,
+    SIGNUPS,
     SITE_METRICS,
     DurationHistogram,
 )
 from socialsite.ids import TimeSource
 from socialsite.recipes.buffer import Buffers, BufferTotals, Entity, Flusher, TotalsKeyBuilder
 from socialsite.recipes.periodic_tasks import PeriodicTask
-from socialsite.recipes.time_series import ALL_MEMBERS, Metric, Point, RankedMetric, Rollup, TimeSeries
+from socialsite.recipes.time_series import ALL_MEMBERS, DAY, Metric, Point, RankedMetric, Rollup, TimeSeries
 from socialsite.store import Store, StoreUnavailable
 
 DAY_MS = 86_400_000
+WEEK_MS = 7 * DAY_MS
+EPOCH_WEEKDAY = 3
+"""1 January 1970 was a Thursday, three days after a Monday."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,16 @@ class ViewCounts:
     views: int = 0
     clicks: int = 0
     seen_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WeekOfActivity:
+    """What happened in seven days from `start_ms`. `active` is the number of accounts that sent a request."""
+
+    start_ms: int
+    posts: int
+    signups: int
+    active: int
 
 
 class Stats:
@@ -78,6 +93,24 @@ class Stats:
         """Return the number of accounts that sent a request on the last `days` calendar days (UTC), including today."""
         today_ms = now_ms - now_ms % DAY_MS
         return await self.series.count_distinct(ACTIVE_ACCOUNTS, today_ms - (days - 1) * DAY_MS, now_ms, now_ms=now_ms)
+
+    async def weekly_activity(self, weeks: int, *, now_ms: int) -> list[WeekOfActivity]:
+        """Return the activity of the last weeks (UTC, from Monday), the current week first."""
+        monday_ms = now_ms - (now_ms + EPOCH_WEEKDAY * DAY_MS) % WEEK_MS
+        activity = []
+        for start_ms in range(monday_ms, monday_ms - weeks * WEEK_MS, -WEEK_MS):
+            end_ms = min(start_ms + WEEK_MS - 1, now_ms)
+            queries = [(metric, ALL_MEMBERS) for metric in (POSTS, SIGNUPS)]
+            posts, signups = await self.series.read_totals(queries, start_ms, end_ms, now_ms=now_ms)
+            active = await self.series.count_distinct(ACTIVE_ACCOUNTS, start_ms, end_ms, now_ms=now_ms)
+            activity.append(WeekOfActivity(start_ms, posts, signups, active))
+        return activity
+
+    async def count_posts(self, *, now_ms: int) -> int:
+        """Return the number of posts that were published in the last two years, also of those deleted since."""
+        start_ms = now_ms - (DAY.kept_intervals - 1) * DAY_MS
+        (count,) = await self.series.read_totals([(POSTS, ALL_MEMBERS)], start_ms, now_ms, now_ms=now_ms)
+        return count
 
     async def most_active(
         self,

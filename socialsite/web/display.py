@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.utils.translation import get_language_info
+from django.utils.translation import activate, get_language_info
 from django.utils.translation import gettext as _
 
 from socialsite.errors import Invalid
@@ -38,6 +38,13 @@ async def choose(request: SiteRequest) -> HttpResponse:
         else:
             response.delete_cookie(cookie)
     return response
+
+
+def activate_language(tag: str) -> None:
+    """Use the language of a tag such as "de" or "de-AT" for this request, if the site has it."""
+    code = tag.lower().partition("-")[0]
+    if code in dict(settings.LANGUAGES):
+        activate(code)
 
 
 def _cookie_names() -> dict[str, str]:

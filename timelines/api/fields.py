@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import parse_id
+from socialsite.web.display import activate_language
 from socialsite.web.requests import (
     JSON_INTEGER_MAX,
     JSON_TYPE,
@@ -35,11 +36,15 @@ _ITEM_PATTERN = re.compile(r"\[([0-9]*)\]\[([^\[\]]+)\](\[\])?")
 
 
 def api_fields(request: SiteRequest) -> FormFields:
-    """Return the fields of the query string and the body, which are parsed once. Raises MalformedRequest."""
+    """Return the fields of the query string and the body, which are parsed once. Raises MalformedRequest.
+
+    The field `lang` chooses the language of errors.
+    """
     fields = getattr(request, "_api_fields", None)
     if fields is None:
         query = parse_urlencoded(request.META.get("QUERY_STRING", "").encode(), FIELDS_MAX)
         fields = request._api_fields = reject_invalid_text([*query, *_parse_body(request)])  # type: ignore[attr-defined]
+        activate_language(fields.get("lang", ""))
     return fields
 
 

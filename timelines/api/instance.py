@@ -9,15 +9,19 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite import __version__
+from socialsite.languages import LANGUAGE_NAMES
 from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
+from timelines.api.entities.content import content_html
 from timelines.api.entities.instance import SiteFigures, SiteInfo, instance_entity, instance_v1_entity
 from timelines.api.presenters import site_url
+from timelines.pages.presenters import Json
 
-FIGURES_TTL_S = 60.0
+FIGURES_TTL_S, ACTIVITY_TTL_S = 60.0, 3_600.0
+WEEKS_OF_ACTIVITY = 12
 NODEINFO_SCHEMA = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 
@@ -35,6 +39,39 @@ async def show_v1(request: SiteRequest) -> HttpResponse:
 async def empty(request: SiteRequest) -> HttpResponse:
     """Return an empty list: the site has no custom emoji, no rules and knows no other sites."""
     return json_response([])
+
+
+@endpoint(None)
+async def translation_languages(request: SiteRequest) -> HttpResponse:
+    """Return no pair of languages: the site translates no posts."""
+    return json_response({})
+
+
+@endpoint(None)
+async def languages(request: SiteRequest) -> HttpResponse:
+    """Return the languages that a post may have."""
+    return json_response([{"code": code, "name": name} for code, name in LANGUAGE_NAMES.items()])
+
+
+@endpoint(None)
+async def extended_description(request: SiteRequest) -> HttpResponse:
+    return json_response({"updated_at": None, "content": content_html(_description(), site_url(request))})
+
+
+@endpoint(None)
+async def activity(request: SiteRequest) -> HttpResponse:
+    """Return the activity of the last weeks, at most an hour old."""
+
+    async def read() -> list[Json]:
+        stats, now_ms = request.services.statistics.stats, request.services.clock.now_ms()
+        weeks = await stats.weekly_activity(WEEKS_OF_ACTIVITY, now_ms=now_ms)
+        return [
+            {"week": str(week.start_ms // 1000), "statuses": str(week.posts), "logins": str(week.active),
+             "registrations": str(week.signups)}
+            for week in weeks
+        ]  # fmt: skip
+
+    return json_response(await get_or_compute("activity", list[Json], ACTIVITY_TTL_S, read))
 
 
 @endpoint("read:accounts", "write:accounts", needs_account=True)
@@ -77,7 +114,10 @@ async def nodeinfo(request: SiteRequest) -> HttpResponse:
             "protocols": [],
             "services": {"inbound": [], "outbound": ["atom1.0"]},
             "openRegistrations": True,
-            "usage": {"users": {"total": figures.accounts, "activeMonth": figures.active_month}},
+            "usage": {
+                "users": {"total": figures.accounts, "activeMonth": figures.active_month},
+                "localPosts": figures.posts,
+            },
             "metadata": {"nodeName": settings.SITE_NAME, "upstream": {"name": "mastodon"}},
         }
     )
@@ -88,10 +128,12 @@ async def _read_figures(request: SiteRequest) -> SiteFigures:
 
     async def read() -> SiteFigures:
         stats, now_ms = request.services.statistics.stats, request.services.clock.now_ms()
-        accounts, active_month = await run_together(
-            request.services[AccountService].count(), stats.count_active_accounts(30, now_ms=now_ms)
+        accounts, active_month, posts = await run_together(
+            request.services[AccountService].count(),
+            stats.count_active_accounts(30, now_ms=now_ms),
+            stats.count_posts(now_ms=now_ms),
         )
-        return SiteFigures(accounts, active_month)
+        return SiteFigures(accounts, active_month, posts)
 
     return await get_or_compute("instance", SiteFigures, FIGURES_TTL_S, read)
 
@@ -104,9 +146,13 @@ def _site_info(request: SiteRequest) -> SiteInfo:
         url=site_url(request),
         socket_url=re.sub("^http", "ws", site_url(request)),
         title=settings.SITE_NAME,
-        description=_("Short posts by the people you follow, in the order they were written."),
+        description=_description(),
         email=contact if "@" in contact else "",
         languages=tuple(code for code, _name in settings.LANGUAGES),
         post_max_length=config.post_max_length,
         poll_max_options=config.poll_max_options,
     )
+
+
+def _description() -> str:
+    return _("Short posts by the people you follow, in the order they were written.")

@@ -25,7 +25,7 @@ async def check_file(request: SiteRequest) -> None:
     await check_upload(request)
 
 
-@accepts_files(UPLOAD_MAX_BYTES, check_file)
+@accepts_files(2 * UPLOAD_MAX_BYTES, check_file)
 @endpoint("write:media", needs_account=True)
 async def upload(request: SiteRequest) -> HttpResponse:
     me, media = require_viewer_id(request), request.services[MediaService]
@@ -50,8 +50,10 @@ async def show(request: SiteRequest, media_id: int) -> HttpResponse:
     return _response(request, row, HTTPStatus.PARTIAL_CONTENT)
 
 
+@accepts_files(UPLOAD_MAX_BYTES, check_file)
 @endpoint("write:media", needs_account=True)
 async def describe(request: SiteRequest, media_id: int) -> HttpResponse:
+    """Change the description and the focal point. A thumbnail is ignored: the site makes it of the picture."""
     fields = api_fields(request)
     row = await request.services[MediaService].describe(
         owner_id=require_viewer_id(request),

@@ -15,7 +15,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.responses import json_response
 from socialsite.web.uploads import accepts_files, get_files
 from timelines.api.endpoint import check_token, endpoint
-from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity
+from timelines.api.entities.account import VISIBILITY_BY_DEFAULT, credential_account_entity, profile_entity
 from timelines.api.fields import MAX_OFFSET, api_fields, flag, ids_field, limit_field, object_fields, offset_field
 from timelines.api.pagination import api_page
 from timelines.api.presenters import accounts_by_id, accounts_json, site_url
@@ -30,6 +30,7 @@ from timelines.media.views import check_upload
 from timelines.pages.page import PostSelection, TimelinePage
 from timelines.pages.presenters import Json
 from timelines.pins.service import PinService
+from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.reading.service import ReadingService
@@ -125,10 +126,11 @@ async def familiar_followers(request: SiteRequest) -> HttpResponse:
 
 
 @endpoint("read:accounts")
-async def featured_tags(request: SiteRequest, account_id: AccountId) -> HttpResponse:
-    """Return an empty list: accounts of this site feature no hashtags."""
-    await request.services[AccountService].get_active(account_id)
-    return json_response([])
+async def endorsements(request: SiteRequest, account_id: AccountId) -> HttpResponse:
+    """Return the accounts that an account endorses on its profile."""
+    account = await request.services[AccountService].get_active(account_id)
+    endorsed = await request.services[FeaturedService].endorsed(account)
+    return json_response(await accounts_json(request.services, site_url(request), endorsed))
 
 
 async def _require_visible(request: SiteRequest, account_id: AccountId) -> None:
@@ -167,6 +169,25 @@ async def verify_credentials(request: SiteRequest) -> HttpResponse:
     return json_response(await own_account_json(request, require_account(request)))
 
 
+@endpoint("read:accounts", "profile", needs_account=True)
+async def show_profile(request: SiteRequest) -> HttpResponse:
+    return json_response(profile_entity(await own_account_json(request, require_account(request))))
+
+
+@endpoint("write:accounts", needs_account=True)
+async def delete_picture(request: SiteRequest, kind: PictureKind) -> HttpResponse:
+    """Remove the avatar or the header."""
+    me, services = require_viewer_id(request), request.services
+    await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=None)
+    return json_response(await own_account_json(request, await services[AccountService].get(me)))
+
+
+@endpoint("read:accounts", needs_account=True)
+async def own_endorsements(request: SiteRequest) -> HttpResponse:
+    endorsed = await request.services[FeaturedService].endorsed(require_account(request))
+    return json_response(await accounts_json(request.services, site_url(request), endorsed))
+
+
 async def check_pictures(request: SiteRequest) -> None:
     """Check the token and count the upload, before the body is read."""
     check_token(request, ("write:accounts",), needs_account=True)
@@ -176,6 +197,16 @@ async def check_pictures(request: SiteRequest) -> None:
 @accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
 @endpoint("write:accounts", needs_account=True)
 async def update_credentials(request: SiteRequest) -> HttpResponse:
+    return json_response(await _update(request))
+
+
+@accepts_files(2 * UPLOAD_MAX_BYTES, check_pictures)
+@endpoint("write:accounts", needs_account=True)
+async def update_profile(request: SiteRequest) -> HttpResponse:
+    return json_response(profile_entity(await _update(request)))
+
+
+async def _update(request: SiteRequest) -> Json:
     """Change the fields that were sent. Raises Invalid for fields that this site does not have."""
     me, services, fields = require_viewer_id(request), request.services, api_fields(request)
     account = require_account(request)
@@ -193,7 +224,7 @@ async def update_credentials(request: SiteRequest) -> HttpResponse:
     for kind in kinds:
         for content in get_files(request, kind)[:1]:
             await services[MediaService].set_profile_picture(account_id=me, kind=kind, content=content)
-    return json_response(await own_account_json(request, await services[AccountService].get(me)))
+    return await own_account_json(request, await services[AccountService].get(me))
 
 
 def _privacy(account: Account, fields: FormFields) -> bool | None:

@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from accounts.accounts.service import AccountService
+from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
 from socialsite.web.requests import AsyncView, SiteRequest, get_viewer_id, require_viewer_id
@@ -22,6 +23,7 @@ from timelines.following.service import FollowingService
 from timelines.following.views import parse_mute_end
 from timelines.graph.follow import FollowCursor, FollowPage
 from timelines.pages.presenters import Json
+from timelines.profiles.featured import FeaturedService
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 RELATIONSHIPS_AT_ONCE = 80
@@ -47,7 +49,11 @@ def action_endpoint(scope: str, act: Action, *, on_suspended: bool = True) -> As
 async def load_relationships(request: SiteRequest, account_ids: Sequence[AccountId]) -> list[Json]:
     me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
     found = await request.services[BlocksAndMutesService].relationships(me, account_ids, now_ms)
-    return [relationship_entity(id, relation, requested_by=asks) for id, (relation, asks) in found.items()]
+    endorsed = require_account(request).preferences.endorsed_ids
+    return [
+        relationship_entity(id, relation, requested_by=asks, endorsed=id in endorsed)
+        for id, (relation, asks) in found.items()
+    ]
 
 
 async def _follow(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> None:
@@ -75,6 +81,16 @@ def _mute(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) ->
     )
 
 
+async def _endorse(request: SiteRequest, me: AccountId, other: AccountId, _now_ms: int) -> None:
+    request.account = await request.services[FeaturedService].endorse(me, other)
+
+
+async def _unendorse(request: SiteRequest, me: AccountId, other: AccountId, _now_ms: int) -> None:
+    request.account = await request.services[FeaturedService].unendorse(me, other)
+
+
+endorse = action_endpoint("write:accounts", _endorse, on_suspended=False)
+unendorse = action_endpoint("write:accounts", _unendorse)
 follow = action_endpoint("write:follows", _follow, on_suspended=False)
 unfollow = action_endpoint(
     "write:follows",

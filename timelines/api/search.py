@@ -1,4 +1,4 @@
-"""Search, trends, hashtags, suggestions and the directory in the API."""
+"""Search, trends, suggestions and the directory in the API."""
 
 from urllib.parse import urlsplit
 
@@ -11,15 +11,13 @@ from socialsite.web.requests import FormFields, SiteRequest, get_viewer_id, requ
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import MAX_OFFSET, api_fields, flag, id_field, limit_field, offset_field
-from timelines.api.pagination import page_response
+from timelines.api.hashtags import tag_json
 from timelines.api.presenters import accounts_by_id, accounts_json, site_url, statuses_json
-from timelines.errors import HashtagNotFound
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
-from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import Trend, TrendService
 from timelines.pages.page import HydratedPost
-from timelines.pages.presenters import Json, hashtag_url
+from timelines.pages.presenters import Json
 from timelines.reading.pipeline import ReadPipeline
 from timelines.search.autocomplete import AutocompleteService
 from timelines.search.query import QueryInvalid, parse_query
@@ -28,7 +26,6 @@ from timelines.text.token_scanner import normalize_tag
 
 DEFAULT_RESULTS, MAX_RESULTS = 20, 40
 DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
-DEFAULT_TAGS, MAX_TAGS = 100, 200
 
 
 # Search
@@ -119,7 +116,7 @@ async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], lis
     return [] if account is None else [AccountId(account.id)], []
 
 
-# Trends and hashtags
+# Trends
 
 
 @endpoint(None)
@@ -141,53 +138,11 @@ async def empty_own_list(request: SiteRequest) -> HttpResponse:
     return json_response([])
 
 
-@endpoint("read:follows", "follow", needs_account=True)
-async def followed_tags(request: SiteRequest) -> HttpResponse:
-    tags = await request.services[FollowedHashtagService].followed(require_viewer_id(request))
-    limit = limit_field(api_fields(request), DEFAULT_TAGS, MAX_TAGS)
-    data = [tag_json(tag, site_url(request), is_followed=True) for tag in tags[:limit]]
-    return page_response(request, data, next_id=None, previous_id=None)
-
-
-@endpoint("read:statuses", "read:follows")
-async def show_tag(request: SiteRequest, tag: str) -> HttpResponse:
-    me, name = get_viewer_id(request), _normalize(tag)
-    is_followed = me is not None and await request.services[FollowedHashtagService].is_following(me, name)
-    return json_response(tag_json(name, site_url(request), is_followed=is_followed))
-
-
-@endpoint("write:follows", "follow", needs_account=True)
-async def follow_tag(request: SiteRequest, tag: str) -> HttpResponse:
-    me, name, now_ms = require_viewer_id(request), _normalize(tag), request.services.clock.now_ms()
-    hashtags = request.services[FollowedHashtagService]
-    await hashtags.follow(account_id=me, tag=name, now_ms=now_ms, caller=request.caller)
-    return json_response(tag_json(name, site_url(request), is_followed=True))
-
-
-@endpoint("write:follows", "follow", needs_account=True)
-async def unfollow_tag(request: SiteRequest, tag: str) -> HttpResponse:
-    me, name = require_viewer_id(request), _normalize(tag)
-    await request.services[FollowedHashtagService].unfollow(account_id=me, tag=name, caller=request.caller)
-    return json_response(tag_json(name, site_url(request), is_followed=False))
-
-
-def tag_json(tag: str, site: str, *, is_followed: bool | None = None) -> Json:
-    followed = {} if is_followed is None else {"following": is_followed, "featuring": False}
-    return {"id": tag, "name": tag, "url": site + hashtag_url(tag), "history": [], **followed}
-
-
 def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
     """Return a trend. Its only day is the last day; each account counts once."""
     accounts = str(trend.accounts)
     today = {"day": str(now_ms // DAY_MS * DAY_MS // 1000), "uses": accounts, "accounts": accounts}
     return tag_json(trend.tag, site) | {"history": [today]}
-
-
-def _normalize(tag: str) -> str:
-    name = normalize_tag(tag)
-    if name is None:
-        raise HashtagNotFound
-    return name
 
 
 # Suggestions and the directory

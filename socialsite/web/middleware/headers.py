@@ -10,6 +10,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.templatetags.static import static
+from django.utils.http import http_date
 
 from socialsite.recipes.rate_limit import MINUTE_MS
 from socialsite.web.compression import compress_page
@@ -68,8 +69,12 @@ class HeadersMiddleware(Middleware):
     """Sets the headers. If the request or the response has a cookie, the response is private."""
 
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
-        if request.path_info.startswith(OPEN_PREFIXES):
-            return await self._respond_to_any_origin(request)
+        is_open = request.path_info.startswith(OPEN_PREFIXES)
+        response = await (self._respond_to_any_origin(request) if is_open else self._respond(request))
+        response.headers["Date"] = http_date()  # daphne sets none; apps compare it with their clock
+        return response
+
+    async def _respond(self, request: SiteRequest) -> HttpResponseBase:
         response = await self.get_response(request)
         headers = response.headers
         is_file = headers.get("Content-Security-Policy", "").startswith("sandbox")  # a picture sets its own headers

@@ -153,9 +153,12 @@ def test_a_picture_has_its_sizes_as_soon_as_it_is_encoded():
 
 
 def test_a_relationship_has_every_field_that_clients_require():
-    relation = relationship_entity(AccountId(3), Relationship(follows=True, muted_until_ms=AT_MS), requested_by=True)
+    follow = Relationship(follows=True, muted_until_ms=AT_MS)
+    relation = relationship_entity(AccountId(3), follow, requested_by=True, endorsed=True)
     assert all(relation[name] is not None for name in RELATIONSHIP_FIELDS)
     assert (relation["following"], relation["showing_reblogs"], relation["requested_by"]) == (True, True, True)
     assert TIME.fullmatch(relation["muting_expires_at"])
-    endless = relationship_entity(AccountId(3), Relationship(muted_until_ms=NO_EXPIRY_MS), requested_by=False)
-    assert (endless["muting"], endless["muting_expires_at"]) == (True, None)
+    endless = relationship_entity(
+        AccountId(3), Relationship(muted_until_ms=NO_EXPIRY_MS), requested_by=False, endorsed=True
+    )
+    assert (endless["muting"], endless["muting_expires_at"], endless["endorsed"]) == (True, None, False)

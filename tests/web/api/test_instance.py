@@ -1,5 +1,8 @@
 """What clients read about the site, strict fields first; and sign-up by an app."""
 
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
 import pytest
 
 from accounts.accounts.service import AccountService
@@ -9,6 +12,7 @@ from socialsite.container import Services
 from socialsite.ids import ClientId
 from tests.support.api import ApiClient
 from tests.support.visitor import PASSWORD
+from tests.support.world import World
 from tests.web.api.conftest import OpenApi
 from timelines.media import encoder
 from timelines.media.media import UPLOAD_MAX_PIXELS
@@ -32,6 +36,28 @@ async def test_fields_without_which_clients_fail(open_api: OpenApi) -> None:
         assert None not in new["configuration"][name].values()
     assert new["configuration"]["statuses"]["max_characters"] == 500
     assert new["configuration"]["media_attachments"]["image_matrix_limit"] == UPLOAD_MAX_PIXELS == encoder.MAX_PIXELS
+
+
+async def test_the_site_describes_itself(open_api: OpenApi, world: World) -> None:
+    await (await world.person("alice")).publishes("hello")
+    visitor = await open_api()
+    weeks = (await visitor.get("/api/v1/instance/activity")).json()
+    assert len(weeks) == 12
+    assert {name: type(value) for name, value in weeks[0].items()} == dict.fromkeys(
+        ("week", "statuses", "logins", "registrations"), str
+    )
+    assert int(weeks[0]["week"]) - int(weeks[1]["week"]) == 7 * 86_400
+    assert (await visitor.get("/api/v1/instance/extended_description")).json()["content"].startswith("<p>")
+    languages = (await visitor.get("/api/v1/instance/languages")).json()
+    assert {"code": "de", "name": "Deutsch"} in languages
+    assert (await visitor.get("/api/v1/instance/translation_languages")).json() == {}
+    for name in ("privacy_policy", "terms_of_service", "domain_blocks"):
+        assert (await visitor.get(f"/api/v1/instance/{name}")).status_code == 404
+    health = await visitor.get("/health")
+    assert (health.status_code, health.text) == (200, "OK")
+    for path in ("/health", "/api/v2/instance", "/about/"):
+        sent = parsedate_to_datetime((await visitor.get(path)).headers["Date"])
+        assert abs((datetime.now(UTC) - sent).total_seconds()) < 30
 
 
 async def test_nodeinfo_names_the_api(open_api: OpenApi) -> None:

@@ -1,5 +1,6 @@
 """Pictures in the API: uploads, their encoding, posts with pictures, and the pictures of a profile."""
 
+import asyncio
 from http import HTTPStatus
 from typing import Any
 
@@ -9,6 +10,7 @@ from tests.support.pictures import encode_all, picture
 from tests.web.api.conftest import OpenApi
 
 MEDIA, STATUSES = "/api/v2/media", "/api/v1/statuses"
+PROFILE = "/api/v1/accounts/update_credentials"
 
 
 async def upload(client: ApiClient, site: Services, **fields: str) -> dict[str, Any]:
@@ -64,3 +66,23 @@ async def test_a_file_that_is_no_picture_and_a_missing_scope_are_refused(open_ap
         assert (await alice.http.post(MEDIA, files=files, data={"x": "1"})).status_code == 422
     assert (await reader.http.post(MEDIA, files={"file": ("a.jpg", picture())})).status_code == 403
     assert (await (await open_api()).http.post(MEDIA, files={"file": ("a.jpg", picture())})).status_code == 401
+
+
+async def test_a_profile_gets_both_pictures_in_one_request(open_api: OpenApi, site: Services) -> None:
+    alice = await open_api("alice")
+    files = {"avatar": ("a.jpg", picture(), "image/jpeg"), "header": ("b.jpg", picture(), "image/jpeg")}
+    request = asyncio.create_task(alice.http.patch(PROFILE, files=files, data={"display_name": "Alice Ä."}))
+    while not request.done():
+        await encode_all(site)
+        await asyncio.sleep(0.02)
+    account = request.result().json()
+    assert account["display_name"] == "Alice Ä."
+    assert "/media/" in account["avatar"]
+    assert "/media/" in account["header"]
+    assert (await alice.http.delete("/api/v1/profile/avatar")).json()["avatar"].endswith("missing.png")
+    account = (await alice.http.delete("/api/v1/profile/header")).json()
+    assert account["header"].endswith("missing.png")
+    profile = (await alice.get("/api/v1/profile")).json()
+    assert (profile["id"], profile["display_name"]) == (account["id"], "Alice Ä.")
+    changed = await alice.http.patch("/api/v1/profile", data={"note": "a <b>"})
+    assert changed.json()["note"] == "a <b>"

@@ -71,6 +71,22 @@ async def test_a_large_upload_is_read_from_a_file(alice, upload):
     assert answer.json()["meta"]["original"]["width"] == 3000
 
 
+async def test_daphne_reads_a_large_upload_of_an_app(daphne: DaphneProcess, site: Services, world: World):
+    """An app has an access token and no cookie."""
+    await world.person("erin")
+    async with ApiClient(token=await create_token(site, "erin"), base_url=daphne.origin) as app:
+        content = picture((1000, 700)) + b"\0" * 300_000
+        answer = await app.http.post("/api/v2/media", files={"file": ("x.jpg", content)})
+        assert answer.status_code == 202, answer.text
+        files = {"file": ("x.jpg", content), "thumbnail": ("y.jpg", picture())}
+        answer = await app.http.post("/api/v1/media", files=files)
+        assert answer.status_code == 202, answer.text
+        thumbnail = {"thumbnail": ("y.jpg", content)}
+        url = f"/api/v1/media/{answer.json()['id']}"
+        described = await app.http.put(url, files=thumbnail, data={"description": "Tea"})
+        assert described.json()["description"] == "Tea", described.text
+
+
 async def test_daphne_gives_a_large_upload_as_a_file(daphne: DaphneProcess):
     """The web process never has the body in memory, and reads none of it for a visitor."""
     content = picture((1000, 700)) + b"\0" * 12_000_000

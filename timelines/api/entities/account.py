@@ -79,6 +79,16 @@ def credential_account_entity(summary: AccountSummary, account: Account, follow_
     }
 
 
+def profile_entity(account: Json) -> Json:
+    """Return the entity Profile of `credential_account_entity`: the texts as they were typed."""
+    source = account["source"]
+    own = {name: source[name] for name in ("note", "fields", "hide_collections", "discoverable", "indexable")}
+    same = ("id", "display_name", "avatar", "avatar_static", "avatar_description", "header", "header_static",
+            "header_description", "locked", "bot")  # fmt: skip
+    shown = dict.fromkeys(("show_media", "show_media_replies", "show_featured"), True)
+    return {name: account[name] for name in same} | own | shown | {"attribution_domains": []}
+
+
 def format_date(ms: int) -> str:
     """Return the day (UTC) of a time in Unix ms, as in "2026-11-20"."""
     return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d}"

@@ -7,7 +7,7 @@ from timelines.pages.presenters import Json
 from timelines.visibility.rights import NO_EXPIRY_MS
 
 
-def relationship_entity(account_id: AccountId, relation: Relationship, *, requested_by: bool) -> Json:
+def relationship_entity(account_id: AccountId, relation: Relationship, *, requested_by: bool, endorsed: bool) -> Json:
     """Return the relation of the viewer to the account. A mute hides notifications, too."""
     until_ms = relation.muted_until_ms
     return {
@@ -25,6 +25,6 @@ def relationship_entity(account_id: AccountId, relation: Relationship, *, reques
         "requested": relation.requested and not relation.follows,
         "requested_by": requested_by and not relation.is_followed,
         "domain_blocking": False,
-        "endorsed": False,
+        "endorsed": endorsed and relation.follows,
         "note": "",
     }
