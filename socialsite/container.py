@@ -35,6 +35,9 @@ from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
 from timelines.demo.load import DemoLoader
 from timelines.drafts.service import DraftService
+from timelines.exporting.archive import ArchiveSources
+from timelines.exporting.service import ExportService
+from timelines.exporting.transfer import JOB_TIMEOUT_S, ArchiveQueue
 from timelines.fanout.account_purge import AccountPurge
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.fanout.rebuilding import RebuildService
@@ -49,6 +52,7 @@ from timelines.hashtags.trends import TrendService
 from timelines.importing.graph import GraphImport
 from timelines.importing.pictures import PicturesImport
 from timelines.importing.posts import PostsImport
+from timelines.importing.transfer_jobs import TransferJobs
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
@@ -266,6 +270,16 @@ class Services:
         entry = await self.pipeline.find_visible(viewer_id, post_id)
         return None if entry is None else not requires_follow(entry.post, entry.author)
 
+    # Exports and imports of accounts
+
+    @cached_property
+    def archive_queue(self) -> ArchiveQueue:
+        return ArchiveQueue(self.store)
+
+    archive_sources = _Built(ArchiveSources)
+    exports = _Built(ExportService)
+    transfer_jobs = _Built(TransferJobs)
+
     # Publishing and reactions
 
     author_timelines = _Built(AuthorTimelines)
@@ -350,6 +364,7 @@ class Services:
         queues = (
             BackgroundQueue(self.outbox, self.fan_out.handle),
             BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
+            BackgroundQueue(self.archive_queue, self.transfer_jobs.handle, 1, JOB_TIMEOUT_S),
         )
         return {each.queue.name: each for each in queues}
 

@@ -13,6 +13,7 @@ from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines, TimelineCacheSpec
 from timelines.drafts.repository import Drafts
+from timelines.exporting.repository import Transfers
 from timelines.filters.repository import Filters
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
@@ -60,6 +61,7 @@ class Repositories:
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.drafts = Drafts(store)
+        self.transfers = Transfers(store)
         self.poll_votes = PollRepository(store)
         self.quotes = QuoteRepository(store)
         self.threads = ReplyRepository(store, self.posts)

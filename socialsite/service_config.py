@@ -37,6 +37,7 @@ class ServiceConfig:
     archive_url: str = ""
     media_account_quota: int = 0
     media_site_quota: int = 0
+    archive_keep_ms: int = 7 * DAY_MS
     rate_limits: dict[str, int | None] = field(default_factory=dict)
 
     @property
@@ -67,5 +68,6 @@ class ServiceConfig:
             archive_url=settings.ARCHIVE_URL,
             media_account_quota=settings.MEDIA_ACCOUNT_QUOTA,
             media_site_quota=settings.MEDIA_SITE_QUOTA,
+            archive_keep_ms=settings.ARCHIVE_KEEP_DAYS * DAY_MS,
             rate_limits=dict(settings.RATE_LIMITS),
         )

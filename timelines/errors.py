@@ -262,3 +262,16 @@ class MediaQuotaReached(Conflict):
 
     code = "media_quota"
     message = _("You have as many pictures as this site allows. Delete posts with pictures to make room.")
+
+
+class TransferNotFound(NotFound):
+    """The account has no export or import of this id, or it is over."""
+
+    message = _("This archive does not exist, or no longer does.")
+
+
+class TransfersCapReached(Conflict):
+    """The account has TRANSFERS_CAP exports and imports."""
+
+    code = "transfers_cap"
+    message = _("You have as many exports and imports as this site allows. Try again in a few days.")

@@ -222,6 +222,16 @@ def drafts(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="drafts")
 
 
+def transfers(account_id: int) -> Key:
+    """HASH: id of an export or import of the account -> MessagePack Transfer. At most TRANSFERS_CAP fields."""
+    return Key("timelines", tag=str(account_id), name="transfers")
+
+
+def imported_posts(account_id: int, transfer_id: int) -> Key:
+    """LIST of the sources and posts of an import, packed in pages. It expires when the import cannot be undone."""
+    return Key("timelines", tag=str(account_id), name=f"imported:{transfer_id}")
+
+
 def followed_hashtags(account_id: int) -> Key:
     """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_HASHTAGS_CAP members."""
     return Key("timelines", tag=str(account_id), name="tags")

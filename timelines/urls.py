@@ -6,6 +6,7 @@ from django.urls.converters import IntConverter, StringConverter
 from socialsite.ids import MAX_ID
 from socialsite.web.requests import dispatch_by_method, limited
 from timelines.drafts import views as drafts
+from timelines.exporting import views as exporting
 from timelines.feeds import views as feeds
 from timelines.filters import views as filters
 from timelines.following import views as following
@@ -92,6 +93,8 @@ urlpatterns = [
     path("accounts/suggestions/", dispatch_by_method(GET=following.suggestions), name="suggestions"),
     path("accounts/settings/avatar/", dispatch_by_method(POST=set_avatar), name="avatar"),
     path("accounts/settings/header/", dispatch_by_method(POST=set_header), name="header"),
+    path("accounts/archive/", dispatch_by_method(GET=exporting.index, POST=exporting.start), name="archive"),
+    path("accounts/archive/<id:transfer_id>/", dispatch_by_method(GET=exporting.download), name="archive-download"),
     path("posts/", dispatch_by_method(POST=drafts.publish), name="publish"),
     path("drafts/", limited("draft", drafts.save, GET=drafts.index), name="drafts"),
     path("drafts/<id:draft_id>/", dispatch_by_method(GET=drafts.show), name="draft"),

@@ -91,6 +91,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/sessions/": "session",
     "/accounts/confirm/": "password next",
     "/accounts/delete/": "password",
+    "/accounts/archive/": "next",
     **dict.fromkeys(
         ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"
     ),

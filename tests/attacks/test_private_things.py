@@ -41,6 +41,7 @@ OBJECTS = (
     "<id:post_id>",
     "<id:account_id>",
     "<id:draft_id>",
+    "<id:transfer_id>",
     "<id:media_id>",
     "<media_name:name>",
 )
@@ -61,7 +62,7 @@ class PrivateDataScenario:
         answers: list[object] = []
         for path in (
             "/lists/", f"/lists/{self.ids['list_id']}/", "/accounts/filters/", "/bookmarks/", "/tags/",
-            "/drafts/", f"/media/{self.ids['media_id']}/",
+            "/drafts/", "/accounts/archive/", f"/media/{self.ids['media_id']}/",
             "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/requests/",
             "/accounts/notifications/", self.ids["post_path"], "/@alice/following/", "/@alice/followers/",
         ):  # fmt: skip
@@ -86,6 +87,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     virtual = await alice.post_json("/lists/", title=OWN["virtual list"], operation="union", parts=parts)
     phrase = await alice.post_json("/accounts/filters/", phrase=OWN["filter"])
     draft = await alice.post_json("/drafts/", text=OWN["draft"])
+    archive = await alice.post_json("/accounts/archive/")
     row = await site.media.upload(owner_id=AccountId(1), content=uploaded(picture()))
     await encode_all(site)
     post = await alice.publish(f"{OWN['post']} #tea", audience="followers")
@@ -99,7 +101,8 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     ids = {
         "list_id": made.json()["id"], "virtual_id": virtual.json()["id"], "number": number, "handle": "alice",
         "post_id": post["id"], "account_id": "1", "tag": "tea", "post_path": post["url"],
-        "draft_id": draft.json()["id"], "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
+        "draft_id": draft.json()["id"], "transfer_id": archive.json()["archive"]["id"],
+        "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
     }  # fmt: skip
     return PrivateDataScenario(people, world, ids)
 

@@ -6,10 +6,16 @@ from pathlib import Path
 
 import redis
 
+from socialsite.recipes.job_queue import QUEUE_NAMES
 from socialsite.store.key import KEY_PATTERN
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "keys.md"
-PLACEHOLDERS = {"<hex>": "[0-9a-f]{8,}", "<rule>": "[a-z]+", "<kind>": "[a-z]+", "<queue>": "(?:outbox|media)"}
+PLACEHOLDERS = {
+    "<hex>": "[0-9a-f]{8,}",
+    "<rule>": "[a-z]+",
+    "<kind>": "[a-z]+",
+    "<queue>": f"(?:{'|'.join(QUEUE_NAMES)})",
+}
 """Patterns of placeholders; every other placeholder is a number."""
 
 

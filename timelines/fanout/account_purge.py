@@ -14,6 +14,7 @@ from socialsite.tasks import run_together
 from timelines import keys
 from timelines.author_feeds.repository import AuthorFeedRepository
 from timelines.cached_timelines.repository import CachedTimelines
+from timelines.exporting.service import ExportService
 from timelines.graph.blocks_and_mutes_repository import BlocksAndMutes
 from timelines.graph.follow_requests_repository import FollowRequests
 from timelines.graph.repository import Follows
@@ -33,7 +34,7 @@ PICTURES_PER_ROUND = 50  # with five files each
 POSTS_AT_ONCE = 10  # these posts share round trips; each may have 200 boosts to delete
 PRIVATE_KEYS = (
     keys.bookmarks, keys.followed_hashtags, keys.keyword_filters, keys.last_read_notification, keys.markers,
-    keys.notifications, keys.pins, keys.preferences, keys.drafts,
+    keys.notifications, keys.pins, keys.preferences, keys.drafts, keys.transfers,
 )  # fmt: skip
 """Builders of the keys of an account that nothing else refers to. All have the same tag."""
 
@@ -58,6 +59,7 @@ class AccountPurge:
     boosts: BoostService
     polls: PollRepository
     media: MediaService
+    exports: ExportService
 
     async def purge(self, account_id: AccountId, *, is_deletion: bool = False) -> bool:
         """Run one round for each kind of data. Return True if some data may be left.
@@ -78,6 +80,7 @@ class AccountPurge:
             await self.polls.withdraw_votes(account_id, ITEMS_PER_ROUND),
             await self.media.purge(account_id, PICTURES_PER_ROUND),
         ]
+        await self.exports.delete_all(account_id)
         private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]
         await self.store.write(private_keys[0], ("UNLINK", *private_keys))
         await self.homes.invalidate(account_id)

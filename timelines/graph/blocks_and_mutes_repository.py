@@ -168,3 +168,13 @@ class BlocksAndMutes:
 
         commands = [("ZMSCORE", keys.mutes(account_id), *others)] if others else []
         return Read(commands, parse, self._timelines)
+
+    def hidden_boosts_among(self, account_id: AccountId, others: Sequence[AccountId]) -> Read[set[AccountId]]:
+        """Read the accounts among `others` whose boosts the account hides."""
+
+        def parse(replies: Sequence[Reply]) -> set[AccountId]:
+            pairs = (pair for scores in replies for pair in zip(others, scores, strict=True))
+            return {other for other, score in pairs if score is not None}
+
+        commands = [("ZMSCORE", keys.boosts_hidden(account_id), *others)] if others else []
+        return Read(commands, parse, self._timelines)

@@ -122,7 +122,7 @@ class MediaService:
             raise MediaInvalid({"file": _("This file is too large. A picture has at most 16 MB.")})
         if refusal := await asyncio.to_thread(find_refusal, content):
             raise MediaRefused({"file": REFUSALS[refusal]})
-        await self._require_shared_folder()
+        await self.require_shared_folder()
         now_ms = self.clock.now_ms()
         row = Media(
             id=self.ids.next_id(), secret=secrets.token_hex(16), owner=owner_id, kind=kind, created_ms=now_ms,
@@ -139,7 +139,7 @@ class MediaService:
         await self.jobs.add(encode_job(EncodePicture(row.name, crop, owner_id)), sender=owner_id)
         return row
 
-    async def _require_shared_folder(self) -> None:
+    async def require_shared_folder(self) -> None:
         """Raise Unavailable if this machine and the site have different folders: other machines would miss the file."""
         folder_id = await asyncio.to_thread(self.files.find_id, create=True)
         if folder_id is not None and await self.rows.agree_on_folder(folder_id) != folder_id:

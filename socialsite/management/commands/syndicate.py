@@ -96,6 +96,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.polls.periodic_tasks,
         *services.drafts.periodic_tasks,
         *services.media.periodic_tasks,
+        *services.exports.periodic_tasks,
     )
 
 

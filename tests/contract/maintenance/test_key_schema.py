@@ -195,6 +195,8 @@ async def use_pictures(site: Services, world: World) -> None:
     assert await encode_all(site) == 1
     await site.media.measure()
     await site.media_queue.add(b"not a job")
+    export = await site.exports.request(judy.id, "https://site.example", "en")
+    await site.repositories.transfers.add_imported(judy.id, export.id, [("ab" * 16, PostId(1))], export.expires_ms)
 
 
 async def _ignore(payload: bytes) -> None:

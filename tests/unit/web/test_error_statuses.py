@@ -63,6 +63,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.FilterNotFound: (404, "not_found"),
     timelines.FilterInvalid: (422, "invalid"),
     timelines.FiltersCapReached: (409, "filters_cap"),
+    timelines.TransferNotFound: (404, "not_found"),
+    timelines.TransfersCapReached: (409, "transfers_cap"),
     timelines.MediaNotFound: (404, "not_found"),
     timelines.MediaInvalid: (422, "invalid"),
     timelines.MediaRefused: (422, "media_refused"),

@@ -1,0 +1,83 @@
+"""Stores the transfers of an account, and which posts an import has made."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from socialsite.ids import AccountId, PostId
+from socialsite.store import Store, load_script
+from timelines import keys
+from timelines.exporting.transfer import TRANSFERS_CAP, Transfer, decode_transfer, encode_transfer
+
+SAVE_TRANSFER = load_script("save_draft.lua", "timelines.drafts")
+REPLACE_TRANSFER = load_script("replace_draft.lua", "timelines.drafts")
+PAGES_PER_READ = 100
+DIGEST_BYTES, ID_BYTES = 16, 7
+
+ImportedPost = tuple[str, PostId]
+"""The digest of a source (32 hex digits), and the id of its post."""
+
+
+class Transfers:
+    def __init__(self, store: Store) -> None:
+        self._timelines = store.component("timelines")
+
+    async def all(self, account_id: AccountId) -> list[Transfer]:
+        """Return all transfers, the newest first."""
+        key = keys.transfers(account_id)
+        values = await self._timelines[key].execute("HVALS", key)
+        return sorted(map(decode_transfer, values), key=lambda transfer: -transfer.id)
+
+    async def find(self, account_id: AccountId, transfer_id: int) -> Transfer | None:
+        key = keys.transfers(account_id)
+        value = await self._timelines[key].execute("HGET", key, transfer_id)
+        return None if value is None else decode_transfer(value)
+
+    async def save(self, account_id: AccountId, transfer: Transfer, *, is_new: bool = False) -> bool:
+        """Store a transfer. Return False if it was deleted meanwhile, or if a new one would be one too many."""
+        key = keys.transfers(account_id)
+        args = [transfer.id, encode_transfer(transfer), TRANSFERS_CAP, "new" if is_new else ""]
+        (answer,) = await self._timelines.write(key, SAVE_TRANSFER.command([key], args))
+        return bool(answer > 0)
+
+    async def delete(self, account_id: AccountId, transfer_id: int) -> None:
+        key = keys.transfers(account_id)
+        await self._timelines.write(key, ("HDEL", key, transfer_id))
+
+    async def replace(self, account_id: AccountId, transfer: Transfer, changed: Transfer) -> bool:
+        """Replace a transfer. Return False if it was changed meanwhile."""
+        key = keys.transfers(account_id)
+        args = [transfer.id, encode_transfer(transfer), encode_transfer(changed)]
+        (answer,) = await self._timelines.write(key, REPLACE_TRANSFER.command([key], args))
+        return bool(answer)
+
+    # Posts of an import
+
+    async def add_imported(
+        self, account_id: AccountId, transfer_id: int, posts: Sequence[ImportedPost], expires_ms: int
+    ) -> None:
+        """Record posts before they are written. A repetition records them again."""
+        key = keys.imported_posts(account_id, transfer_id)
+        page = b"".join(bytes.fromhex(digest) + post_id.to_bytes(ID_BYTES, "big") for digest, post_id in posts)
+        await self._timelines.write(key, ("RPUSH", key, page), ("PEXPIREAT", key, expires_ms))
+
+    async def imported(self, account_id: AccountId, transfer_id: int) -> AsyncIterator[list[ImportedPost]]:
+        """Yield the recorded posts in pages, the last first. A repeated post is yielded again."""
+        key = keys.imported_posts(account_id, transfer_id)
+        last = await self._timelines[key].execute("LLEN", key) - 1
+        while last >= 0:
+            first = max(0, last - PAGES_PER_READ + 1)
+            for page in reversed(await self._timelines[key].execute("LRANGE", key, first, last)):
+                yield list(map(_parse_imported, _split(page)))
+            last = first - 1
+
+    async def forget_imported(self, account_id: AccountId, transfer_id: int) -> None:
+        key = keys.imported_posts(account_id, transfer_id)
+        await self._timelines.write(key, ("UNLINK", key))
+
+
+def _split(page: bytes) -> list[bytes]:
+    size = DIGEST_BYTES + ID_BYTES
+    return [page[start : start + size] for start in range(0, len(page), size)]
+
+
+def _parse_imported(entry: bytes) -> ImportedPost:
+    return entry[:DIGEST_BYTES].hex(), PostId(int.from_bytes(entry[DIGEST_BYTES:], "big"))

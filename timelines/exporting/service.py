@@ -1,0 +1,163 @@
+"""Exports of accounts: requests, jobs, downloads, and the deletion of old files."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import structlog
+from django.core.files.base import File
+from msgspec import structs
+
+from accounts.accounts.service import AccountService
+from socialsite.ids import AccountId, PostIdGenerator, TimeSource
+from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from timelines.errors import TransferNotFound, TransfersCapReached
+from timelines.exporting.archive import ArchiveSources, ArchiveWriter
+from timelines.exporting.repository import Transfers
+from timelines.exporting.transfer import (
+    FILE_NAME,
+    FOLDER,
+    ArchiveQueue,
+    Transfer,
+    TransferJob,
+    TransferKind,
+    encode_job,
+)
+from timelines.media.service import MediaService
+from timelines.media.storage import MediaFiles, list_files
+
+EXPORTS_PER_DAY = 10
+SWEEP_INTERVAL_S = 300.0
+PROGRESS_INTERVAL_MS = 1_000
+log = structlog.stdlib.get_logger("timelines.archives")
+
+
+@dataclass(kw_only=True, slots=True)
+class ExportService:
+    """Writes the archives of accounts, and keeps the transfers of both directions."""
+
+    transfers: Transfers
+    jobs: ArchiveQueue
+    sources: ArchiveSources
+    media: MediaService
+    files: MediaFiles
+    accounts: AccountService
+    ids: PostIdGenerator
+    limits: ActionLimits
+    clock: TimeSource
+    archive_keep_ms: int
+
+    # Transfers of both directions
+
+    async def all(self, account_id: AccountId, kind: TransferKind) -> list[Transfer]:
+        """Return the transfers of one direction that are not over, the newest first."""
+        now_ms = self.clock.now_ms()
+        found = await self.transfers.all(account_id)
+        return [each for each in found if each.kind == kind and each.expires_ms > now_ms]
+
+    async def find(self, account_id: AccountId, transfer_id: int, kind: TransferKind) -> Transfer:
+        """Return a transfer of the account. Raises TransferNotFound."""
+        found = await self.transfers.find(account_id, transfer_id)
+        if found is None or found.kind != kind or found.expires_ms <= self.clock.now_ms():
+            raise TransferNotFound
+        return found
+
+    async def start(
+        self, account_id: AccountId, kind: TransferKind, base_url: str, language: str,
+        content: "File[bytes] | None" = None, title: str = "",
+    ) -> Transfer:  # fmt: skip
+        """Store a transfer, its file if it has one, and its job. Raises TransfersCapReached."""
+        await self.media.require_shared_folder()
+        now_ms = self.clock.now_ms()
+        for old in await self.transfers.all(account_id):
+            if old.expires_ms <= now_ms or (kind == "export" and old.kind == "export"):
+                await self.delete(account_id, old)
+        transfer = Transfer(
+            self.ids.next_id(), kind, secrets.token_hex(16), "running", now_ms, now_ms + self.archive_keep_ms,
+            base_url, language, title=title,
+        )  # fmt: skip
+        if not await self.transfers.save(account_id, transfer, is_new=True):
+            raise TransfersCapReached
+        if content is not None:
+            await self.files.save(transfer.file_name(account_id), content)
+        await self.add_job(account_id, transfer)
+        return transfer
+
+    async def add_job(self, account_id: AccountId, transfer: Transfer) -> None:
+        await self.jobs.add(encode_job(TransferJob(account_id, transfer.id)), sender=account_id)
+
+    async def delete(self, account_id: AccountId, transfer: Transfer) -> None:
+        """Delete the file of a transfer, then the transfer."""
+        await self.files.delete([transfer.file_name(account_id)])
+        await self.transfers.forget_imported(account_id, transfer.id)
+        await self.transfers.delete(account_id, transfer.id)
+
+    async def delete_all(self, account_id: AccountId) -> None:
+        """Delete all transfers of a deleted account, with their files."""
+        for transfer in await self.transfers.all(account_id):
+            await self.delete(account_id, transfer)
+
+    async def find_orphans(self) -> list[str]:
+        """Return the names of the stored files that belong to no transfer, or to one that is over."""
+        now_ms, orphans = self.clock.now_ms(), []
+        for name in await asyncio.to_thread(lambda: list(list_files(f"{FOLDER}/"))):
+            match = FILE_NAME.fullmatch(name.removeprefix(f"{FOLDER}/"))
+            owner_id = AccountId(int(match[1])) if match else AccountId(0)
+            transfer = await self.transfers.find(owner_id, int(match[2])) if match else None
+            if transfer is None or transfer.file_name(owner_id) != name or transfer.expires_ms <= now_ms:
+                orphans.append(name)
+        return orphans
+
+    async def sweep(self) -> None:
+        """Delete the files of transfers that are over or deleted."""
+        await self.files.delete(await self.find_orphans())
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        return (PeriodicTask("sweep", SWEEP_INTERVAL_S, self.sweep),)
+
+    # Exports
+
+    async def request(
+        self, account_id: AccountId, base_url: str, language: str, caller: Caller | None = None
+    ) -> Transfer:
+        """Start an export, which replaces the last one, or return the export that is running. Raises RateLimited."""
+        for export in await self.all(account_id, "export"):
+            if export.is_active and not export.is_stalled(self.clock.now_ms()):
+                return export
+        async with self.limits.refundable_daily(caller, "exports", EXPORTS_PER_DAY):
+            return await self.start(account_id, "export", base_url, language)
+
+    async def run(self, account_id: AccountId, export: Transfer) -> None:
+        """Write the archive of an account. A repetition writes it again. Raises StoreError, OSError."""
+
+        account, current = await self.accounts.get(account_id), export
+
+        async def store_progress(done: int, total: int) -> None:
+            nonlocal current
+            if (now_ms := self.clock.now_ms()) - current.changed_ms >= PROGRESS_INTERVAL_MS:
+                current = structs.replace(current, done=done, total=total, changed_ms=now_ms)
+                await self.transfers.save(account_id, current)
+
+        with self.files.new_file() as file:
+            await ArchiveWriter(self.sources, account, export, store_progress).write(file)
+            size_bytes = file.measure()
+            await self.files.save(export.file_name(account_id), file)
+        now_ms = self.clock.now_ms()
+        ready = structs.replace(
+            current, state="ready", size_bytes=size_bytes, changed_ms=now_ms, expires_ms=now_ms + self.archive_keep_ms
+        )
+        if not await self.transfers.save(account_id, ready):  # deleted meanwhile
+            await self.files.delete([export.file_name(account_id)])
+        log.info("archive_ready", account=account_id, bytes=size_bytes)
+
+    async def open(self, account_id: AccountId, export: Transfer) -> AsyncIterator[bytes]:
+        """Open the file of an export that is ready. Raises TransferNotFound."""
+        if export.state != "ready":
+            raise TransferNotFound
+        try:
+            return self.files.read_chunks(await self.files.open(export.file_name(account_id)))
+        except FileNotFoundError as error:
+            raise TransferNotFound from error

@@ -1,0 +1,95 @@
+"""The type `Transfer`, an export of an account or an import into it, and the jobs of the queue `archives`."""
+
+import re
+from typing import Final, Literal
+
+import msgspec
+
+from socialsite.ids import AccountId
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.store import Store
+
+TRANSFERS_CAP: Final = 20
+"""The number of exports and imports of an account that are stored."""
+STALLED_MS = 3_600_000
+"""A transfer that made no progress for so long has lost its job, and may be replaced."""
+JOB_TIMEOUT_S = 1_800.0
+QUEUE_NAME = "archives"
+FOLDER = "archives"
+"""The folder of the storage with the files of transfers. No page serves it."""
+FILE_NAME = re.compile(r"([1-9][0-9]{0,15})-([1-9][0-9]{0,15})-([0-9a-f]{32})")
+
+TransferKind = Literal["export", "import"]
+TransferState = Literal["running", "ready", "importing", "done", "undoing", "undone", "failed"]
+"""An export is running, then ready. An import is running while its preview is made, and ready when it is shown."""
+
+
+class Transfer(msgspec.Struct, frozen=True, array_like=True):
+    """A value of `timelines:{<account>}:transfers`. New fields are added at the end."""
+
+    id: int
+    kind: TransferKind
+    secret: str
+    """128 random bits in the name of the file."""
+    state: TransferState
+    changed_ms: int
+    expires_ms: int
+    """The time at which the file is deleted, and after which an import cannot be undone."""
+    base_url: str
+    """The URL of the site without a slash at its end, from which the URLs of posts are made."""
+    language: str = "en"
+    done: int = 0
+    total: int = 0
+    """The steps of the present state, of which `done` are finished. 0 if their number is not known."""
+    size_bytes: int = 0
+    title: str = ""
+    """The name of an uploaded file, or of its format."""
+    counts: dict[str, int] = {}
+    """What an import contains or has imported, by its kind."""
+    refused: dict[str, int] = {}
+    """The number of rows that cannot be imported, by the reason."""
+    error: str = ""
+    """The reason why the transfer failed: a code."""
+
+    def file_name(self, account_id: AccountId) -> str:
+        return f"{FOLDER}/{account_id}-{self.id}-{self.secret}"
+
+    @property
+    def is_active(self) -> bool:
+        """Return whether a job works at the transfer."""
+        return self.state in ("running", "importing", "undoing")
+
+    def is_stalled(self, now_ms: int) -> bool:
+        return self.is_active and self.changed_ms < now_ms - STALLED_MS
+
+
+encode_transfer = msgspec.msgpack.Encoder().encode
+decode_transfer = msgspec.msgpack.Decoder(Transfer).decode
+
+
+class TransferJob(msgspec.Struct, frozen=True, tag="transfer"):
+    """Continue a transfer, whose state says what is to be done.
+
+    An import continues after its first `offset` rows, with the counts of these rows.
+    """
+
+    account_id: AccountId
+    transfer_id: int
+    offset: int = 0
+    counts: dict[str, int] = {}
+    refused: dict[str, int] = {}
+
+
+encode_job = msgspec.msgpack.Encoder().encode
+decode_job = msgspec.msgpack.Decoder(TransferJob).decode
+
+
+class ArchiveQueue(JobQueue):
+    """The queue of exports and imports. A job takes minutes, and is repeated more often than other jobs."""
+
+    def __init__(self, store: Store) -> None:
+        policy = RetryPolicy(
+            stuck_after_ms=int(JOB_TIMEOUT_S * 1000) + 60_000,
+            retry_delays_ms=(500, 1_000, 2_000, 4_000, *(8_000,) * 8),
+        )
+        super().__init__(store, QUEUE_NAME, policy)
