@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
+import msgspec
+
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId, id_at
 from socialsite.store import Command
 from timelines import keys
 from timelines.graph.follow import Follow
-from timelines.posts.post import Post, encode_post
+from timelines.posts.post import MediaAttachment, Post, PostDetails, encode_post
 
 WEEK_MS = 7 * 86_400_000
 BATCH = 2_000
@@ -42,9 +44,17 @@ class SyntheticSite:
 
 
 async def create_synthetic_site(
-    services: Services, accounts: int = 1_000, posts: int = 20_000, follows: int = 48, seed: int = 20_261_120
+    services: Services,
+    accounts: int = 1_000,
+    posts: int = 20_000,
+    follows: int = 48,
+    seed: int = 20_261_120,
+    pictures_every: int = 0,
 ) -> SyntheticSite:
-    """Fill an empty store. The first read of a home builds it, as after an import."""
+    """Fill an empty store. The first read of a home builds it, as after an import.
+
+    Every post whose number is a multiple of `pictures_every` has four pictures; 0 is for a site without pictures.
+    """
     chance, now_ms = random.Random(seed), services.clock.now_ms()
     handles = [f"citizen_{n:04d}" for n in range(accounts)]
     people = await services.accounts.import_accounts(handles=handles, now_ms=now_ms - WEEK_MS)
@@ -53,6 +63,8 @@ async def create_synthetic_site(
     edges = (Follow(one, other, now_ms - 1 - one % 5_000) for one in ids for other in following[one])
     await services.repositories.follows.add_many(edges)
     written = write_posts(chance, handles, ids, posts, now_ms)
+    if pictures_every:
+        written = [add_pictures(post) if n % pictures_every == 0 else post for n, post in enumerate(written)]
     await store_posts(services, written)
     return SyntheticSite(people, written, following)
 
@@ -90,6 +102,17 @@ def write_posts(
             old = new_posts[n]
             new_posts[n] = Post(old.id, old.author_id, old.text, new_posts[n + chance.randrange(1, 100)].id)
     return new_posts
+
+
+def add_pictures(post: Post) -> Post:
+    """Return the post with four pictures. Their rows and files do not exist, and no page reads them."""
+    pictures = tuple(
+        MediaAttachment(
+            post.id + n, f"{post.id:022d}", 1_600, 1_200, "LEHV6nWB2yk8pyo0adR*.7kCMdnj", "a cat on a chair"
+        )
+        for n in range(4)
+    )
+    return msgspec.structs.replace(post, details=PostDetails(media=pictures))
 
 
 def random_text(chance: random.Random, handles: Sequence[str]) -> str:

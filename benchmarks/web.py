@@ -85,7 +85,9 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 
 @contextlib.asynccontextmanager
-async def populated_site(plan: Plan, *, sampled_into: Path | None = None, aof: bool = False) -> AsyncIterator[HttpSite]:
+async def populated_site(
+    plan: Plan, *, sampled_into: Path | None = None, aof: bool = False, pictures_every: int = 0
+) -> AsyncIterator[HttpSite]:
     """Run a populated site; `sampled_into` is a file for daphne's sampled stacks."""
     prepare()
     from benchmarks.town import build_homes, create_synthetic_site
@@ -98,7 +100,9 @@ async def populated_site(plan: Plan, *, sampled_into: Path | None = None, aof: b
         running_daphne("socialsite.asgi:application", sampled_into=sampled_into, REDIS_URL=redis.url) as server,
     ):
         async with open_services(redis.url, ServiceConfig()) as services:
-            town = await create_synthetic_site(services, plan.size(1_000), plan.size(20_000))
+            town = await create_synthetic_site(
+                services, plan.size(1_000), plan.size(20_000), pictures_every=pictures_every
+            )
             readers = town.ids[:: max(1, len(town.ids) // READERS)]
             await build_homes(services, readers)
             yield HttpSite(services, server, town, await sign_in(services, readers))
