@@ -14,7 +14,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -65,6 +65,7 @@ async def measure_uploads(plan: Plan) -> list[Figure]:
             with running_listeners(crowd) as listeners, worker(site.redis_url):
                 uploads = Uploads(site.server.port, token)
                 rounds = await measure_in_rounds(plan.rounds, {"alone": lambda: asyncio.to_thread(uploads.run_one)})
+                await asyncio.to_thread(uploads.measure_encoder)
                 waits = await measure_in_rounds(
                     plan.rounds,
                     {
@@ -113,27 +114,43 @@ class Uploads:
         while (status := self._client.get(f"/api/v1/media/{media_id}").raise_for_status().status_code) != 200:
             if status != 206 or time.perf_counter() > started + READY_S:
                 raise RuntimeError(f"the picture is not ready: status {status}")
-            self.encoder_mb = max(self.encoder_mb, find_encoder_mb())
             time.sleep(0.02)
         return time.perf_counter() - started
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """Upload one picture after another during the block."""
-        stopped = threading.Event()
-
-        def upload() -> None:
-            while not stopped.is_set():
-                self.run_one()
-
-        thread = threading.Thread(target=upload)
-        thread.start()
-        try:
+        with repeating(self.run_one):
             time.sleep(0.3)  # until the first picture is being encoded
             yield
-        finally:
-            stopped.set()
-            thread.join()
+
+    def measure_encoder(self) -> None:
+        """Upload pictures, and read the memory of their encoders meanwhile."""
+        with repeating(self._read_encoder):
+            for _ in range(3):
+                self.run_one()
+
+    def _read_encoder(self) -> None:
+        self.encoder_mb = max(self.encoder_mb, find_encoder_mb())
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def repeating(step: Callable[[], object]) -> Iterator[None]:
+    """Call `step` again and again in a thread during the block."""
+    stopped = threading.Event()
+
+    def run() -> None:
+        while not stopped.is_set():
+            step()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
 
 
 def photo() -> bytes:
