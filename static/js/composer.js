@@ -51,7 +51,6 @@ class Composer {
     this.warning = form.elements.namedItem("spoiler_text");
     this.isEdit = form.dataset.composer === "edit";
     this.drafts = this.isEdit ? noDrafts : drafts;
-    this.onServer = new ServerDraft(form);
     this.button = form.querySelector("[type=submit]");
     this.count = form.querySelector(".composer-count");
     this.error = form.querySelector(".error");
@@ -62,11 +61,15 @@ class Composer {
     this.warningDraft = `${this.draft}:warning`;
     this.pictureDraft = `${this.draft}:pictures`;
     this.sentAs = `${this.draft}:key`; // key of the last request: perhaps only its response was lost
+    const onServer = `${this.draft}:id`;
+    this.onServer = new ServerDraft(form, { read: () => this.drafts.read(onServer), write: (id) => this.drafts.write(onServer, id) });
   }
 
   start() {
-    if (!this.text.value && (this.text.value = this.drafts.read(this.draft)))
+    if (!this.text.value && (this.text.value = this.drafts.read(this.draft))) {
       this.key.value = this.drafts.read(this.sentAs) || this.key.value;
+      this.onServer.restored();
+    }
     if (!this.warning.value && (this.warning.value = this.drafts.read(this.warningDraft))) this.#fold(false);
     this.text.addEventListener("input", () => this.#changed());
     this.warning.addEventListener("input", () => this.#changed());

@@ -13,8 +13,10 @@ export class ServerDraft {
   #timer = 0;
   #saving = null;
 
-  constructor(form) {
+  /** `storedId` is kept over a reload of the page: `read()` and `write(id)`. */
+  constructor(form, storedId) {
     this.form = form;
+    this.storedId = storedId;
     this.id = form.elements.namedItem("draft");
     this.time = form.elements.namedItem("scheduled_at");
     if (this.time?.value) this.time.value = localValue(new Date(`${this.time.value}Z`));
@@ -38,7 +40,17 @@ export class ServerDraft {
     const { fields } = this;
     if (fields.get("scheduled_at") || !(fields.get("text").trim() || fields.get("media_ids") || this.id.value)) return;
     const { ok, data } = await send("/drafts/", fields);
-    if (ok) this.id.value = data.id ?? "";
+    if (ok) this.#continue(data.id ?? "");
+  }
+
+  #continue(id) {
+    this.id.value = id;
+    this.storedId.write(id);
+  }
+
+  /** The text of the form was restored after a reload: continue its draft instead of a second one. */
+  restored() {
+    if (this.id && !this.id.value) this.id.value = this.storedId.read();
   }
 
   /** Wait until no save is under way, so that none restores the draft of a published post. */
@@ -48,7 +60,7 @@ export class ServerDraft {
   }
 
   published() {
-    if (this.id) this.id.value = "";
+    if (this.id) this.#continue("");
     if (this.time) this.time.value = "";
   }
 }

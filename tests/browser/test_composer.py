@@ -80,6 +80,15 @@ def test_a_draft_survives_a_reload_and_disappears_when_it_is_published(me: Brows
     expect(me.page.locator("[data-composer] textarea")).to_have_value("")
 
 
+def test_a_reload_continues_the_draft_on_the_server(me: BrowserPage, own: HttpVisitor) -> None:
+    for text in ("half a thought", "half a thought, and more"):
+        with me.page.expect_response("**/drafts/") as saved:
+            me.page.locator("[data-composer] textarea").fill(text)
+        assert saved.value.ok
+        me.page.reload()
+    assert [draft["params"]["text"] for draft in own.get("/drafts/")["drafts"]] == [["half a thought, and more"]]
+
+
 def test_a_log_out_deletes_drafts(me: BrowserPage) -> None:
     me.page.locator("[data-composer] textarea").fill("my private draft")
     drafts = "Object.keys(localStorage).filter((name) => name.startsWith('draft:'))"
