@@ -41,6 +41,26 @@ class InvalidCredentials(Unauthorized):
     message = _("Handle and password do not match.")
 
 
+class FactorNeeded(Unauthorized):
+    """The password is right, and the account also needs a second factor."""
+
+    code = "factor_needed"
+    message = _("Please enter a code of your app or a recovery code, or use a passkey.")
+
+
+class FactorNotFound(NotFound):
+    """The account has no such factor."""
+
+    message = _("Your account has no such second factor.")
+
+
+class PasskeyRefused(Unauthorized):
+    """The passkey is unknown, its signature is wrong, or its challenge has expired or was used."""
+
+    code = "passkey_refused"
+    message = _("This passkey could not be checked. Please try again.")
+
+
 class AccountSuspended(InvalidCredentials):
     """Handle and password are right, but the account is suspended. A wrong password never gets this response."""
 

@@ -21,7 +21,7 @@ from accounts.accounts.validation import (
     validate_profile_texts,
 )
 from accounts.domain import picture_url
-from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials
+from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused
 from accounts.models import Account
 from socialsite.errors import ApiError
 from socialsite.web.middleware.errors import get_error_status
@@ -30,6 +30,9 @@ from socialsite.web.responses import page_response, respond
 
 NAME_MAX_BYTES, BIO_MAX_BYTES = (count * BYTES_PER_GRAPHEME_CAP for count in (NAME_MAX_GRAPHEMES, BIO_MAX_GRAPHEMES))
 NEXT_MAX_LENGTH = 4096
+CODE_MAX_LENGTH = 40
+PASSKEY_NAME_MAX_LENGTH = 50
+CREDENTIAL_MAX_LENGTH = 12_000  # characters of the JSON that a browser sends about a passkey
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
@@ -178,9 +181,38 @@ class DeleteAccountForm(forms.Form):
     password = make_password_field(_("Password"), "current-password")
 
 
-class ConfirmForm(forms.Form):
-    password = make_password_field(_("Password"), "current-password")
+def make_code_field() -> forms.CharField:
+    """Return a field for a code of an app or a recovery code."""
+    attrs = {"autocomplete": "one-time-code", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+    return forms.CharField(label=_("Code"), max_length=CODE_MAX_LENGTH, widget=forms.TextInput(attrs=attrs))
+
+
+class NextForm(forms.Form):
+    """A form that redirects to `next`."""
+
     next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
+
+
+class ConfirmForm(NextForm):
+    password = make_password_field(_("Password"), "current-password")
+
+
+class CodeForm(NextForm):
+    code = make_code_field()
+
+
+class TotpForm(forms.Form):
+    setup = forms.CharField(max_length=400, widget=forms.HiddenInput)
+    code = make_code_field()
+
+
+class PasskeyForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=PASSKEY_NAME_MAX_LENGTH,
+        help_text=_("For example the device on which the passkey is stored."),
+    )
+    credential = forms.CharField(max_length=CREDENTIAL_MAX_LENGTH, widget=forms.HiddenInput)
 
 
 class EndSessionForm(forms.Form):
@@ -189,7 +221,8 @@ class EndSessionForm(forms.Form):
 
 # Functions of views that show the forms
 
-FORM_ERRORS = (FieldErrors, HandleTaken, InvalidCredentials)
+Page = Mapping[str, object]
+FORM_ERRORS = (FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused)
 """The errors that the viewer can correct in the form."""
 
 
@@ -213,14 +246,16 @@ async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> di
 
 
 def render_form(
-    request: SiteRequest, template: str, form: forms.Form, data: Callable[[], object] = dict
+    request: SiteRequest, template: str, form: forms.Form, data: Callable[[], object] = dict, page: Page | None = None
 ) -> HttpResponse:
-    """Return a page with the form, or the result of `data` as JSON. Both set the CSRF cookie."""
+    """Return a page with the form and `page`, or the result of `data` as JSON. Both set the CSRF cookie."""
     get_token(request)
-    return respond(request, template, page=lambda: {"form": form}, data=data)
+    return respond(request, template, page=lambda: {"form": form, **(page or {})}, data=data)
 
 
-def redisplay_form(request: SiteRequest, template: str, form: forms.Form, error: ApiError) -> HttpResponse:
+def redisplay_form(
+    request: SiteRequest, template: str, form: forms.Form, error: ApiError, page: Page | None = None
+) -> HttpResponse:
     """Return the submitted form with its errors. A JSON client gets the error itself."""
     if wants_json(request):
         raise error
@@ -230,4 +265,4 @@ def redisplay_form(request: SiteRequest, template: str, form: forms.Form, error:
             form.add_error(name if name in form.fields else None, str(message))
     wrong = [field for field in form.visible_fields() if field.errors] or form.visible_fields()[-1:]
     wrong[0].field.widget.attrs["autofocus"] = True
-    return page_response(request, template, {"form": form}, get_error_status(error))
+    return page_response(request, template, {"form": form, **(page or {})}, get_error_status(error))

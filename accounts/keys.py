@@ -77,6 +77,21 @@ def security_refusals(account_id: AccountId) -> Key:
     return Key("accounts", tag=str(account_id), name="refusals")
 
 
+def factors(account_id: AccountId) -> Key:
+    """HASH: totp, codes (digests of recovery codes), passkey:<id>, as MessagePack. Deleted with the account."""
+    return Key("accounts", tag=str(account_id), name="factors")
+
+
+def pending_login(account_id: AccountId, login_id: str) -> Key:
+    """STRING: a PendingLogin as MessagePack; `login_id` is the hex SHA-256 of its secret. TTL: PENDING_LOGIN_TTL_MS."""
+    return Key("sessions", tag=str(account_id), name=f"login:{login_id}")
+
+
+def passkey_challenge(digest: str) -> Key:
+    """STRING: a Challenge as MessagePack, under the hex SHA-256 of its random text. TTL: CHALLENGE_TTL_MS."""
+    return Key("sessions", tag=digest[:32], name="challenge")
+
+
 def totals(account_id: int) -> Key:
     """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from accounts.sessions import views as session_views
-from accounts.settings import step_up
+from accounts.settings import factors, security, step_up
 from accounts.settings import views as settings_views
 
 app_name = "accounts"
@@ -11,10 +11,18 @@ urlpatterns = [
     path("", settings_views.overview, name="overview"),
     path("signup/", session_views.signup, name="signup"),
     path("login/", session_views.login, name="login"),
+    path("login/factor/", session_views.factor, name="factor"),
+    path("login/passkey/", session_views.passkey, name="passkey-login"),
+    path("login/options/", session_views.options, name="passkey-options"),
     path("logout/", session_views.logout, name="logout"),
     path("settings/", settings_views.settings, name="settings"),
     path("preferences/", settings_views.preferences, name="preferences"),
     path("password/", settings_views.password, name="password"),
+    path("security/", security.security, name="security"),
+    path("factors/totp/", factors.totp, name="totp"),
+    path("factors/codes/", factors.codes, name="codes"),
+    path("factors/remove/", factors.remove, name="remove-factor"),
+    path("passkeys/", factors.passkeys, name="passkeys"),
     path("confirm/", step_up.confirm, name="confirm"),
     path("sessions/", settings_views.sessions, name="sessions"),
     path("delete/", settings_views.delete, name="delete"),

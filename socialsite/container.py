@@ -9,9 +9,12 @@ from typing import TypeVar, get_type_hints
 
 from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
+from accounts.factors.passkeys import PasskeyService
+from accounts.factors.service import FactorService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
 from accounts.security.events import SecurityEvents
+from accounts.sessions.pending import PendingLogins
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.analytics.metrics import SIGNUPS
@@ -194,15 +197,19 @@ class Services:
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete the account's counters and events."""
+        """Close the sockets of a deleted account, and delete its counters, events and factors."""
         await self.live.account_closed(account_id)
         await self.security_events.delete_all(account_id)
+        await self.factors.delete_all(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property
     def sessions(self) -> SessionService:
         return self._build(SessionService, on_sessions_ended=self.live.session_ended)
 
+    factors = _Built(FactorService)
+    passkeys = _Built(PasskeyService)
+    pending_logins = _Built(PendingLogins)
     access_tokens = _Built(AccessTokenService)
     oauth = _Built(OAuthService)
 

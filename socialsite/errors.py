@@ -128,6 +128,7 @@ class RateLimited(ApiError):
         "draft": _("You saved too many drafts in the last minute."),
         "staff": _("You moderated too often in the last minute."),
         "login": _("There were too many attempts to log in in the last minute."),
+        "factor": _("There were too many wrong codes today. Use a recovery code or a passkey."),
         "signup": _("Too many accounts were created from your network in the last minute."),
         "search": _("You searched too often in the last minute."),
         "complete": _("You searched too often in the last minute."),

@@ -96,6 +96,17 @@ class ActionLimits:
             with suppress(StoreError):
                 await self._limiter.refund_daily(name, limits, unused, self._clock.server_ms())
 
+    async def enforce_daily_for(self, limits: Mapping[Identifier, int], name: str) -> None:
+        """Count one action of today (UTC) for all identifiers, each with its limit. Raises RateLimited."""
+        now_ms = self._clock.server_ms()
+        if not await self._limiter.hit_daily(name, limits, 1, now_ms):
+            raise RateLimited(name, (DAY_MS - now_ms % DAY_MS) // 1000 + 1)
+
+    async def refund_daily_for(self, limits: Mapping[Identifier, int], name: str) -> None:
+        """Subtract an action that `enforce_daily_for` counted. An error of the store is ignored."""
+        with suppress(StoreError):
+            await self._limiter.refund_daily(name, limits, 1, self._clock.server_ms())
+
     @asynccontextmanager
     async def refundable_daily(self, caller: Caller | None, name: str, per_day: int) -> AsyncIterator[None]:
         """Count one action of today (UTC), and subtract it if the block raises an exception. Raises RateLimited.

@@ -1,6 +1,7 @@
 """The repositories of one event loop, one of each kind over one store."""
 
 from accounts.accounts.repository import AccountRepository
+from accounts.factors.repository import FactorRepository
 from accounts.oauth.repository import OAuthRepository
 from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.values import ACCESS_TOKEN_LIMITS, APP_TOKEN_LIMITS
@@ -58,6 +59,7 @@ class Repositories:
         self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, ACCESS_TOKENS)
         self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, ACCESS_TOKENS)
         self.oauth = OAuthRepository(store)
+        self.factors = FactorRepository(store)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.drafts = Drafts(store)

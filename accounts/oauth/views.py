@@ -15,9 +15,11 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.oauth.scopes import SCOPES, describe_scopes
 from accounts.oauth.service import OAuthService
 from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, OAuthError, RefusedRequest
+from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import require_account
 from accounts.sessions.values import TokenGrant
 from socialsite.web.display import activate_language
+from socialsite.ids import AccountId
 from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
 from socialsite.web.responses import SeeOther, json_response, page_response
 
@@ -53,7 +55,7 @@ async def decide(request: SiteRequest) -> HttpResponse:
     activate_language(fields.get("lang", ""))
     account, service = require_account(request), request.services[OAuthService]
     try:
-        _app, asked = await service.parse_authorization(fields)
+        app, asked = await service.parse_authorization(fields)
     except OAuthError as error:
         return _error_page(request, error)
     except RefusedRequest as refusal:
@@ -61,6 +63,7 @@ async def decide(request: SiteRequest) -> HttpResponse:
     if fields.get("decision") != "allow":
         return _redirect_with_error(request, asked, OAuthError("access_denied", "The person did not allow it."))
     code = await service.issue_code(account, asked)
+    await request.services[SecurityEvents].record(AccountId(account.id), "app_added", request.caller, name=app.name)
     if asked.redirect_uri == OUT_OF_BAND:
         return page_response(request, "accounts/authorized.html", {"code": code}, headers=NO_STORE)
     return _redirect_to_app(asked, asked.redirect_url(issuer_url(request), code=code))

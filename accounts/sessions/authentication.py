@@ -9,6 +9,7 @@ from accounts.factors.step_up import store_confirmation
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.security.events import SecurityEvents
+from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from accounts.sessions.service import SessionStore
 from accounts.sessions.values import describe_device
 from socialsite.ids import AccountId
@@ -32,8 +33,11 @@ def get_session(request: SiteRequest) -> SessionStore:
     return session
 
 
-async def sign_in(request: SiteRequest, account: Account) -> None:
-    """Open a session with a new token. The browser's earlier session ends, which prevents session fixation."""
+async def sign_in(request: SiteRequest, account: Account, factor: str = "") -> None:
+    """Open a session with a new token. The browser's earlier session ends, which prevents session fixation.
+
+    `factor` names the second factor that was used.
+    """
     session = get_session(request)
     await session.aflush()
     session.device = describe_device(request.headers.get("User-Agent", ""))
@@ -41,7 +45,8 @@ async def sign_in(request: SiteRequest, account: Account) -> None:
     request.account = account
     store_confirmation(request)
     log.info("signed_in", account=account.id)
-    await request.services[SecurityEvents].record(AccountId(account.id), "login", request.caller, device=session.device)
+    events, account_id = request.services[SecurityEvents], AccountId(account.id)
+    await events.record(account_id, "login", request.caller, device=session.device, factor=factor)
 
 
 def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:
@@ -60,6 +65,19 @@ def remember_browser(request: SiteRequest, response: HttpResponse, account: Acco
 
 def get_known_browser(request: SiteRequest) -> KnownBrowser | None:
     return KnownBrowser.parse(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME))
+
+
+def set_pending_login(response: HttpResponse, cookie: str) -> HttpResponse:
+    """Set the cookie of a pending log-in, or delete it if it is ""."""
+    response.set_cookie(
+        settings.PENDING_LOGIN_COOKIE_NAME,
+        cookie,
+        max_age=PENDING_LOGIN_TTL_MS // 1000 if cookie else 0,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
 
 
 async def sign_out(request: SiteRequest) -> None:

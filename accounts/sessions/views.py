@@ -1,13 +1,20 @@
 """The views to sign up, log in and log out."""
 
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
 from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Preferences
-from accounts.errors import InvalidCredentials
+from accounts.errors import AccountNotFound, FactorNeeded, InvalidCredentials, PasskeyRefused
+from accounts.factors.passkeys import CONFIRM, FACTOR, LOGIN, PasskeyService
+from accounts.factors.service import FactorService
 from accounts.forms import (
     FORM_ERRORS,
+    CodeForm,
     LoginForm,
     SignUpForm,
     redisplay_form,
@@ -15,13 +22,27 @@ from accounts.forms import (
     validate_form,
     validate_password_form,
 )
+from accounts.models import Account
 from accounts.presenters import account_json
-from accounts.sessions.authentication import clear_storage, get_known_browser, remember_browser, sign_in, sign_out
+from accounts.sessions.authentication import (
+    clear_storage,
+    get_known_browser,
+    remember_browser,
+    require_account,
+    set_pending_login,
+    sign_in,
+    sign_out,
+)
+from accounts.sessions.pending import PendingLogins
 from socialsite.analytics.metrics import LOGINS
-from socialsite.errors import MethodNotAllowed
+from socialsite.errors import ApiError, MethodNotAllowed, SignInRequired
+from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
+from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
-from socialsite.web.responses import done, page_response
+from socialsite.web.responses import SeeOther, done, json_response, page_response
+
+FACTOR_PATH = "/accounts/login/factor/"
 
 
 async def signup_page(request: SiteRequest) -> HttpResponse:
@@ -68,9 +89,101 @@ async def log_in(request: SiteRequest) -> HttpResponse:
             raise InvalidCredentials
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/login.html", form, error)
+    if (await request.services[FactorService].find(AccountId(account.id))).is_set:
+        return await _ask_for_factor(request, account, fields["next"])
+    return await _finish_login(request, account)
+
+
+async def _finish_login(request: SiteRequest, account: Account, factor: str = "") -> HttpResponse:
     request.services.statistics.meter.count(LOGINS)
-    await sign_in(request, account)
+    await sign_in(request, account, factor)
     return remember_browser(request, done(request, {"account": account_json(account)}, default="/"), account)
+
+
+async def _ask_for_factor(request: SiteRequest, account: Account, next_url: str) -> HttpResponse:
+    """Begin a pending log-in. A JSON client gets 401 `factor_needed`, and sends the code to the next page."""
+    cookie = await request.services[PendingLogins].begin(account)
+    if wants_json(request):
+        return set_pending_login(respond_to_error(request, FactorNeeded()), cookie)
+    query = f"?{urlencode({'next': next_url})}" if next_url else ""
+    return set_pending_login(SeeOther(FACTOR_PATH + query), cookie)
+
+
+async def factor_page(request: SiteRequest) -> HttpResponse:
+    """Show the form of the second step. Without a pending log-in it redirects to the log-in page."""
+    account = await _find_pending(request)
+    form = CodeForm(initial={"next": request.GET.get("next", "")})
+    return await _render_factor_page(request, form, account)
+
+
+@sensitive_variables()
+async def log_in_with_factor(request: SiteRequest) -> HttpResponse:
+    """Finish a pending log-in with a code or a passkey. The response is that of a log-in."""
+    account, services = await _find_pending(request), request.services
+    account_id, fields = AccountId(account.id), get_form_data(request)
+    form = CodeForm(fields)
+    try:
+        if credential := fields.get("credential"):
+            await services[PasskeyService].check(FACTOR, account_id, credential, request.caller)
+            factor = "passkey"
+        else:
+            code, browser = validate_form(form)["code"], get_known_browser(request)
+            factor = await services[FactorService].check_code(account_id, code, request.caller, browser)
+    except FORM_ERRORS as error:
+        return await _render_factor_page(request, form, account, error)
+    if not await services[PendingLogins].finish(_pending_cookie(request)):
+        raise SignInRequired
+    return set_pending_login(await _finish_login(request, account, factor), "")
+
+
+async def _render_factor_page(
+    request: SiteRequest, form: CodeForm, account: Account, error: ApiError | None = None
+) -> HttpResponse:
+    factors = await request.services[FactorService].find(AccountId(account.id))
+    page = {"has_passkey": bool(factors.passkeys), "has_totp": factors.totp is not None}
+    if error is None:
+        return render_form(request, "accounts/factor.html", form, lambda: page, page)
+    return redisplay_form(request, "accounts/factor.html", form, error, page)
+
+
+async def _find_pending(request: SiteRequest) -> Account:
+    """Return the account of the pending log-in. Raises SignInRequired."""
+    account = await request.services[PendingLogins].find(_pending_cookie(request))
+    if account is None:
+        raise SignInRequired
+    return account
+
+
+def _pending_cookie(request: SiteRequest) -> str | None:
+    cookie: str | None = request.COOKIES.get(settings.PENDING_LOGIN_COOKIE_NAME)
+    return cookie
+
+
+@sensitive_variables()
+async def log_in_with_passkey(request: SiteRequest) -> HttpResponse:
+    """Sign in with a passkey that has verified its user, without a handle and a password."""
+    services, credential = request.services, get_form_data(request).get("credential", "")
+    try:
+        account_id = await services[PasskeyService].check(LOGIN, None, credential, request.caller)
+        account = await services[AccountService].get_active(account_id)
+    except (AccountNotFound, PasskeyRefused) as error:
+        if wants_json(request):
+            raise PasskeyRefused from error
+        messages.error(request, str(PasskeyRefused.message), fail_silently=True)
+        return SeeOther(settings.LOGIN_URL)
+    return await _finish_login(request, account, "passkey")
+
+
+async def passkey_options(request: SiteRequest) -> HttpResponse:
+    """Return the options of navigator.credentials.get() for a log-in, its second step or a step-up."""
+    purpose, account_id = get_form_data(request).get("purpose", LOGIN), None
+    if purpose == FACTOR:
+        account_id = AccountId((await _find_pending(request)).id)
+    elif purpose == CONFIRM:
+        account_id = AccountId(require_account(request).id)
+    else:
+        purpose = LOGIN
+    return json_response(await request.services[PasskeyService].begin_check(purpose, account_id, request.caller))
 
 
 async def logout_page(request: SiteRequest) -> HttpResponse:
@@ -87,4 +200,7 @@ async def log_out(request: SiteRequest) -> HttpResponse:
 
 signup = dispatch_by_method(GET=signup_page, POST=sign_up)
 login = dispatch_by_method(GET=login_page, POST=log_in)
+factor = dispatch_by_method(GET=factor_page, POST=log_in_with_factor)
+passkey = dispatch_by_method(POST=log_in_with_passkey)
+options = dispatch_by_method(POST=passkey_options)
 logout = dispatch_by_method(GET=logout_page, POST=log_out)

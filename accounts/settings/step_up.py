@@ -1,4 +1,6 @@
-"""The page on which the viewer gives the password again before an action of `require_step_up`."""
+"""The page on which the viewer confirms an action of `require_step_up`: by password, code or passkey."""
+
+from typing import Any
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -6,33 +8,61 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
+from accounts.factors.passkeys import CONFIRM, PasskeyService
+from accounts.factors.service import FactorService
 from accounts.factors.step_up import store_confirmation
-from accounts.forms import FORM_ERRORS, ConfirmForm, redisplay_form, render_form, validate_form
-from accounts.sessions.authentication import require_account
-from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
+from accounts.forms import FORM_ERRORS, CodeForm, ConfirmForm, redisplay_form, render_form, validate_form
+from accounts.models import Account
+from accounts.sessions.authentication import get_known_browser, require_account
+from socialsite.ids import AccountId
+from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
 from socialsite.web.responses import done
 
 OVERVIEW_PATH = "/accounts/"
+TEMPLATE = "accounts/confirm.html"
 
 
 async def confirm_page(request: SiteRequest) -> HttpResponse:
-    require_account(request)
-    return render_form(request, "accounts/confirm.html", ConfirmForm(initial={"next": request.GET.get("next", "")}))
+    page = await _page(request, require_account(request))
+    return render_form(request, TEMPLATE, ConfirmForm(initial={"next": page["next_url"]}), dict, page)
 
 
 @sensitive_variables()
-async def confirm_password(request: SiteRequest) -> HttpResponse:
+async def confirm_identity(request: SiteRequest) -> HttpResponse:
     """Continue the session with a new token, so that a copy of the earlier token ends, and go to `next`."""
-    account, form = require_account(request), ConfirmForm(get_form_data(request))
+    account, services, fields = require_account(request), request.services, get_form_data(request)
+    account_id, form = AccountId(account.id), _code_form(fields) if "code" in fields else ConfirmForm(fields)
     try:
-        password = validate_form(form)["password"]
-        if not await request.services[AccountService].check_password(account, password, caller=request.caller):
+        if credential := fields.get("credential"):
+            await services[PasskeyService].check(CONFIRM, account_id, credential, request.caller)
+        elif "code" in fields:
+            code, browser = validate_form(form)["code"], get_known_browser(request)
+            await services[FactorService].check_code(account_id, code, request.caller, browser)
+        elif not await services[AccountService].check_password(
+            account, validate_form(form)["password"], caller=request.caller
+        ):
             raise FieldErrors({"password": _("That is not your current password.")})
     except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/confirm.html", form, error)
+        page = await _page(request, account)
+        if "code" in fields:
+            page |= {"form": ConfirmForm(initial={"next": page["next_url"]}), "code_form": form}
+        return redisplay_form(request, TEMPLATE, form, error, page)
     await request.session.acycle_key()
     store_confirmation(request)
     return done(request, {}, default=OVERVIEW_PATH)
 
 
-confirm = dispatch_by_method(GET=confirm_page, POST=confirm_password)
+async def _page(request: SiteRequest, account: Account) -> dict[str, Any]:
+    """Return what the page offers beside the password: a form for a code, a passkey."""
+    factors = await request.services[FactorService].find(AccountId(account.id))
+    next_url = request.GET.get("next", "") if request.method == "GET" else get_form_data(request).get("next", "")
+    code_form = _code_form(initial={"next": next_url}) if factors.is_set else None
+    return {"code_form": code_form, "has_passkey": bool(factors.passkeys), "next_url": next_url}
+
+
+def _code_form(data: FormFields | None = None, **options: Any) -> CodeForm:
+    """Return the form beside the form of the password, with other ids."""
+    return CodeForm(data, auto_id="code_%s", **options)
+
+
+confirm = dispatch_by_method(GET=confirm_page, POST=confirm_identity)

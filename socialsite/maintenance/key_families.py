@@ -37,8 +37,8 @@ FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
-        "accounts": "account accounts events handle refusals totals",
-        "sessions": "app code index session token tokens",
+        "accounts": "account accounts events factors handle refusals totals",
+        "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
         " totals usage versions votes",
         "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home imported liked list lists"

@@ -26,6 +26,7 @@ FIELDS = (
     "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
     "status", "in_reply_to_id", "source[privacy]", "source[language]", "fields_attributes[0][value]", "note", "locked",
     "choices[]", "media_ids[]", "poll[options][]", "reblogs", "notify", "notifications", "description", "focus",
+    "credential", "purpose", "setup", "factor",
     "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",
     "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",
 )  # fmt: skip

@@ -117,6 +117,7 @@ class KeyFamilies:
             type_only(rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
             type_only(r"accounts:\{\d+\}:(events|refusals)", "list"),
             type_only(r"timelines:\{(reports\}:reports|\d+\}:imported:\d+)", "list"),
+            type_only(r"accounts:\{\d+\}:factors", "hash"),
             type_only(r"accounts:\{ids\}:accounts|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:source|limits:.*|timelines:\{\d+\}:notified", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),

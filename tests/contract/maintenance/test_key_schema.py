@@ -26,6 +26,7 @@ from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
+from tests.support.factors import set_up_totp
 from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
 from tests.support.oauth import OAuthClient
 from tests.support.pictures import encode_all, picture, uploaded
@@ -108,9 +109,12 @@ async def use_pages(site: Services, world: World) -> None:
         assert len((await alice.get_json("/")).json()["posts"]) == 3
         await site.reports.report(reporter_id=AccountId(1), target_id=bob.id, category="spam", comment="")
         assert (await alice.post_json("/accounts/confirm/", password="wrong")).status_code == 422
+        await set_up_totp(alice, site.clock)
+        assert (await alice.post_json("/accounts/login/options/")).status_code == 200
         app = await OAuthClient.register(alice.http)
         await app.get_code(alice)
         await app.get_token(alice)
+        assert (await alice.log_in("alice")).status_code == 401
 
 
 async def use_lists(site: Services, world: World) -> None:

@@ -21,7 +21,7 @@ PLAIN = frozenset(
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows
     rules
-    sample sampler scanner scanning sentinel server servers set settings shared shutdown size socket sockets
+    sample sampler scanner scanning security sentinel server servers set settings shared shutdown size socket sockets
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task
     tasks text time tokenizer trim trimming tuning twemproxy types unknown urls validation values view views

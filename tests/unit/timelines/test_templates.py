@@ -16,7 +16,7 @@ from timelines.templatetags.timelines_tags import avatar, hue, initial, iso, ms_
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SCRIPTS = sorted((ROOT / "static/js").glob("*.js"))
-LATER_SCRIPTS = ("crop", "pictures", "picture_parts", "viewer")
+LATER_SCRIPTS = ("crop", "passkeys", "pictures", "picture_parts", "viewer")
 """The modules that a page loads when a reader first needs them."""
 GERMAN = ROOT / "locale/de/LC_MESSAGES"
 QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -75,7 +75,7 @@ def test_every_style_sheet_belongs_to_a_page() -> None:
 
 def test_the_scripts_stay_small() -> None:
     later = sum(path.stat().st_size for path in SCRIPTS if path.stem in LATER_SCRIPTS)
-    assert later <= 24_000
+    assert later <= 27_000
     assert sum(path.stat().st_size for path in SCRIPTS) - later <= 87_000
 
 

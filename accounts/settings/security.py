@@ -1,0 +1,87 @@
+"""The security page: second factors, sessions, apps and recent events of the viewer's account."""
+
+from collections.abc import Mapping
+
+from django.http import HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from accounts.factors.service import FactorService
+from accounts.factors.values import Factors
+from accounts.oauth.scopes import describe_scopes
+from accounts.security.events import SecurityEvent, SecurityEvents
+from accounts.sessions.authentication import get_session, require_account
+from accounts.sessions.presenters import sessions_json
+from accounts.sessions.service import SessionService
+from accounts.sessions.tokens import AccessTokenService
+from socialsite.ids import AccountId
+from socialsite.web.requests import SiteRequest, dispatch_by_method
+from socialsite.web.responses import format_iso_time, respond
+
+EVENT_LABELS: Mapping[str, str | Promise] = {
+    "login": _("Logged in"),
+    "login_refused": _("Log-in refused: wrong password"),
+    "factor_refused": _("Wrong code or passkey after the right password"),
+    "confirmation_refused": _("Confirmation refused: wrong password"),
+    "password_changed": _("Password changed"),
+    "address_changed": _("Mail address changed"),
+    "app_added": _("App allowed"),
+    "sessions_ended": _("Logged out on other devices"),
+    "totp_added": _("App for codes added"),
+    "passkey_added": _("Passkey added"),
+    "factor_removed": _("Second factor removed"),
+    "factors_disabled": _("Second factors removed by an operator"),
+    "codes_renewed": _("New recovery codes"),
+    "code_used": _("Recovery code used"),
+    "archive_requested": _("Archive of the account requested"),
+    "deletion_requested": _("Deletion of the account requested"),
+}
+
+
+async def security_page(request: SiteRequest) -> HttpResponse:
+    account_id, services = AccountId(require_account(request).id), request.services
+    factors = await services[FactorService].find(account_id)
+    sessions = await services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
+    tokens = await services[AccessTokenService].list_tokens(account_id)
+    events = await services[SecurityEvents].list_newest(account_id)
+    page = {
+        "factors": factors,
+        "passkeys": factors.passkeys.items(),
+        "codes_left": len(factors.code_digests),
+        "sessions": sessions,
+        "apps": [(token, describe_scopes(token.scopes)) for token in tokens],
+        "events": [(EVENT_LABELS.get(event.kind, event.kind), event) for event in events],
+    }
+    return respond(
+        request,
+        "accounts/security.html",
+        page=lambda: page,
+        data=lambda: {
+            "factors": _factors_json(factors),
+            **sessions_json(sessions, tokens),
+            "events": [_event_json(event) for event in events],
+        },
+    )
+
+
+def _factors_json(factors: Factors) -> dict[str, object]:
+    return {
+        "totp": factors.totp is not None,
+        "recovery_codes": len(factors.code_digests),
+        "passkeys": [
+            {
+                "id": id,
+                "name": passkey.name,
+                "created_at": format_iso_time(passkey.created_ms),
+                "last_used_at": format_iso_time(passkey.last_used_ms) if passkey.last_used_ms else None,
+            }
+            for id, passkey in factors.passkeys.items()
+        ],
+    }
+
+
+def _event_json(event: SecurityEvent) -> dict[str, object]:
+    return {"at": format_iso_time(event.at_ms), "kind": event.kind, "network": event.network, **event.details}
+
+
+security = dispatch_by_method(GET=security_page)
