@@ -18,8 +18,8 @@ from accounts.oauth.values import OUT_OF_BAND, AuthorizationRequest, OAuthApp, O
 from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import require_account
 from accounts.sessions.values import TokenGrant
-from socialsite.web.display import activate_language
 from socialsite.ids import AccountId
+from socialsite.web.display import activate_language
 from socialsite.web.requests import FormFields, SiteRequest, dispatch_by_method, get_form_data
 from socialsite.web.responses import SeeOther, json_response, page_response
 
