@@ -78,8 +78,8 @@ _HOST = regex.compile(r"^((?:[a-zA-Z]+://)?+)([^/?#:]+)")
 
 def readable_url(url: str) -> str:
     """Return a URL (with or without scheme) for display, with a host that cannot imitate another host."""
-    shown: str = url if url.isascii() else _HOST.sub(lambda match: match[1] + _readable_host(match[2]), url)
-    return shown
+    display_url: str = url if url.isascii() else _HOST.sub(lambda match: match[1] + _readable_host(match[2]), url)
+    return display_url
 
 
 def _readable_host(host: str) -> str:

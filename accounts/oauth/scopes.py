@@ -58,7 +58,7 @@ def includes_all(granted: tuple[str, ...], wanted: Iterable[str]) -> bool:
 
 def describe_scopes(scopes: Iterable[str]) -> list[tuple[str, str]]:
     """Return (icon, sentence) for what the scopes permit, in plain words. Parts of another asked scope are left out."""
-    asked = tuple(scopes)
+    requested = tuple(scopes)
     texts = {
         "read": ("home", _("Read everything that you can read here: timelines, notifications, lists, bookmarks.")),
         "write": ("edit", _("Act as you: write and delete posts, follow, change your profile, lists and filters.")),
@@ -66,11 +66,13 @@ def describe_scopes(scopes: Iterable[str]) -> list[tuple[str, str]]:
         "push": ("notifications", _("Receive your notifications.")),
         "profile": ("account", _("Read your name, handle and picture.")),
     }
-    shown = [scope for scope in asked if not any(includes((other,), scope) for other in asked if other != scope)]
+    broadest = [
+        scope for scope in requested if not any(includes((other,), scope) for other in requested if other != scope)
+    ]
     parts = {"read": _("Read: %s."), "write": _("Change: %s.")}
-    described = [texts[scope] for scope in shown if scope in texts]
+    described = [texts[scope] for scope in broadest if scope in texts]
     for kind, sentence in parts.items():
-        names = [scope.partition(":")[2] for scope in shown if scope.startswith(f"{kind}:")]
+        names = [scope.partition(":")[2] for scope in broadest if scope.startswith(f"{kind}:")]
         if names:
             described.append((texts[kind][0], sentence % ", ".join(str(PART_NAMES[name]) for name in names)))
     return described

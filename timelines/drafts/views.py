@@ -67,15 +67,15 @@ async def _save(request: SiteRequest) -> HttpResponseBase:
     fields, service, me = get_form_data(request), request.services[DraftService], require_viewer_id(request)
     await _save_descriptions(request.services[MediaService], me, fields)
     draft_id = parse_id(fields.get("draft", "")) or 0
-    kept = tuple((name, value) for name in CONTENT_NAMES for value in fields.values_of(name))
-    draft = Draft(draft_id, kept, scheduled_ms=parse_time(fields.get("scheduled_at", "")))
+    content = tuple((name, value) for name in CONTENT_NAMES for value in fields.values_of(name))
+    draft = Draft(draft_id, content, scheduled_ms=parse_time(fields.get("scheduled_at", "")))
     if draft.is_empty:
         await service.delete(me, draft_id)
         return done(request, {}, default=DRAFTS_URL)
     try:
         draft = await service.save(me, draft)
     except DraftNotFound:  # deleted on another device: what is typed here is kept as a new draft
-        draft = await service.save(me, Draft(0, kept, scheduled_ms=draft.scheduled_ms))
+        draft = await service.save(me, Draft(0, content, scheduled_ms=draft.scheduled_ms))
     return done(request, draft_json(draft), default=DRAFTS_URL, status=HTTPStatus.CREATED)
 
 

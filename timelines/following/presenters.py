@@ -25,9 +25,9 @@ AccountPageReader = Callable[..., Awaitable[FollowPage]]
 async def accounts_response(request: SiteRequest, read: AccountPageReader, id: int, **page: object) -> HttpResponse:
     """Respond with a page of accounts that `read` returns for `id`, as JSON or HTML."""
     cursor, limit = parse_follow_cursor(request.GET), parse_limit(request.GET)
-    found = await read(id, viewer_id=get_viewer_id(request), cursor=cursor, limit=limit)
-    accounts = await accounts_with_follow_state(request, found.account_ids)
-    next_url = url_with_query(request, cursor=found.next.encode() if found.next else None)
+    result = await read(id, viewer_id=get_viewer_id(request), cursor=cursor, limit=limit)
+    accounts = await accounts_with_follow_state(request, result.account_ids)
+    next_url = url_with_query(request, cursor=result.next.encode() if result.next else None)
     if wants_json(request):
         return json_response({"accounts": accounts, "next": next_url})
     return page_response(request, "timelines/accounts.html", {"accounts": accounts, "next_url": next_url, **page})

@@ -94,8 +94,8 @@ class FollowSuggestionService:
             *([] if viewer_id is None else [read_viewer_relations(viewer_id, (), ids, self.clock.now_ms())]),
         )
         hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)}
-        shown = (id for id in ids if id in authors and id not in hidden)
-        return [id for id in shown if authors[id].is_visible and not authors[id].private]
+        visible_ids = (id for id in ids if id in authors and id not in hidden)
+        return [id for id in visible_ids if authors[id].is_visible and not authors[id].private]
 
     async def _active_authors(self) -> list[ActiveAuthor]:
         """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""

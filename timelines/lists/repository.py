@@ -133,8 +133,8 @@ class ListMembers:
 
     async def lists_with(self, list_ids: Sequence[ListId], account_id: AccountId) -> set[ListId]:
         """Return the lists that have the account as a member, in one round trip."""
-        found = await self._store.read(*(self.has(list_id, account_id) for list_id in list_ids))
-        return {list_id for list_id, is_member in zip(list_ids, found, strict=True) if is_member}
+        are_members = await self._store.read(*(self.has(list_id, account_id) for list_id in list_ids))
+        return {list_id for list_id, is_member in zip(list_ids, are_members, strict=True) if is_member}
 
     def count(self, list_id: ListId) -> Read[int]:
         return self._edges.outgoing.count(list_id)

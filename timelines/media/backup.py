@@ -32,14 +32,14 @@ async def check_needed_files(backup: Path, files: MediaFiles, listing: IO[str] |
         names = [[media_file(row.name, size, row.extension) for size in SIZES] for row in ready]
         sizes = iter(await files.read_sizes(name for pair in names for name in pair))
         for row, pair in zip(ready, names, strict=True):
-            found = {name: next(sizes) for name in pair}
-            if sum(size or 0 for size in found.values()) != row.size_bytes:
+            sizes_by_name = {name: next(sizes) for name in pair}
+            if sum(size or 0 for size in sizes_by_name.values()) != row.size_bytes:
                 needed.missing += pair
                 continue
-            needed.files += len(found)
+            needed.files += len(sizes_by_name)
             needed.size_bytes += row.size_bytes
             if listing is not None:
-                listing.writelines(f"{size}\t{name}\n" for name, size in found.items())
+                listing.writelines(f"{size}\t{name}\n" for name, size in sizes_by_name.items())
     return needed
 
 

@@ -150,10 +150,10 @@ class MediaService:
         """Return the rows when all are encoded or refused, or as they are after the timeout."""
         deadline = asyncio.get_running_loop().time() + timeout_s
         while True:
-            found = [row for row in await self.rows.find_many([row.id for row in rows]) if row is not None]
-            is_done = all(row.state != "processing" for row in found)
+            current_rows = [row for row in await self.rows.find_many([row.id for row in rows]) if row is not None]
+            is_done = all(row.state != "processing" for row in current_rows)
             if is_done or asyncio.get_running_loop().time() > deadline:
-                return found
+                return current_rows
             await asyncio.sleep(READY_POLL_S)
 
     async def find_own(self, owner_id: AccountId, media_id: int) -> Media:

@@ -87,9 +87,9 @@ class NotificationService:
         The call may be repeated.
         """
         post, edited = versions[-1], versions[number]
-        known = {handle for version in versions[:number] for handle in find_mentions(version.text)}
+        earlier_handles = {handle for version in versions[:number] for handle in find_mentions(version.text)}
         newest = find_mentions(post.text)
-        handles = [each for each in find_mentions(edited.text) if each not in known and each in newest]
+        handles = [each for each in find_mentions(edited.text) if each not in earlier_handles and each in newest]
         mentioned = await self.accounts.find_ids_by_handle(handles[:MENTIONS_CAP])
         readers = [id for id in mentioned.values() if id not in (post.reply_to_author_id, post.extra.quoted_author_id)]
         await self._add(dict.fromkeys(readers, "mention"), post.author_id, post.id)

@@ -144,8 +144,8 @@ class ProfileService:
         )
         if relationship.is_blocked_either_way:
             return ()
-        known = await self.follows.send_known_followers(viewer_id, account_id, graph, MAX_KNOWN_FOLLOWERS)
-        return await self._load_known_followers(viewer_id, known.account_ids)
+        known_followers = await self.follows.send_known_followers(viewer_id, account_id, graph, MAX_KNOWN_FOLLOWERS)
+        return await self._load_known_followers(viewer_id, known_followers.account_ids)
 
     async def _load_by_handle(self, handle: str, request: ProfileRequest) -> tuple[Account, ProfileFacts]:
         """Read by the cached id of the handle. If another account has the handle now, find its id and read again."""

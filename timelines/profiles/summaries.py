@@ -81,15 +81,15 @@ class AccountSummaryService:
         )
         size, expires_ms = len(account_ids), self.clock.now_ms() + CACHE_MS
         rows = zip(account_ids, counts[:size], counts[size : 2 * size], counts[2 * size :], strict=True)
-        found = {
+        loaded = {
             id: _summary(accounts[id], follows, posts, ms_from_id(newest[0]) if newest else None)
             for id, follows, posts, newest in rows
             if id in accounts
         }
-        if len(self._cache) + len(found) > CACHE_SIZE:
+        if len(self._cache) + len(loaded) > CACHE_SIZE:
             self._cache.clear()
-        self._cache |= {id: (expires_ms, summary) for id, summary in found.items()}
-        return found
+        self._cache |= {id: (expires_ms, summary) for id, summary in loaded.items()}
+        return loaded
 
 
 def _summary(account: Account, follows: FollowCounts, posts: int, last_post_ms: int | None) -> AccountSummary:

@@ -79,8 +79,8 @@ class PostFactsCache:
 
     def replied_authors_of(self, post_ids: Iterable[PostId]) -> set[AccountId]:
         """Return the authors of the parents of the replies among `post_ids`, if the cache has them."""
-        known = self.replied_author_of
-        return {known[post_id] for post_id in post_ids if post_id in known}
+        replied_author_of = self.replied_author_of
+        return {replied_author_of[post_id] for post_id in post_ids if post_id in replied_author_of}
 
     def authors_of(self, post_ids: Iterable[PostId]) -> tuple[set[AccountId], bool]:
         """Return the cached authors, and whether the author of every post is cached."""

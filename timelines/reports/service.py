@@ -41,8 +41,8 @@ class ReportService:
         Raises AccountNotFound, Invalid, RateLimited.
         """
         comment = normalize("NFC", comment.strip()[: 2 * COMMENT_MAX_LENGTH])
-        known = next((each for each in CATEGORIES if each == category), None)
-        if known is None:
+        valid_category = next((each for each in CATEGORIES if each == category), None)
+        if valid_category is None:
             raise Invalid({"category": _("This must be one of: spam, legal, violation, other.")})
         if len(comment) > COMMENT_MAX_LENGTH:
             raise Invalid({"comment": _("This text is too long.")})
@@ -52,6 +52,6 @@ class ReportService:
                 raise AccountNotFound
             posts = await self.posts.find_shown(list(post_ids)[:MAX_REPORTED_POSTS])
             own = tuple(id for id, post in posts.items() if post.author_id == target_id)
-            report = Report(self.ids.next_id(), reporter_id, target_id, known, comment, own)
+            report = Report(self.ids.next_id(), reporter_id, target_id, valid_category, comment, own)
             await self.reports.add(report)
         return report
