@@ -53,7 +53,7 @@ class Raw:
                 return True
         return False
 
-    async def is_closed(self, within_s: float = 8.0) -> bool:
+    async def is_closed(self, within_s: float = 20.0) -> bool:
         with contextlib.suppress(ConnectionError):
             try:
                 async with asyncio.timeout(within_s):

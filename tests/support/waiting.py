@@ -14,7 +14,7 @@ def wait_until(condition: Callable[[], object], what: str = "the condition", tim
         time.sleep(0.05)
 
 
-async def eventually(condition: Callable[[], object | Awaitable[object]], timeout_s: float = 5.0) -> None:
+async def eventually(condition: Callable[[], object | Awaitable[object]], timeout_s: float = 20.0) -> None:
     """Check `condition`, a function or a coroutine function, every 10 ms. Raises TimeoutError after `timeout_s`."""
     async with asyncio.timeout(timeout_s):
         while True:

@@ -21,7 +21,7 @@ def files_beside(path: Path) -> list[Path]:
 
 
 async def threads_ended(before: set[threading.Thread]) -> bool:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while set(threading.enumerate()) - before:  # noqa: ASYNC110 - a thread tells nobody
             await asyncio.sleep(0.01)
     return True

@@ -145,7 +145,7 @@ async def test_the_pubsub_listener_receives_messages_at_the_new_store(town: Acti
     await hub.add_member("7")
     await run_migration(old, cluster)
     presence = Presence(town.worker.store, town.worker.clock)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while b"there" not in heard:
             await presence.publish({process_channel(hub.process_id): b"there"})
             await asyncio.sleep(0.05)

@@ -107,7 +107,7 @@ async def test_only_processes_with_the_reader_online_receive_a_message(three: Th
         await bob.follows(carol)
         await bob.follows(alice)
         (newest,) = (await services.notifications.page(alice.id)).entries
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             assert await heard.get() == Notified(((AccountId(alice.id), newest.id),))
         assert heard.empty()
     finally:

@@ -39,7 +39,7 @@ async def test_periodic_tasks_continue_after_an_error(store: Store) -> None:
 
     schedule = PeriodicTasks(store, [PeriodicTask("flush", 0.05, work)])
     schedule.start()
-    await asyncio.wait_for(thrice.wait(), 5)
+    await asyncio.wait_for(thrice.wait(), 20)
     await schedule.close()
 
 
@@ -70,7 +70,7 @@ async def test_closing_periodic_tasks_ends_the_running_task(store: Store) -> Non
 
     schedule = PeriodicTasks(store, [PeriodicTask("flush", 0.01, work)])
     schedule.start()
-    await asyncio.wait_for(begun.wait(), 5)
+    await asyncio.wait_for(begun.wait(), 20)
     await schedule.close()
     assert ended.is_set()
 
@@ -87,7 +87,7 @@ async def test_two_tries_are_nearly_an_interval_apart(store: Store) -> None:
 
     schedule = PeriodicTasks(store, [PeriodicTask("flush", 0.05, work)])
     schedule.start()
-    await asyncio.wait_for(thrice.wait(), 5)
+    await asyncio.wait_for(thrice.wait(), 20)
     await schedule.close()
     assert all(at >= 0.045 * tries for tries, at in enumerate(done, 1))
 

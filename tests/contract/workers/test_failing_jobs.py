@@ -72,7 +72,7 @@ async def test_a_job_that_never_ends_is_cancelled_and_becomes_a_dead_letter(queu
         return ()
 
     await queue.add(b"hang")
-    await asyncio.wait_for(Worker(queue, hang, job_timeout_s=0.05).run_until_empty(), 5)
+    await asyncio.wait_for(Worker(queue, hang, job_timeout_s=0.05).run_until_empty(), 20)
     (letter,) = await queue.read_dead_letters(1)
     assert letter.reason == "TimeoutError: not done within 0.05 s"
 

@@ -83,7 +83,7 @@ async def test_a_stopped_worker_finishes_its_jobs_and_fetches_no_new_ones(queue:
     await started.wait()
     worker.stop()
     await queue.add(b"new")
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, 20)
     assert performed.performed == [b"held"]
     depth = await queue.read_depth()
     assert (depth.waiting, depth.pending) == (1, 0)

@@ -64,7 +64,7 @@ async def add_at_once(queue: JobQueue, count: int) -> None:
 
 async def taken(queue: JobQueue, count: int) -> int:
     """Return the number of pending jobs 200 ms after it reached `count`."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while (await queue.read_depth()).pending < count:  # noqa: ASYNC110 - a server's condition
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.2)
@@ -89,7 +89,7 @@ async def test_jobs_that_cannot_be_performed_yet_are_left_to_others(queue: JobQu
     await queue.create_group()
     async with running(queue, gate, concurrency) as worker:
         await add_at_once(queue, 4)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while worker.performed_jobs < 4:  # noqa: ASYNC110 - it tells nobody
                 await asyncio.sleep(0.01)
         gate.open.clear()

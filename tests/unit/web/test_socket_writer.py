@@ -77,7 +77,7 @@ async def test_a_waiting_task_ends_when_the_connection_is_lost() -> None:
     waiting = asyncio.create_task(outlet.wait_until_drained())
     await _settle()
     outlet.detach()
-    await asyncio.wait_for(waiting, 1)
+    await asyncio.wait_for(waiting, 10)
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,6 @@ async def test_a_stopped_process_catches_up(daphne, world, services) -> None:
 
 
 async def _until_seen(reader: SocketClient, timeline: str, wanted: list[int]) -> None:
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(20):
         while not set(wanted) <= set(reader.entry_ids(timeline)):
             await reader.receive()

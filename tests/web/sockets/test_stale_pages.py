@@ -92,11 +92,11 @@ async def test_an_old_page_and_the_sockets_messages_equal_a_fresh_page(
         await town.break_live_connection()
         await town.act_randomly()
         await town.world.deliver_all()
-        await agreed(reader, screen, within_s=16)
+        await agreed(reader, screen, within_s=30)
     print(", ".join(f"{page.name}: {len(page.shown)}" for page in screen.pages))
 
 
-async def agreed(reader: SocketClient, screen: LiveScreen, within_s: float = 8) -> None:
+async def agreed(reader: SocketClient, screen: LiveScreen, within_s: float = 20) -> None:
     """Wait until the pages are correct; `within_s`: a process takes a while to detect a loss."""
     until = asyncio.get_running_loop().time() + within_s
     wrong = screen.pages
