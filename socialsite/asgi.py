@@ -20,6 +20,7 @@ django.setup(set_prefix=False)
 from django.conf import settings  # noqa: E402
 from django.contrib.auth.password_validation import get_default_password_validators  # noqa: E402
 from django.template import engines  # noqa: E402
+from django.urls import is_valid_path  # noqa: E402
 from django.utils import translation  # noqa: E402
 from django.utils.timezone import get_default_timezone  # noqa: E402
 
@@ -66,8 +67,9 @@ async def stop_services() -> None:
 disconnect_database_receivers()
 install_request_limits(settings.DATA_UPLOAD_MAX_MEMORY_SIZE, find_upload_rules)
 install_graceful_shutdown(start_services, stop_services)
-# Load files before the first request: template tags, common passwords, the time zone, translations.
+# Prepare for the first request: template tags, common passwords, the time zone, URL patterns (0.2 s), translations.
 engines.all()
+is_valid_path("/no-such-page/")
 get_default_password_validators()
 get_default_timezone()
 for language, _ in settings.LANGUAGES:
