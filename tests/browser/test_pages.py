@@ -6,10 +6,11 @@ combinations. axe checks each page of the three tables on one of both devices, i
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
+from _pytest.mark import ParameterSet
 from django.template.loader import render_to_string
 from playwright.sync_api import Browser, expect
 
@@ -170,7 +171,22 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("state", UNCHANGED)
+AT_NIGHT = {
+    *("home, an older page", "home, note", "home, far behind", "thread, gaps", "tag, empty", "search, nothing"),
+    *("notifications, mentions, none", "hashtags, none followed", "blocked accounts, none", "requests, none"),
+    *("following", "boosts", "profile, muted", "muted accounts", "log in, wrong", "password, errors"),
+    *("lists, refused title", "lists, a made one refused", "list, unknown member", "filters, refused"),
+    *("delete, wrong password", "operations, nobody found", "operations, own account", "operations, trail"),
+    *("405", "429, text", "400, search"),
+}
+"""Pages that differ from another page of the tables in few elements. `make nightly` checks them."""
+
+
+def states(table: Iterable[str]) -> list[ParameterSet]:
+    return [pytest.param(state, marks=[pytest.mark.nightly] if state in AT_NIGHT else []) for state in table]
+
+
+@pytest.mark.parametrize("state", states(UNCHANGED))
 def test_an_unchanged_page_of_a_signed_in_reader(unchanged_scene: PageScenario, state: str) -> None:
     with unchanged_scene.reader.context.new_page() as page:
         scene = replace(unchanged_scene, reader=BrowserPage(page, unchanged_scene.reader.url))
@@ -179,20 +195,20 @@ def test_an_unchanged_page_of_a_signed_in_reader(unchanged_scene: PageScenario, 
         assert not scene.reader.complaints, "\n".join(scene.reader.complaints)
 
 
-@pytest.mark.parametrize("state", SIGNED_IN)
+@pytest.mark.parametrize("state", states(SIGNED_IN))
 def test_a_page_of_a_signed_in_reader(scene: PageScenario, state: str) -> None:
     SIGNED_IN[state](scene)
     healthy(scene.reader, list(SIGNED_IN).index(state))
 
 
-@pytest.mark.parametrize("state", ANONYMOUS)
+@pytest.mark.parametrize("state", states(ANONYMOUS))
 def test_a_page_of_a_visitor(unchanged_scene: PageScenario, reader: OpenReader, state: str) -> None:
     scene = replace(unchanged_scene, reader=reader())
     ANONYMOUS[state](scene)
     healthy(scene.reader, list(ANONYMOUS).index(state))
 
 
-@pytest.mark.parametrize("state", REFUSALS)
+@pytest.mark.parametrize("state", states(REFUSALS))
 def test_a_page_of_a_refusal(scene: PageScenario, state: str) -> None:
     status, act = REFUSALS[state]
     answers: list[int] = []

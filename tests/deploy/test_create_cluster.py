@@ -22,7 +22,7 @@ def members(tmp_path: Path) -> Iterator[list[ClusterMember]]:
         member.start()
     yield started
     for member in started:
-        member.client().shutdown(nosave=True)
+        member.stop()
 
 
 def _answers(member: ClusterMember) -> bool:

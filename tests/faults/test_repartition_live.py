@@ -27,7 +27,7 @@ from tests.support.stalls import StallMonitor
 from tests.support.visitor import HttpVisitor, sign_up_circle
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 QUIET_S = float(os.environ.get("LEDGER_SECONDS", "2"))
 PEOPLE = 4

@@ -9,14 +9,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-REPRESENTATIVE = {
-    "contract": ("pubsub/test_presence", "live/test_live", "reactions/test_reactions", "workers/test_worker"),
-    "web": ("requests/test_site", "timelines/test_posts", "timelines/test_reactions"),
-}
+REPRESENTATIVE = (
+    "contract/live/test_live",
+    "contract/workers/test_failing_jobs",
+    "web/requests/test_site",
+    "web/timelines/test_posts",
+)
 """Tests that together run through every layer: the web tests have middleware, views and services in this process.
 
 `make quality`, which is part of `make nightly`, watches all contract tests.
 """
+AT_NIGHT = ("web/timelines/test_reactions", "web/timelines/test_timelines")
 FAULTY = """
 import asyncio, os, socket, sqlite3, subprocess, threading, time
 
@@ -86,8 +89,7 @@ def test_the_loop_watch_fails_exactly_the_faulty_tests(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", REPRESENTATIVE)
-def test_a_part_of_the_suite_never_blocks_the_loop(folder: str) -> None:
-    files = [f"tests/{folder}/{name}.py" for name in REPRESENTATIVE[folder]]
-    run = run_watched(*files, timeout_s=170)
+@pytest.mark.parametrize("names", [REPRESENTATIVE, pytest.param(AT_NIGHT, marks=pytest.mark.nightly)])
+def test_a_part_of_the_suite_never_blocks_the_loop(names: tuple[str, ...]) -> None:
+    run = run_watched(*(f"tests/{name}.py" for name in names), timeout_s=170)
     assert run.returncode == 0, run.stdout[-20_000:]

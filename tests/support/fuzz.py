@@ -29,6 +29,7 @@ FIELDS = (
     "credential", "purpose", "setup", "factor",
     "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",
     "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",
+    "queue",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

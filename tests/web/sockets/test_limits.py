@@ -10,6 +10,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
+from tests.support.models import mostly_nightly
 from tests.support.redis_server import RedisServer
 from tests.support.sockets import DaphneProcess, open_socket, running_daphne, sign_in_cookie
 
@@ -77,7 +78,7 @@ async def test_handshakes_count_for_the_limit_of_their_address(limited_daphne, w
     assert set(statuses[40:]) == {429}
 
 
-@pytest.mark.parametrize("refused", ["origin", "path"])
+@pytest.mark.parametrize("refused", mostly_nightly(["origin", "path"], 1))
 async def test_refused_handshakes_count_for_the_limit_of_their_address(redis_server, world, refused) -> None:
     with running_daphne(redis_server.url, RATE_LIMIT_ADDRESS="20/m") as daphne:
         origin = "https://evil.example" if refused == "origin" else daphne.origin

@@ -112,6 +112,7 @@ async def test_an_emptied_store_does_not_end_live_updates(daphne, world, service
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_stopped_process_catches_up(daphne, world, services) -> None:
     """Its presence set expires meanwhile, so no entry is sent to it; its pub/sub connection stays open."""
     alice, bob = await world.people("alice", "bob")
