@@ -232,7 +232,7 @@ async def test_an_unreadable_part_does_not_hide_the_other_parts(services: Servic
     placed = {name: store.topology(name) for name in settings_parsers.COMPONENTS}
     store.set_topologies(store.topology("accounts"), {**placed, "jobs": Standalone("unix:///nowhere/redis.sock")})
     dashboard = await read_dashboard(services)
-    assert (dashboard.outbox_depth, dashboard.fan_outs, dashboard.repair_counts, dashboard.memory) == (
+    assert (dashboard.queue_depths, dashboard.fan_outs, dashboard.repair_counts, dashboard.memory) == (
         None,
         None,
         None,
