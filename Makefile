@@ -22,7 +22,9 @@ run: $(VENV)/.run ## Run the whole site on http://127.0.0.1:8000 (ARGS="--port 8
 	@$(BIN)/python manage.py quickstart $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit -k home")
-	@$(PYTEST) -m "not nightly" $(ARGS)
+	@$(PYTEST) -m "not nightly" $(ARGS) || { failed=$$?; [ -n "$(REPEAT)" ] && [ $$failed = 1 ] || exit $$failed; \
+		echo "These tests failed beside others. Each is run again, alone:"; \
+		$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v -m "not nightly"; }
 
 nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and toot
 	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 $(PYTEST)
