@@ -46,6 +46,7 @@ MODULES = {
     "B25": "b25_phone",
     "B27": "b27_import",
     "B29": "b29_make_run",
+    "B30": "b30_api_home",
     "B31": "b31_pictures",
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from socialsite.ids import AccountId
 
 SOCKET_COUNT = 2_000
+MAX_FIRST_PUSHES = 5
 POST_TEXT = "The quick brown fox jumps over the lazy dog, then sits down and tells everybody about it all."
 _numbers = itertools.count(1)
 
@@ -55,6 +56,14 @@ class Audience:
         cpu_us = (self.server.cpu_s - cpu) * 1e6 / len(waits)
         return PushResult(cpu_us, percentile(waits, 50) * 1000, percentile(waits, 99) * 1000)
 
+    async def push_until_heard(self) -> None:
+        """Push posts until each socket receives one: a subscription of the client API has no acknowledgement."""
+        for _attempt in range(MAX_FIRST_PUSHES):
+            with contextlib.suppress(RuntimeError):
+                await self.push(1)
+                return
+        raise RuntimeError(f"{self.name}: the sockets were not subscribed in time")
+
     def _arrivals(self) -> list[float]:
         try:
             return self.listeners.arrivals()
@@ -72,6 +81,7 @@ class FollowedSite:
     author: "AccountId"
     cookies: list[str]  # the followers' cookies, then the strangers'
     author_cookie: str
+    readers: list["AccountId"]  # in the order of `cookies`
 
     async def publish(self, text: str) -> None:
         author, now_ms = self.author, self.services.clock.now_ms()
@@ -121,7 +131,7 @@ async def followed_site(followers: int, *, strangers: int = 0, own_worker: bool 
             async with AsyncExitStack() as stack:
                 if own_worker:
                     await stack.enter_async_context(running_deliverer(services, author))
-                yield FollowedSite(redis.url, services, server, author, cookies, own)
+                yield FollowedSite(redis.url, services, server, author, cookies, own, readers)
 
 
 @contextlib.asynccontextmanager
@@ -132,6 +142,25 @@ async def home_audience(sockets: int) -> AsyncIterator[Audience]:
             ListenerOptions(site.server.port, site.cookies, encode_subscription("home"))
         ) as listeners:
             yield Audience(site.server, listeners, site.publish, await site.frame_bytes(), "homes")
+
+
+@contextlib.asynccontextmanager
+async def api_audience(sockets: int) -> AsyncIterator[Audience]:
+    """Open the stream `user` of the client API for each follower of the author, with access tokens."""
+    async with followed_site(sockets) as site:
+        from accounts.sessions.values import TokenGrant
+
+        grant, tokens = TokenGrant("", "Benchmark", ("read",)), []
+        for reader in site.readers:
+            account = await site.services.accounts.get(reader)
+            tokens.append(await site.services.access_tokens.issue(account, grant))
+        options = ListenerOptions(
+            site.server.port, tokens, "", "/api/v1/streaming?stream=user", header="Authorization: Bearer "
+        )
+        with running_listeners(options) as listeners:
+            audience = Audience(site.server, listeners, site.publish, await site.frame_bytes(), "API streams")
+            await audience.push_until_heard()
+            yield audience
 
 
 @contextlib.asynccontextmanager

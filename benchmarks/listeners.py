@@ -26,9 +26,9 @@ TEXT, PING, PONG = 0x1, 0x9, 0xA
 
 @dataclass(frozen=True, slots=True)
 class ListenerOptions:
-    """Options of the sockets: `cookies` has one cookie a socket, "" for a visitor.
+    """Options of the sockets: `cookies` has one cookie or access token a socket, "" for a visitor.
 
-    The first `awaited` sockets are those with recorded arrival times.
+    `header` is the line before it, without its end. The first `awaited` sockets are those with recorded arrival times.
     """
 
     port: int
@@ -36,6 +36,7 @@ class ListenerOptions:
     subscribe: str  # the client's message, or "" for none
     path: str = "/ws/stream/"
     awaited: int | None = None
+    header: str = "Cookie: sessionid="
 
 
 class ListenerProcess:
@@ -124,7 +125,7 @@ class Listener(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         host = f"127.0.0.1:{self._crowd.port}"
-        cookie = f"Cookie: sessionid={self._cookie}\r\n" if self._cookie else ""
+        cookie = f"{self._crowd.header}{self._cookie}\r\n" if self._cookie else ""
         transport.write(
             f"GET {self._crowd.path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n{cookie}"
             "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

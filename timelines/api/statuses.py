@@ -19,6 +19,7 @@ from timelines.api.scheduled import schedule
 from timelines.api.timelines import timeline_response
 from timelines.pages.page import HydratedPost
 from timelines.pins.service import PinService, mark_pinned
+from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.edits import EditService
 from timelines.publishing.forms import EditForm, PostForm
 from timelines.publishing.service import PublishingService
@@ -71,6 +72,7 @@ async def publish(request: SiteRequest) -> HttpResponse:
         is_private=viewer.is_private,
         caller=request.caller,
     )
+    services[AccountSummaryService].forget(me)
     return await status_response(request, await services[ReadingService].post(post.id, viewer_id=me))
 
 
@@ -106,6 +108,7 @@ async def delete(request: SiteRequest, post_id: PostId) -> HttpResponse:
     status = await status_json(services, site_url(request), entry)
     keep_pictures = not flag(api_fields(request), "delete_media")
     await services[PublishingService].delete(account_id=me, post_id=post_id, keep_pictures=keep_pictures)
+    services[AccountSummaryService].forget(me)
     return json_response(with_fields(status, {"text": entry.post.text}))
 
 

@@ -28,7 +28,7 @@ from timelines.posts.post import PostDetails
 from timelines.publishing.forms import PostForm
 from timelines.publishing.service import PublishingService
 
-MIN_AHEAD_MS, MAX_AHEAD_MS = 5 * 60_000, 365 * DAY_MS
+MIN_AHEAD_MS = 5 * 60_000
 DUE_INTERVAL_S = 5.0
 DUE_PER_BATCH = 50
 RETRY_MS = 10_000
@@ -88,9 +88,9 @@ class DraftService:
         return draft
 
     async def _check_scheduled(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
-        """Raise PostInvalid if the time is too near or too far, or if the post could not be published now."""
-        if draft.scheduled_ms is None or not now_ms + MIN_AHEAD_MS <= draft.scheduled_ms <= now_ms + MAX_AHEAD_MS:
-            raise PostInvalid({"scheduled_at": _("Choose a time between 5 minutes and a year from now.")})
+        """Raise PostInvalid if the time is too near, or if the post could not be published now."""
+        if draft.scheduled_ms is None or draft.scheduled_ms < now_ms + MIN_AHEAD_MS:
+            raise PostInvalid({"scheduled_at": _("Choose a time at least 5 minutes from now.")})
         form, details = await self._parse(account_id, draft)
         self.publishing.validate(form.text, details, form.poll, now_ms)
 

@@ -70,6 +70,10 @@ class AccountSummaryService:
                 found[account_id] = cached[1]
         return found | await self.find_fresh(missing) if missing else found
 
+    def forget(self, account_id: AccountId) -> None:
+        """Drop the cached summary of an account whose counts this process changes."""
+        self._cache.pop(account_id, None)
+
     async def find_fresh(self, ids: Iterable[AccountId]) -> dict[AccountId, AccountSummary]:
         """Return the current summaries of the accounts that exist, and cache them."""
         account_ids = list(dict.fromkeys(ids))
