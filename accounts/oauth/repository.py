@@ -10,9 +10,13 @@ from socialsite.store.commands import load_script
 from socialsite.store.store import Store
 
 TAKE_CODE_SCRIPT = load_script("take_code.lua", __package__)
+USED = b"used"
+"""The value of a used code that gave no token yet."""
 _app_decoder = msgspec.msgpack.Decoder(OAuthApp)
 _code_decoder = msgspec.msgpack.Decoder(AuthorizationCode)
 _encode = msgspec.msgpack.encode
+FIRST_BYTE_OF_CODES = 0x80
+"""A stored code is an array of MessagePack; a reference of a token is ASCII."""
 
 
 class OAuthRepository:
@@ -40,12 +44,24 @@ class OAuthRepository:
         key = keys.authorization_code(code.request.app_id, hash_secret(secret))
         await self._apps[key].execute("SET", key, _encode(code), "PX", CODE_TTL_MS)
 
-    async def take_code(self, client_id: ClientId, secret: str) -> AuthorizationCode | None:
-        """Return and delete a code. Of several concurrent calls one gets it."""
+    async def take_code(self, client_id: ClientId, secret: str) -> AuthorizationCode | str | None:
+        """Return a code, which is used from then on. Of several concurrent calls one gets it.
+
+        The others get the reference of the token that the code gave, if it is stored, else None.
+        """
         key = keys.authorization_code(client_id, hash_secret(secret))
         # `write` waits for replicas if they are required: after a failover the code must stay used.
         (value,) = await self._apps.write(key, TAKE_CODE_SCRIPT.command([key]))
+        if value == USED:
+            return None
+        if value is not None and value[0] < FIRST_BYTE_OF_CODES:
+            return str(value.decode())
         try:
             return _code_decoder.decode(value) if value is not None else None
         except msgspec.MsgspecError:
             return None
+
+    async def complete_code(self, client_id: ClientId, secret: str, token_reference: str) -> None:
+        """Store which token a used code gave."""
+        key = keys.authorization_code(client_id, hash_secret(secret))
+        await self._apps.write(key, ("SET", key, token_reference, "XX", "KEEPTTL"))

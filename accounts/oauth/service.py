@@ -117,10 +117,17 @@ class OAuthService:
     async def exchange_code(
         self, *, client_id: str, client_secret: str | None, code: str, redirect_uri: str, verifier: str, caller: Caller
     ) -> tuple[str, TokenGrant]:
-        """Return the access token of a code. The code is used up in every case. Raises OAuthError, RateLimited."""
+        """Return the access token of a code. The code is used up in every case. Raises OAuthError, RateLimited.
+
+        A repetition ends the token that the code gave (RFC 6749, 4.1.2).
+        """
         await self.limits.enforce(caller, "token")
         app = await self._authenticate(client_id, client_secret, is_public=client_secret is None)
         stored = await self.oauth.take_code(app.id, code)
+        if isinstance(stored, str):
+            log.info("code_replayed", app=app.id)
+            await self.access_tokens.end_by_reference(stored)
+            stored = None
         if stored is None or stored.request.redirect_uri != redirect_uri:
             raise OAuthError("invalid_grant", "The code is unknown, expired, used, or belongs to another redirect URI.")
         if not matches_challenge(verifier, stored.request.challenge):
@@ -132,8 +139,10 @@ class OAuthService:
             raise OAuthError("invalid_grant", "The account has withdrawn the code.")
         await self.oauth.extend_app(app.id, USED_APP_TTL_MS)
         grant = TokenGrant(app.id, app.name, stored.request.scopes, app.website)
+        token = await self.access_tokens.issue(account, grant)
+        await self.oauth.complete_code(app.id, code, self.access_tokens.reference(token))
         log.info("token_issued", account=account.id, app=app.id)
-        return await self.access_tokens.issue(account, grant), grant
+        return token, grant
 
     async def issue_app_token(
         self, *, client_id: str, client_secret: str | None, scope: str, caller: Caller

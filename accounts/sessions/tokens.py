@@ -106,6 +106,18 @@ class AccessTokenService:
             return await self.sessions.end(token.owner, token.session_id)
         return await self.app_tokens.end(token.owner, token.session_id)
 
+    @staticmethod
+    def reference(text: str) -> str:
+        """Return the owner and the stored id of a token of an account, which are not secret."""
+        token = BearerToken.parse(text)
+        assert token is not None
+        return f"{token.owner}:{token.session_id}"
+
+    async def end_by_reference(self, reference: str) -> None:
+        """End the token that `reference` was made of."""
+        owner, _, session_id = reference.partition(":")
+        await self.sessions.end(AccountId(int(owner)), session_id)
+
     def _to_stored(self, grant: TokenGrant, data: dict[str, object]) -> StoredSession:
         data[GRANT_KEY] = msgspec.to_builtins(grant)
         return StoredSession(SESSION_SCHEMA_VERSION, self.clock.now_ms(), grant.app_name[:DEVICE_MAX_LENGTH], data)

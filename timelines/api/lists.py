@@ -1,5 +1,6 @@
 """Lists in the API."""
 
+from functools import partial
 from typing import Final
 
 from django.http import HttpResponse
@@ -10,16 +11,13 @@ from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, require_viewer_id
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
-from timelines.api.fields import api_fields, flag, ids_field, limit_field
-from timelines.api.pagination import edge_field, encode_edge, page_response
-from timelines.api.presenters import accounts_json, site_url
-from timelines.graph.follow import FollowCursor
+from timelines.api.fields import api_fields, flag, ids_field
+from timelines.api.relationships import page_of_accounts
 from timelines.ids import ListId
 from timelines.lists.account_list import AccountList, ReplyPolicy
 from timelines.lists.service import ListService
 from timelines.pages.presenters import Json
 
-DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 MEMBERS_AT_ONCE = 80
 POLICY_BY_REPLIES: Final[dict[ReplyPolicy, str]] = {
     "all": "followed", "followed": "followed", "members": "list", "none": "none",
@@ -70,17 +68,8 @@ async def delete(request: SiteRequest, list_id: ListId) -> HttpResponse:
 
 @endpoint("read:lists", needs_account=True)
 async def members(request: SiteRequest, list_id: ListId) -> HttpResponse:
-    """Return a page of members. Clients ask for all of them by `limit=0`; they get a page, as of Mastodon 4."""
-    fields, edge = api_fields(request), edge_field(api_fields(request), "max_id")
-    page = await _service(request).members(
-        owner_id=require_viewer_id(request),
-        list_id=list_id,
-        cursor=FollowCursor(edge[0], AccountId(edge[1])) if edge else None,
-        limit=MAX_ACCOUNTS if fields.get("limit") == "0" else limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS),
-    )
-    accounts = await accounts_json(request.services, site_url(request), page.account_ids)
-    next_id = None if page.next is None else encode_edge(page.next.at_ms, page.next.account_id)
-    return page_response(request, accounts, next_id=next_id, previous_id=None)
+    read = partial(_service(request).members, owner_id=require_viewer_id(request), list_id=list_id)
+    return await page_of_accounts(request, read)
 
 
 @endpoint("write:lists", needs_account=True)

@@ -1,6 +1,6 @@
 """Follows, follow requests, blocks and mutes in the API. Each action returns the new relationship."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from django.http import HttpResponse
@@ -10,13 +10,13 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
-from socialsite.web.requests import AsyncView, SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_viewer_id, require_viewer_id
 from socialsite.web.responses import format_iso_time, json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.relationship import relationship_entity
 from timelines.api.fields import api_fields, flag, ids_field, limit_field
-from timelines.api.pagination import edge_field, encode_edge, page_response
-from timelines.api.presenters import accounts_by_id, accounts_json, site_url, with_fields
+from timelines.api.pagination import CURSOR_NAMES, edge_field, encode_edge, page_response
+from timelines.api.presenters import accounts_by_id, site_url, with_fields
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
 from timelines.following.follow_requests import FollowRequestService
 from timelines.following.service import FollowingService
@@ -155,9 +155,8 @@ async def mutes(request: SiteRequest) -> HttpResponse:
     me = require_viewer_id(request)
     page = await _read_page(request, partial(service.muted, me, now_ms=now_ms))
     until = await service.muted_until(me, page.account_ids)
-    accounts = await accounts_by_id(request.services, site_url(request), page.account_ids)
-    data = [with_fields(account, {"mute_expires_at": _end_json(until.get(id))}) for id, account in accounts.items()]
-    return _page_response(request, data, page)
+    ends = {id: {"mute_expires_at": _end_json(until.get(id))} for id in page.account_ids}
+    return await _page_response(request, page, ends)
 
 
 def _end_json(until_ms: int | None) -> str | None:
@@ -166,25 +165,46 @@ def _end_json(until_ms: int | None) -> str | None:
 
 async def accounts_response(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]], id: int) -> HttpResponse:
     """Return a page of accounts that `read` returns for an account or a post."""
-    page = await _read_page(request, partial(read, id, viewer_id=get_viewer_id(request)))
-    return await _present_page(request, page)
+    return await page_of_accounts(request, partial(read, id, viewer_id=get_viewer_id(request)))
+
+
+async def page_of_accounts(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]]) -> HttpResponse:
+    """Return the page of accounts at the cursor of the request."""
+    return await _page_response(request, await _read_page(request, read))
 
 
 async def _own_accounts(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]]) -> HttpResponse:
-    return await _present_page(request, await _read_page(request, partial(read, require_viewer_id(request))))
+    return await page_of_accounts(request, partial(read, require_viewer_id(request)))
 
 
 async def _read_page(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]]) -> FollowPage:
+    """Read the accounts below `max_id`, or the newest without those at or below `since_id` or `min_id`.
+
+    Clients ask for all members of a list by `limit=0`. They get a page, as of Mastodon 4.
+    """
     fields = api_fields(request)
-    edge = edge_field(fields, "max_id")
-    cursor = FollowCursor(edge[0], AccountId(edge[1])) if edge else None
-    return await read(cursor=cursor, limit=limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS))
+    below, *above = (_edge(fields, name) for name in CURSOR_NAMES)
+    limit = MAX_ACCOUNTS if fields.get("limit") == "0" else limit_field(fields, DEFAULT_ACCOUNTS, MAX_ACCOUNTS)
+    page = await read(cursor=below, limit=limit)
+    oldest = max(filter(None, above), default=None)
+    return page if oldest is None else FollowPage(tuple(edge for edge in page.edges if edge > oldest), page.next)
 
 
-async def _present_page(request: SiteRequest, page: FollowPage) -> HttpResponse:
-    return _page_response(request, await accounts_json(request.services, site_url(request), page.account_ids), page)
+def _edge(fields: FormFields, name: str) -> FollowCursor | None:
+    edge = edge_field(fields, name)
+    return None if edge is None else FollowCursor(edge[0], AccountId(edge[1]))
 
 
-def _page_response(request: SiteRequest, accounts: Sequence[object], page: FollowPage) -> HttpResponse:
-    next_id = None if page.next is None else encode_edge(page.next.at_ms, page.next.account_id)
-    return page_response(request, accounts, next_id=next_id, previous_id=None)
+async def _page_response(
+    request: SiteRequest, page: FollowPage, more: Mapping[AccountId, Json] | None = None
+) -> HttpResponse:
+    """Return a page of accounts. `more` has further fields of each account."""
+    accounts = await accounts_by_id(request.services, site_url(request), page.account_ids)
+    data = list(accounts.values()) if more is None else [with_fields(accounts[id], more[id]) for id in accounts]
+    older, newer = page.next, page.edges[0] if page.edges else None
+    return page_response(
+        request,
+        data,
+        next_id=older and encode_edge(older.at_ms, older.account_id),
+        previous_id=newer and encode_edge(newer.at_ms, newer.account_id),
+    )

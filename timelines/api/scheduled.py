@@ -23,7 +23,8 @@ async def schedule(request: SiteRequest, fields: FormFields) -> HttpResponse:
     """Store a post that is published later."""
     kept = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
     draft = Draft(0, tuple(each for each in kept if each[0] in CONTENT_NAMES), scheduled_ms=_parse_time(fields))
-    saved = await request.services[DraftService].save(require_viewer_id(request), draft)
+    key = PostForm.parse(fields).idempotency_key
+    saved = await request.services[DraftService].save(require_viewer_id(request), draft, idempotency_key=key)
     return json_response(await _present(request, saved))
 
 

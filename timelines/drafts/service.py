@@ -6,6 +6,7 @@ its id, so that a repetition after a crash publishes nothing twice. A post that 
 again, with the reason, and its author is notified.
 """
 
+import hashlib
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -21,12 +22,13 @@ from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
 from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
 from timelines.drafts.repository import Drafts, DuePost
-from timelines.errors import DraftNotFound, DraftsCapReached, PostInvalid
+from timelines.errors import DraftNotFound, DraftsCapReached, IdempotencyConflict, PostInvalid
 from timelines.media.service import MediaService
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import PostDetails
+from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.forms import PostForm
-from timelines.publishing.service import PublishingService
+from timelines.publishing.service import PublishingService, idempotency_key_digest
 
 MIN_AHEAD_MS = 5 * 60_000
 DUE_INTERVAL_S = 5.0
@@ -44,6 +46,7 @@ class DraftService:
 
     drafts: Drafts
     publishing: PublishingService
+    posts: PostRepository
     media: MediaService
     accounts: AccountRepository
     notifications: NotificationService
@@ -66,18 +69,21 @@ class DraftService:
             raise DraftNotFound
         return draft
 
-    async def save(self, account_id: AccountId, draft: Draft) -> Draft:
+    async def save(self, account_id: AccountId, draft: Draft, *, idempotency_key: str | None = None) -> Draft:
         """Store a draft or scheduled post, and return it with its id. A draft without id (0) is new.
 
-        Raises PostInvalid (also if a scheduled post could not be published), DraftNotFound, DraftsCapReached.
+        Repeated calls with the same idempotency key store one draft. Raises PostInvalid (also if a scheduled post could
+        not be published), DraftNotFound, DraftsCapReached, IdempotencyConflict.
         """
-        now_ms, is_new = self.clock.now_ms(), draft.id == 0
+        now_ms, is_new, content = self.clock.now_ms(), draft.id == 0, draft
         draft = structs.replace(draft, id=draft.id or self.ids.next_id(), saved_ms=now_ms, error="")
         if len(encode_draft(draft)) > DRAFT_BYTES_CAP:
             raise PostInvalid({"text": _("This draft is too large.")})
-        if draft.scheduled_ms is not None:
+        if (at_ms := draft.scheduled_ms) is not None:
             await self._check_scheduled(account_id, draft, now_ms)
-            await self.drafts.schedule(DuePost(account_id, draft.id), draft.scheduled_ms)
+            if is_new and idempotency_key is not None:
+                draft = structs.replace(draft, id=await self._claim_id(account_id, content, draft.id, idempotency_key))
+            await self.drafts.schedule(DuePost(account_id, draft.id), at_ms)
         await self._keep_pictures(account_id, draft, now_ms)
         stored = await self.drafts.save(account_id, draft, is_new=is_new)
         await self._sync_due(DuePost(account_id, draft.id))
@@ -86,6 +92,14 @@ class DraftService:
         if not stored:
             raise DraftNotFound
         return draft
+
+    async def _claim_id(self, account_id: AccountId, content: Draft, offered_id: int, key: str) -> int:
+        """Return the id of the first draft with this key and content. Raises IdempotencyConflict for other content."""
+        offered = IdempotencyRecord(PostId(offered_id), hashlib.sha256(encode_draft(content)).hexdigest()[:32])
+        stored = await self.posts.claim_idempotency_key(account_id, idempotency_key_digest(key), offered)
+        if stored.request_digest != offered.request_digest:
+            raise IdempotencyConflict
+        return stored.post_id
 
     async def _check_scheduled(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
         """Raise PostInvalid if the time is too near, or if the post could not be published now."""

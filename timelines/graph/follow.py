@@ -81,7 +81,7 @@ class KnownFollowers:
     account_ids: tuple[AccountId, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class FollowCursor:
     """The last edge of a page. The next page begins strictly after this edge, even if it was removed."""
 
@@ -105,8 +105,12 @@ class FollowCursor:
 class FollowPage:
     """The accounts of one page, newest edge first. `next` is None on the last page."""
 
-    account_ids: tuple[AccountId, ...]
+    edges: tuple[FollowCursor, ...]
     next: FollowCursor | None
+
+    @property
+    def account_ids(self) -> tuple[AccountId, ...]:
+        return tuple(edge.account_id for edge in self.edges)
 
 
 @dataclass(frozen=True, slots=True)

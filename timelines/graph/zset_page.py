@@ -64,9 +64,8 @@ def read_account_page(
     """Read a page of accounts, the highest score first. One more account is read to detect whether a page follows."""
 
     def to_page(members: list[ScoredId]) -> FollowPage:
-        account_ids = tuple(AccountId(member.id) for member in members[:limit])
-        has_more = len(members) > limit
-        return FollowPage(account_ids, FollowCursor(members[limit - 1].at_ms, account_ids[-1]) if has_more else None)
+        edges = tuple(FollowCursor(member.at_ms, AccountId(member.id)) for member in members[:limit])
+        return FollowPage(edges, edges[-1] if len(members) > limit else None)
 
     edge = ScoredId(cursor.at_ms, cursor.account_id) if cursor else None
     return read_page(store, keys, edge, limit + 1, above_ms=above_ms).map(to_page)

@@ -29,11 +29,12 @@ async def load_visible_page(
     find_blocked: FindBlocked | None = None,
 ) -> FollowPage:
     """Return a page of visible accounts. Reads until the page is full, at most MAX_ROUNDS times."""
-    found: list[AccountId] = []
+    found: list[FollowCursor] = []
     for _ in range(MAX_ROUNDS):
         page = await read(cursor, limit - len(found))
         hidden = await find_blocked(page.account_ids) if find_blocked is not None else set()
-        found.extend(await visible_ids(accounts, [id for id in page.account_ids if id not in hidden]))
+        visible = set(await visible_ids(accounts, [id for id in page.account_ids if id not in hidden]))
+        found.extend(edge for edge in page.edges if edge.account_id in visible)
         cursor = page.next
         if cursor is None or len(found) >= limit:
             break
@@ -43,8 +44,8 @@ async def load_visible_page(
 async def page_of_ids(ids: Sequence[AccountId], cursor: FollowCursor | None, limit: int) -> FollowPage:
     """Return a page of the given accounts, the newest accounts first."""
     below = sorted((id for id in ids if cursor is None or id < cursor.account_id), reverse=True)
-    taken = below[:limit]
-    return FollowPage(tuple(taken), FollowCursor(0, taken[-1]) if len(below) > limit else None)
+    edges = tuple(FollowCursor(0, id) for id in below[:limit])
+    return FollowPage(edges, edges[-1] if len(below) > limit else None)
 
 
 async def visible_ids(accounts: Authors, ids: Iterable[AccountId]) -> list[AccountId]:

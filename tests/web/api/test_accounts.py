@@ -97,6 +97,11 @@ async def test_followers_have_pages(open_api: OpenApi) -> None:
     second = await alice.http.get(first.links["next"]["url"])
     assert [each["acct"] for each in (*first.json(), *second.json())] == ["dave", "carol", "bob"]
     assert "next" not in second.links
+    newer = first.links["prev"]["url"]
+    assert (await alice.http.get(newer)).json() == []
+    await act(await open_api("erin"), alice_id, "follow")
+    assert [each["acct"] for each in (await alice.http.get(newer)).json()] == ["erin"]
+    assert [each["acct"] for each in (await alice.http.get(second.links["prev"]["url"])).json()] == ["erin", "dave"]
 
 
 async def test_the_own_profile_changes_only_what_was_sent(open_api: OpenApi) -> None:

@@ -215,7 +215,19 @@ async def test_a_code_is_used_once_even_in_a_race(app: OAuthClient, alice: HttpB
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 11
     assert {answer.json().get("error") for answer in answers} == {None, "invalid_grant"}
     account = await site.accounts.get_by_handle("alice")
-    assert len(await site.access_tokens.list_tokens(AccountId(account.id))) == 1
+    assert len(await site.access_tokens.list_tokens(AccountId(account.id))) <= 1
+
+
+async def test_a_repeated_code_ends_the_token_that_it_gave(app: OAuthClient, alice: HttpBrowser) -> None:
+    """The app or a thief has the token: nobody can tell who was first (RFC 6749, 4.1.2)."""
+    code, other_code = await app.get_code(alice), await app.get_code(alice)
+    token, kept = [(await app.exchange(each)).json()["access_token"] for each in (code, other_code)]
+    for secret, status in (("wrong", 401), (app.secret, 400)):
+        assert (await app.exchange(code, client_secret=secret)).status_code == status
+        answers = [
+            await app.http.get(OWN_ACCOUNT, headers={"Authorization": f"Bearer {each}"}) for each in (token, kept)
+        ]
+        assert [answer.status_code for answer in answers] == [200 if secret == "wrong" else 401, 200]
 
 
 @pytest.mark.parametrize(

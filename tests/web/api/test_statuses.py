@@ -161,6 +161,24 @@ async def test_a_scheduled_post_can_be_moved_and_deleted(open_api: OpenApi, site
     assert (await alice.post(STATUSES, status="x", scheduled_at=soon)).status_code == 422
 
 
+async def test_a_post_is_scheduled_once_for_an_idempotency_key(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    fields, key = {"status": "later", "scheduled_at": "4000-01-01T00:00:00Z"}, {"Idempotency-Key": "k"}
+    answers = [await alice.http.post(STATUSES, data=fields, headers=key) for _ in range(2)]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert (await alice.http.post(STATUSES, data=fields | {"status": "other"}, headers=key)).status_code == 422
+    assert (await alice.http.post(STATUSES, data={"status": "now"}, headers=key)).status_code == 422
+    assert len((await alice.get("/api/v1/scheduled_statuses")).json()) == 1
+
+
+async def test_the_number_of_own_posts_is_current(open_api: OpenApi) -> None:
+    alice = await open_api("alice")
+    first, second = [(await alice.post(STATUSES, status=text)).json() for text in ("one", "two")]
+    assert (first["account"]["statuses_count"], second["account"]["statuses_count"]) == (1, 2)
+    await alice.http.delete(f"{STATUSES}/{first['id']}")
+    assert (await alice.get(f"{STATUSES}/{second['id']}")).json()["account"]["statuses_count"] == 1
+
+
 async def test_a_quote_contains_the_quoted_post_until_it_is_revoked(open_api: OpenApi) -> None:
     alice, bob = await open_api("alice"), await open_api("bob")
     quoted = (await alice.post(STATUSES, status="quote me @bob")).json()
