@@ -63,7 +63,7 @@ def oauth_app(client_id: ClientId) -> Key:
 
 
 def authorization_code(client_id: ClientId, code_digest: str) -> Key:
-    """STRING: an AuthorizationCode as MessagePack, then its token, under the hex SHA-256 of the code. TTL: CODE_TTL_MS."""
+    """STRING: an AuthorizationCode (MessagePack), then its token, under the hex SHA-256 of the code. CODE_TTL_MS."""
     return Key("sessions", tag=client_id, name=f"code:{code_digest}")
 
 
