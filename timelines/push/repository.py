@@ -1,0 +1,78 @@
+"""Stores push subscriptions (`timelines:{<account>}:push`) and the key of the site."""
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from socialsite.ids import AccountId
+from socialsite.store import Read, Reply, Store
+from timelines import keys
+from timelines.push.subscription import PushSubscription, VapidKey
+
+SUBSCRIPTIONS_CAP = 20
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(PushSubscription)
+
+
+class PushSubscriptions:
+    """The subscriptions of accounts, by the ids of their sessions and access tokens."""
+
+    def __init__(self, store: Store) -> None:
+        self._timelines = store.component("timelines")
+
+    def read_ids(self, account_ids: Sequence[AccountId]) -> Read[dict[AccountId, list[str]]]:
+        """Read the ids of the sessions with a subscription, for each account that has some."""
+
+        def parse(replies: Sequence[Reply]) -> dict[AccountId, list[str]]:
+            pairs = zip(account_ids, replies, strict=True)
+            return {account_id: [field.decode() for field in fields] for account_id, fields in pairs if fields}
+
+        return Read([("HKEYS", keys.push_subscriptions(id)) for id in account_ids], parse, self._timelines)
+
+    async def find(self, account_id: AccountId, session_id: str) -> PushSubscription | None:
+        key = keys.push_subscriptions(account_id)
+        return _parse(await self._timelines[key].execute("HGET", key, session_id))
+
+    async def find_all(self, account_id: AccountId) -> dict[str, PushSubscription | None]:
+        """Return the subscriptions by session id. A value is None if another release wrote it."""
+        key = keys.push_subscriptions(account_id)
+        reply = await self._timelines[key].execute("HGETALL", key)  # at most SUBSCRIPTIONS_CAP
+        return {id.decode(): _parse(value) for id, value in zip(reply[::2], reply[1::2], strict=True)}
+
+    async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
+        key = keys.push_subscriptions(account_id)
+        await self._timelines.write(key, ("HSET", key, session_id, _encode(subscription)))
+
+    async def remove(self, account_id: AccountId, session_ids: Collection[str]) -> None:
+        key = keys.push_subscriptions(account_id)
+        if session_ids:
+            await self._timelines.write(key, ("HDEL", key, *session_ids))
+
+    async def remove_all(self, account_id: AccountId) -> None:
+        key = keys.push_subscriptions(account_id)
+        await self._timelines.write(key, ("DEL", key))
+
+    async def shows_text(self, account_id: AccountId) -> bool:
+        """Return whether messages say who did what. Otherwise they say only that there is a notification."""
+        key = keys.preferences(account_id)
+        return bool(await self._timelines[key].execute("HGET", key, "push_text") == b"full")
+
+    async def set_shows_text(self, account_id: AccountId, shows_text: bool) -> None:
+        key = keys.preferences(account_id)
+        await self._timelines.write(key, ("HSET", key, "push_text", "full" if shows_text else "none"))
+
+    async def load_vapid_key(self) -> str:
+        """Return the stored private key of the site. The first call for a site makes it."""
+        key = keys.vapid_key()
+        stored = await self._timelines[key].execute("GET", key)
+        if stored is None:
+            await self._timelines.write(key, ("SET", key, VapidKey.generate(), "NX"))
+            stored = await self._timelines[key].execute("GET", key)
+        return str(stored.decode())
+
+
+def _parse(value: bytes | None) -> PushSubscription | None:
+    try:
+        return None if value is None else _decoder.decode(value)
+    except msgspec.MsgspecError:  # another release wrote it: the device subscribes again
+        return None

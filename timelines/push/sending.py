@@ -1,0 +1,152 @@
+"""The jobs of the queue `push`: each sends one notification to one device.
+
+What the reader may see is read when the message is sent. A job may be repeated: the header Topic lets the push service
+replace an undelivered message by its repetition.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+import msgspec
+import structlog
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+
+from accounts.domain import picture_url
+from accounts.sessions.service import SessionService
+from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
+from socialsite.recipes.job_queue import PermanentFailure, RetryLater
+from timelines.graph.repository import Follows
+from timelines.notifications.notification import VisibleNotification
+from timelines.notifications.presenters import SINGLE_ACTOR_TEXTS, excerpt
+from timelines.notifications.service import NotificationService
+from timelines.pages.pictures import describe_post
+from timelines.pages.presenters import post_url
+from timelines.push.repository import PushSubscriptions
+from timelines.push.service import PushNotification, PushService
+from timelines.push.subscription import (
+    PLAINTEXT_MAX_BYTES,
+    TTL_S,
+    URGENT_KINDS,
+    PushSubscription,
+    encrypt,
+    topic_of,
+    unseal,
+)
+
+GONE = (404, 410)
+MAX_DELAY_MS = 3_000_000
+"""A push service can delay a message by at most so long; the worker would give up the job after an hour."""
+decode_job: Callable[[bytes], PushNotification] = msgspec.msgpack.Decoder(PushNotification).decode
+log = structlog.stdlib.get_logger("timelines.push")
+
+
+@dataclass(kw_only=True, slots=True)
+class PushSending:
+    """Performs the jobs of the queue."""
+
+    push_subscriptions: PushSubscriptions
+    push: PushService
+    notifications: NotificationService
+    sessions: SessionService
+    follows: Follows
+    outgoing: OutgoingClient
+    clock: TimeSource
+
+    async def handle(self, payload: bytes) -> tuple[bytes, ...]:
+        """Send one message. Raises PermanentFailure if the payload is not a job, RetryLater, and OutgoingFailed."""
+        try:
+            job = decode_job(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise PermanentFailure(f"not a job of this release: {error}") from error
+        subscription = await self.push.find(job.account_id, job.session_id)
+        if subscription is None or ms_from_id(job.notification_id) < self.clock.now_ms() - 1_000 * TTL_S:
+            return ()
+        if await self.sessions.are_sessions_active([(job.account_id, job.session_id)]) == [False]:
+            await self.push_subscriptions.remove(job.account_id, [job.session_id])
+            return ()
+        notification = await self.notifications.find(job.account_id, job.notification_id)
+        if notification is None or notification.is_read or not await self._is_wanted(job, subscription, notification):
+            return ()
+        await self._send(job, subscription, notification)
+        return ()
+
+    async def _is_wanted(
+        self, job: PushNotification, subscription: PushSubscription, notification: VisibleNotification
+    ) -> bool:
+        actor_id = notification.author.id
+        if notification.kind not in subscription.kinds or subscription.policy == "none":
+            return False
+        match subscription.policy:
+            case "followed":
+                return bool(await self.follows.followers_among(actor_id, [job.account_id]))
+            case "follower":
+                return bool(await self.follows.followers_among(job.account_id, [actor_id]))
+        return True
+
+    async def _send(
+        self, job: PushNotification, subscription: PushSubscription, notification: VisibleNotification
+    ) -> None:
+        shows_text = await self.push_subscriptions.shows_text(job.account_id)
+        contact = settings.SECURITY_CONTACT or f"https://{settings.ALLOWED_HOSTS[0]}"
+        plaintext = build_message(subscription, notification, shows_text=shows_text)
+        body, headers = encrypt(subscription, plaintext, await self.push.load_key(), contact)
+        post_id = notification.entry.shown.id if notification.entry else 0
+        headers["Topic"] = topic_of(subscription, f"{notification.kind}:{post_id}")
+        headers["Urgency"] = "high" if notification.kind in URGENT_KINDS else "normal"
+        try:
+            response = await self.outgoing.post(subscription.endpoint, body, headers)
+        except OutgoingRefused as error:
+            log.warning("push_endpoint_refused", account=job.account_id, reason=str(error))
+            await self._remove(job, subscription)
+            return
+        if response.status in GONE:
+            await self._remove(job, subscription)
+        elif response.status == 429 or response.status >= 500:
+            raise RetryLater(f"status {response.status}", delay_ms=self._delay_ms(response))
+        elif response.status >= 300:
+            log.warning("push_refused", account=job.account_id, status=response.status)
+
+    async def _remove(self, job: PushNotification, subscription: PushSubscription) -> None:
+        """Remove the subscription, unless the device has renewed it meanwhile."""
+        if await self.push_subscriptions.find(job.account_id, job.session_id) == subscription:
+            await self.push_subscriptions.remove(job.account_id, [job.session_id])
+
+    def _delay_ms(self, response: OutgoingResponse) -> int:
+        """Return the delay that the header Retry-After demands, in seconds or as a date, or 0."""
+        text = response.headers.get("retry-after", "").strip()
+        if text.isdecimal():
+            return min(int(text[:9]) * 1_000, MAX_DELAY_MS)
+        try:
+            at_ms = int(parsedate_to_datetime(text).timestamp() * 1_000)
+        except ValueError:
+            return 0
+        return max(0, min(at_ms - self.clock.now_ms(), MAX_DELAY_MS))
+
+
+def build_message(subscription: PushSubscription, notification: VisibleNotification, *, shows_text: bool) -> bytes:
+    """Return the message in the form of Mastodon, with the field `url` for the site's own service worker."""
+    author, entry = notification.author, notification.entry.shown if notification.entry else None
+    with override(subscription.locale):
+        title, body = _("New notification"), ""
+        if shows_text:
+            title = str(SINGLE_ACTOR_TEXTS[notification.kind]) % {"name": author.display_name or author.handle}
+            is_folded = entry is None or entry.keyword_filter is not None
+            body = "" if is_folded or entry is None else excerpt(describe_post(entry.post))
+    message = {
+        "access_token": unseal(subscription.sealed_token, settings.SECRET_KEY),
+        "preferred_locale": subscription.locale,
+        "notification_id": str(notification.id),
+        "notification_type": TYPE_NAMES.get(notification.kind, notification.kind),
+        "icon": picture_url(author.avatar, "small") if shows_text else "",
+        "title": title,
+        "body": body,
+        "url": post_url(entry.post.id, entry.author) if entry and shows_text else "/notifications/",
+    }
+    return msgspec.json.encode(message)
+
+
+TYPE_NAMES = {"boost": "reblog", "like": "favourite", "request": "follow_request", "reply": "mention"}

@@ -1,0 +1,141 @@
+"""Subscribes devices to push messages, and queues a job for each notification and device."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+import structlog
+from msgspec import structs
+
+from accounts.sessions.service import SessionService
+from socialsite.errors import Invalid, NotFound
+from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.store import Read, Store, StoreError
+from timelines.notifications.notification import NotificationKind
+from timelines.push.repository import SUBSCRIPTIONS_CAP, PushSubscriptions
+from timelines.push.subscription import PushPolicy, PushSubscription, VapidKey
+from django.utils.translation import gettext_lazy as _
+
+QUEUE_NAME = "push"
+RETRY_POLICY = RetryPolicy(retry_delays_ms=(2_000, 30_000, 300_000, 1_800_000), stuck_after_ms=3_600_000)
+log = structlog.stdlib.get_logger("timelines.push")
+
+
+class PushNotification(msgspec.Struct, frozen=True, tag="push"):
+    """Send a notification to the device of a session or an access token."""
+
+    account_id: AccountId
+    notification_id: PostId
+    session_id: str
+
+
+encode_job = msgspec.msgpack.Encoder().encode
+
+
+class PushQueue(JobQueue):
+    """The queue of messages to devices."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, QUEUE_NAME, RETRY_POLICY)
+
+
+@dataclass(kw_only=True, slots=True)
+class PushEvents:
+    """Queues the messages of new notifications. Nothing is queued if the site or the reader has no push messages."""
+
+    push_subscriptions: PushSubscriptions
+    push_queue: PushQueue
+    push_enabled: bool
+
+    def read_devices(self, reader_ids: Collection[AccountId]) -> Read[dict[AccountId, list[str]]]:
+        """Read the ids of the sessions and access tokens with a subscription, by reader."""
+        return self.push_subscriptions.read_ids(list(reader_ids) if self.push_enabled else [])
+
+    async def notified(
+        self, notifications: Mapping[AccountId, PostId], devices: Mapping[AccountId, Collection[str]]
+    ) -> None:
+        """Queue the messages. An error of the store is logged: the notification itself is stored."""
+        try:
+            for reader_id, notification_id in notifications.items():
+                for session_id in devices.get(reader_id, ()):
+                    job = PushNotification(reader_id, notification_id, session_id)
+                    await self.push_queue.add(encode_job(job), sender=reader_id)
+        except StoreError as error:
+            log.warning("push_not_queued", reason=type(error).__name__)
+
+
+@dataclass(kw_only=True, slots=True)
+class PushService:
+    """The subscriptions of an account. A subscription ends with its session or access token."""
+
+    push_subscriptions: PushSubscriptions
+    sessions: SessionService
+    outgoing: OutgoingClient
+    clock: TimeSource
+    push_enabled: bool
+    vapid_private_key: str
+    _key: VapidKey | None = field(default=None, init=False)
+
+    async def load_key(self) -> VapidKey:
+        if self._key is None:
+            self._key = VapidKey(self.vapid_private_key or await self.push_subscriptions.load_vapid_key())
+        return self._key
+
+    async def public_key(self) -> str:
+        """Return the public key in base64, or "" if the site sends no push messages."""
+        return (await self.load_key()).public_key if self.push_enabled else ""
+
+    async def find(self, account_id: AccountId, session_id: str) -> PushSubscription | None:
+        return await self.push_subscriptions.find(account_id, session_id) if self.push_enabled else None
+
+    async def subscribe(
+        self, account_id: AccountId, session_id: str, *, endpoint: str, p256dh: str, auth: str
+    ) -> PushSubscription:
+        """Return a new subscription, which `save` stores. Raises Invalid, and NotFound if the site sends no messages."""
+        if not self.push_enabled:
+            raise NotFound
+        try:
+            target = self.outgoing.check(endpoint)
+        except OutgoingRefused as error:
+            raise Invalid({"endpoint": _("This is not the address of a push service.")}) from error
+        if target.scheme != b"https":
+            raise Invalid({"endpoint": _("This is not the address of a push service.")})
+        return PushSubscription.parse(endpoint=endpoint, p256dh=p256dh, auth=auth, created_ms=self.clock.now_ms())
+
+    async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
+        """Store the subscription of a session. Another subscription of the same device, and ended ones, are removed."""
+        others = await self.push_subscriptions.find_all(account_id)
+        others.pop(session_id, None)
+        ids = list(others)
+        active = await self.sessions.are_sessions_active([(account_id, id) for id in ids])
+        kept = {id: others[id] for id, is_active in zip(ids, active, strict=True) if is_active}
+        kept = {id: each for id, each in kept.items() if each is not None and each.endpoint != subscription.endpoint}
+        newest = sorted(kept, key=lambda id: kept[id].created_ms, reverse=True)[: SUBSCRIPTIONS_CAP - 1]  # type: ignore[union-attr]
+        await self.push_subscriptions.remove(account_id, set(ids) - set(newest))
+        await self.push_subscriptions.save(account_id, session_id, subscription)
+
+    async def edit(
+        self, account_id: AccountId, session_id: str, kinds: Collection[NotificationKind], policy: PushPolicy | None = None
+    ) -> PushSubscription:
+        """Change the kinds and the policy. Raises NotFound if the session has no subscription."""
+        subscription = await self.find(account_id, session_id)
+        if subscription is None:
+            raise NotFound
+        edited = structs.replace(subscription, kinds=tuple(kinds), policy=policy or subscription.policy)
+        await self.push_subscriptions.save(account_id, session_id, edited)
+        return edited
+
+    async def unsubscribe(self, account_id: AccountId, session_id: str | None) -> None:
+        """Remove the subscription of a session, or with None all subscriptions of the account."""
+        if session_id is None:
+            await self.push_subscriptions.remove_all(account_id)
+        else:
+            await self.push_subscriptions.remove(account_id, [session_id])
+
+    async def shows_text(self, account_id: AccountId) -> bool:
+        return await self.push_subscriptions.shows_text(account_id)
+
+    async def set_shows_text(self, account_id: AccountId, shows_text: bool) -> None:
+        await self.push_subscriptions.set_shows_text(account_id, shows_text)

@@ -1,0 +1,138 @@
+"""Push subscriptions as values, the encryption of messages (RFC 8291), and the site's signature (RFC 8292, VAPID)."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import time
+from typing import Final, Literal, Self
+from urllib.parse import urlsplit
+
+import http_ece
+import msgspec
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.errors import Invalid
+from timelines.notifications.notification import NOTIFICATION_KINDS, NotificationKind
+
+TTL_S: Final = 48 * 3_600
+"""A push service holds a message for so long if the device cannot be reached."""
+SIGNATURE_TTL_S: Final = 12 * 3_600
+PLAINTEXT_MAX_BYTES: Final = 3_000
+PUBLIC_KEY_BYTES, AUTH_BYTES = 65, 16
+URGENT_KINDS = frozenset[NotificationKind]({"mention", "reply", "quote", "request"})
+
+PushPolicy = Literal["all", "followed", "follower", "none"]
+POLICIES: Final[tuple[PushPolicy, ...]] = ("all", "followed", "follower", "none")
+"""The accounts whose actions are pushed: all, those that the reader follows, followers of the reader, or none."""
+
+
+class PushSubscription(msgspec.Struct, frozen=True):
+    """Where and how a session or an access token receives notifications.
+
+    `sealed_token` is the encrypted access token, which messages to apps contain. `locale` is the language of texts.
+    """
+
+    endpoint: str
+    p256dh: bytes
+    auth: bytes
+    created_ms: int
+    kinds: tuple[NotificationKind, ...] = NOTIFICATION_KINDS
+    policy: PushPolicy = "all"
+    is_standard: bool = True
+    locale: str = "en"
+    sealed_token: str = ""
+
+    @classmethod
+    def parse(cls, *, endpoint: str, p256dh: str, auth: str, created_ms: int) -> Self:
+        """Return a subscription with the keys of a browser. Raises Invalid."""
+        public_key, secret = decode_base64(p256dh), decode_base64(auth)
+        try:
+            ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public_key)
+        except ValueError:
+            public_key = b""
+        if len(public_key) != PUBLIC_KEY_BYTES or len(secret) != AUTH_BYTES:
+            raise Invalid({"keys": _("These are not the keys of a browser.")})
+        return cls(endpoint, public_key, secret, created_ms)
+
+
+def encode_base64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def decode_base64(text: str) -> bytes:
+    """Return the bytes of a base64 text of either alphabet, with or without padding, or b"" if it is none."""
+    try:
+        return base64.b64decode(text.translate(str.maketrans("-_", "+/")).rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+class VapidKey:
+    """The key pair of the site, by which push services recognize it."""
+
+    def __init__(self, secret: str) -> None:
+        """Read the private value in base64. Raises ValueError if it is none."""
+        self._private_key = ec.derive_private_key(int.from_bytes(decode_base64(secret), "big"), ec.SECP256R1())
+        point = self._private_key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        self.public_key = encode_base64(point)
+
+    @staticmethod
+    def generate() -> str:
+        private_value = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
+        return encode_base64(private_value.to_bytes(32, "big"))
+
+    def sign(self, endpoint: str, contact: str) -> str:
+        """Return a JSON Web Token for the origin of the endpoint."""
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(endpoint))
+        claims = {"aud": origin, "exp": int(time.time()) + SIGNATURE_TTL_S, "sub": contact}
+        parts = [encode_base64(msgspec.json.encode(part)) for part in ({"typ": "JWT", "alg": "ES256"}, claims)]
+        signed = ".".join(parts)
+        r, s = decode_dss_signature(self._private_key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+        return f"{signed}.{encode_base64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+
+
+def encrypt(subscription: PushSubscription, plaintext: bytes, key: VapidKey, contact: str) -> tuple[bytes, dict[str, str]]:
+    """Return the body and the headers of a push message, as aes128gcm or, for older apps, as aesgcm."""
+    token, own_key, salt = key.sign(subscription.endpoint, contact), ec.generate_private_key(ec.SECP256R1()), os.urandom(16)
+    version = "aes128gcm" if subscription.is_standard else "aesgcm"
+    body: bytes = http_ece.encrypt(
+        plaintext, salt=salt, private_key=own_key, dh=subscription.p256dh, auth_secret=subscription.auth, version=version
+    )
+    headers = {"TTL": str(TTL_S), "Content-Encoding": version, "Content-Type": "application/octet-stream"}
+    if subscription.is_standard:
+        return body, headers | {"Authorization": f"vapid t={token}, k={key.public_key}"}
+    point = own_key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    return body, headers | {
+        "Authorization": f"WebPush {token}",
+        "Encryption": f"salt={encode_base64(salt)}",
+        "Crypto-Key": f"dh={encode_base64(point)};p256ecdsa={key.public_key}",
+    }
+
+
+def topic_of(subscription: PushSubscription, subject: str) -> str:
+    """Return the header Topic: a message replaces an undelivered one about the same subject."""
+    return encode_base64(hmac.digest(subscription.auth, subject.encode(), "sha256"))[:32]
+
+
+def seal(text: str, secret: str) -> str:
+    """Encrypt a text with the secret key of the site, which is not in the store."""
+    return _fernet(secret).encrypt(text.encode()).decode()
+
+
+def unseal(sealed: str, secret: str) -> str:
+    """Return the sealed text, or "" if another key sealed it."""
+    try:
+        return _fernet(secret).decrypt(sealed).decode() if sealed else ""
+    except InvalidToken:
+        return ""
+
+
+def _fernet(secret: str) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(hashlib.sha256(b"push:" + secret.encode()).digest()))
