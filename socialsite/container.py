@@ -77,6 +77,8 @@ from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.edits import EditService
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
+from timelines.push.jobs import PushSending
+from timelines.push.service import PushEvents, PushQueue, PushService
 from timelines.quotes.service import QuoteService
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
@@ -205,7 +207,12 @@ class Services:
 
     @cached_property
     def sessions(self) -> SessionService:
-        return self._build(SessionService, on_sessions_ended=self.live.session_ended)
+        return self._build(SessionService, on_sessions_ended=self._close_session)
+
+    async def _close_session(self, account_id: AccountId, session_id: str | None) -> None:
+        """Close the sockets of ended sessions, and delete their push subscriptions."""
+        await self.live.session_ended(account_id, session_id)
+        await self.repositories.push_subscriptions.remove(account_id, session_id)
 
     factors = _Built(FactorService)
     passkeys = _Built(PasskeyService)
@@ -252,8 +259,15 @@ class Services:
     @cached_property
     def notifications(self) -> NotificationService:
         visibility = self._build(NotificationVisibility)
-        return self._build(NotificationService, visibility=visibility, live=self.live)
+        return self._build(NotificationService, visibility=visibility, live=self.live, pushes=self.push_events)
 
+    @cached_property
+    def push_queue(self) -> PushQueue:
+        return PushQueue(self.store)
+
+    push_events = _Built(PushEvents)
+    push = _Built(PushService)
+    push_sending = _Built(PushSending)
     pending_notifications = _Built(PendingNotificationService)
 
     # Pictures
@@ -372,6 +386,7 @@ class Services:
             BackgroundQueue(self.outbox, self.fan_out.handle),
             BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
             BackgroundQueue(self.archive_queue, self.transfer_jobs.handle, 1, JOB_TIMEOUT_S),
+            BackgroundQueue(self.push_queue, self.push_sending.handle),
         )
         return {each.queue.name: each for each in queues}
 

@@ -34,6 +34,7 @@ from timelines.posts.polls import PollRepository
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
+from timelines.push.repository import PushSubscriptions
 from timelines.reactions.bookmarks import Bookmarks
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
@@ -77,6 +78,7 @@ class Repositories:
         self.members = ListMembers(store, partitions=partitions, members_cap=config.list_members_cap)
         self.lag = DeliveryLag(store)
         self.notifications = Notifications(store)
+        self.push_subscriptions = PushSubscriptions(store)
         self.followed_hashtags = FollowedHashtags(store)
         self.trends = Trends(store)
         self.reactions = Reactions(store)

@@ -27,6 +27,8 @@ urlpatterns = [
     path("robots.txt", dispatch_by_method(GET=views.robots_txt), name="robots"),
     path("favicon.ico", dispatch_by_method(GET=views.favicon), name="favicon"),
     path("manifest.webmanifest", dispatch_by_method(GET=views.manifest), name="manifest"),
+    path("sw.js", dispatch_by_method(GET=views.service_worker), name="service-worker"),
+    path("offline/", dispatch_by_method(GET=views.offline), name="offline"),
     path(".well-known/security.txt", dispatch_by_method(GET=views.security_txt), name="security"),
 ]
 

@@ -206,9 +206,20 @@ def last_read_notification(account_id: int) -> Key:
 def preferences(account_id: int) -> Key:
     """HASH: kind of notification -> "all", "followed" (actions of followed accounts only) or "none".
 
-    The field `scroll` is "on" or "off": whether pages load older posts by themselves.
+    The field `scroll` is "on" or "off": whether pages load older posts by themselves. The field `push_text` is "full"
+    if push messages say who did what.
     """
     return Key("timelines", tag=str(account_id), name="preferences")
+
+
+def push_subscriptions(account_id: int) -> Key:
+    """HASH: id of a session or access token -> MessagePack PushSubscription. At most about SUBSCRIPTIONS_CAP fields."""
+    return Key("timelines", tag=str(account_id), name="push")
+
+
+def vapid_key() -> Key:
+    """STRING: the private key in base64 by which push services recognize the site. Written once, never changed."""
+    return Key("timelines", tag="site", name="vapid")
 
 
 @cached_key

@@ -25,6 +25,7 @@ from timelines.profiles import views as profiles
 from timelines.profiles.pictures import set_avatar, set_header
 from timelines.publishing import views as posts
 from timelines.publishing.pictures import picture_dialogs
+from timelines.push import views as push
 from timelines.quotes import views as quotes
 from timelines.reactions import views as reactions
 from timelines.reading import view_counts
@@ -158,6 +159,12 @@ urlpatterns = [
         dispatch_by_method(GET=notifications.show_settings, POST=notifications.edit_settings),
         name="notification-settings",
     ),
+    path(
+        "accounts/notifications/device/",
+        dispatch_by_method(GET=push.show, POST=push.save),
+        name="device",
+    ),
+    path("accounts/notifications/device/remove/", dispatch_by_method(POST=push.remove), name="device-remove"),
     path("tags/", dispatch_by_method(GET=redirect_date_queries(hashtags.followed_hashtags)), name="tags"),
     path("tags/trending/", dispatch_by_method(GET=hashtags.trending_hashtags), name="trending"),
     path("tags/<str:tag>/follow/", dispatch_by_method(POST=hashtags.follow), name="tag-follow"),

@@ -54,6 +54,14 @@ class PermanentFailure(Exception):
     """A job handler raises this if the job can never succeed. The job becomes a dead letter without another try."""
 
 
+class RetryLater(Exception):
+    """A job handler raises this if the job is to be tried again after at least `delay_ms`."""
+
+    def __init__(self, reason: str, *, delay_ms: int) -> None:
+        super().__init__(reason)
+        self.delay_ms = delay_ms
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Delays and time limits of a queue, in ms."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import structlog
 
-from socialsite.recipes.job_queue import Job, JobQueue, PermanentFailure
+from socialsite.recipes.job_queue import Job, JobQueue, PermanentFailure, RetryLater
 from socialsite.store import StoreUnavailable
 from socialsite.store.aof import track_nodes, wait_for_aof
 
@@ -205,7 +205,10 @@ class Worker:
             await self._queue.move_to_dead_letters(job, format_reason(error))
             return None
         log.warning("job_failed", job=job.id, tries=job.tries, exc_info=error)
-        return await self._queue.fail(job, format_reason(error))
+        delay_ms = await self._queue.fail(job, format_reason(error))
+        if isinstance(error, RetryLater) and delay_ms is not None:
+            return max(delay_ms, error.delay_ms)
+        return delay_ms
 
     async def _retry(self, job: Job, wait_s: float, postponed: int) -> None:
         """Try again after `wait_s`. A try that an unavailable store interrupted (`postponed`) is not counted."""

@@ -9,6 +9,7 @@ from typing import cast
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.utils.translation import gettext as _
 
@@ -68,6 +69,16 @@ async def favicon(request: SiteRequest) -> HttpResponse:
 
 async def manifest(request: SiteRequest) -> HttpResponse:
     return HttpResponsePermanentRedirect(static("manifest.webmanifest"))
+
+
+async def service_worker(request: SiteRequest) -> HttpResponse:
+    """Serve the service worker from the root of the site, so that it may handle all pages."""
+    return HttpResponse(render_to_string("sw.js"), content_type="text/javascript; charset=utf-8")
+
+
+async def offline(request: SiteRequest) -> HttpResponse:
+    """Serve the page that the service worker shows without a connection."""
+    return HttpResponse(render_to_string("offline.html"))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -67,7 +67,12 @@ def sign_up_visitor(site: QuickstartSite) -> HttpVisitor:
 
 def open_context(chromium: Browser, visitor: HttpVisitor | None = None, **options: Any) -> BrowserContext:
     headers = visitor.headers if visitor else {}
-    usual = {"viewport": VIEWPORT, "reduced_motion": "reduce", "extra_http_headers": headers}
+    usual = {
+        "viewport": VIEWPORT,
+        "reduced_motion": "reduce",
+        "extra_http_headers": headers,
+        "service_workers": "block",  # Playwright does not see the requests of a service worker
+    }
     context = chromium.new_context(**{**usual, **options})
     context.set_default_timeout(PAGE_TIMEOUT_MS)
     return context

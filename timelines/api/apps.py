@@ -9,6 +9,7 @@ from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields
 from timelines.pages.presenters import Json
+from timelines.push.service import PushService
 
 
 @endpoint(None)
@@ -23,7 +24,8 @@ async def create(request: SiteRequest) -> HttpResponse:
         caller=request.caller,
     )
     expires = {"client_secret": secret, "client_secret_expires_at": 0}
-    return json_response(_application(app) | {"client_id": app.id} | expires)
+    key = await request.services[PushService].public_key()
+    return json_response(_application(app, key) | {"client_id": app.id} | expires)
 
 
 @endpoint(None, needs_token=True)
@@ -33,11 +35,11 @@ async def verify_credentials(request: SiteRequest) -> HttpResponse:
     grant = request.token.grant
     app = await request.services[OAuthService].find_app(grant.app_id)
     if app is not None:
-        return json_response(_application(app))
+        return json_response(_application(app, await request.services[PushService].public_key()))
     return json_response({"name": grant.app_name, "website": grant.website or None, "scopes": grant.scopes})
 
 
-def _application(app: OAuthApp) -> Json:
+def _application(app: OAuthApp, vapid_key: str) -> Json:
     """Return the entity Application (https://docs.joinmastodon.org/entities/Application/)."""
     return {
         "id": app.id,
@@ -46,5 +48,5 @@ def _application(app: OAuthApp) -> Json:
         "scopes": app.scopes,
         "redirect_uri": "\n".join(app.redirect_uris),
         "redirect_uris": app.redirect_uris,
-        "vapid_key": "",
+        "vapid_key": vapid_key,
     }

@@ -19,6 +19,7 @@ from timelines.api.entities.content import content_html
 from timelines.api.entities.instance import SiteFigures, SiteInfo, instance_entity, instance_v1_entity
 from timelines.api.presenters import site_url
 from timelines.pages.presenters import Json
+from timelines.push.service import PushService
 
 FIGURES_TTL_S, ACTIVITY_TTL_S = 60.0, 3_600.0
 WEEKS_OF_ACTIVITY = 12
@@ -27,7 +28,8 @@ NODEINFO_SCHEMA = "http://nodeinfo.diaspora.software/ns/schema/2.0"
 
 @endpoint(None)
 async def show(request: SiteRequest) -> HttpResponse:
-    return json_response(instance_entity(_site_info(request), await _read_figures(request)))
+    key = await request.services[PushService].public_key()
+    return json_response(instance_entity(_site_info(request), await _read_figures(request), key))
 
 
 @endpoint(None)

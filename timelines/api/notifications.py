@@ -15,7 +15,6 @@ from timelines.api.entities.notification import (
     GROUP_MS,
     GROUPED_TYPES,
     KINDS_BY_TYPE,
-    TYPE_BY_KIND,
     group_key,
     parse_group_key,
 )
@@ -24,6 +23,7 @@ from timelines.api.pagination import api_page, page_response
 from timelines.api.presenters import accounts_by_id, notifications_json, site_url, statuses_json
 from timelines.notifications.notification import (
     NOTIFICATION_KINDS,
+    TYPE_BY_KIND,
     NotificationKind,
     NotificationPreference,
     VisibleNotification,

@@ -16,10 +16,10 @@ from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import format_iso_time
 from socialsite.web.services import SiteServices
 from timelines.api.entities.account import account_entity
-from timelines.api.entities.notification import TYPE_BY_KIND, group_key
+from timelines.api.entities.notification import group_key
 from timelines.api.entities.status import Mention, quote_approval, status_fields
 from timelines.errors import PostNotFound
-from timelines.notifications.notification import VisibleNotification
+from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
 from timelines.notifications.service import MENTIONS_CAP
 from timelines.pages.page import HydratedPost
 from timelines.pages.presenters import Json

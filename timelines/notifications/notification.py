@@ -19,6 +19,18 @@ MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"}
 RECURRING_KINDS: Final = frozenset[NotificationKind]({"boost", "like", "follow", "request", "draft"})
 """Kinds whose cause can be undone and repeated. The other kinds are about a post, which is published once."""
 
+TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
+    "mention": "mention",
+    "reply": "mention",
+    "boost": "reblog",
+    "like": "favourite",
+    "follow": "follow",
+    "request": "follow_request",
+    "poll": "poll",
+    "quote": "quote",
+}
+"""The names of the kinds in the API. Apps do not see a refused scheduled post (`draft`), which pages show."""
+
 NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
 """The choices for each kind: actions of all accounts, of followed accounts, or of no account notify the reader."""

@@ -109,7 +109,7 @@ def notification_group_html(group: NotificationGroup) -> str:
             "post_html": SafeString("".join(texts[:SHOWN_REPLIES])),
             "folded": len(texts[SHOWN_REPLIES:]),
             "folded_html": SafeString("".join(texts[SHOWN_REPLIES:])),
-            "excerpt": _excerpt(describe_post(post.post)) if post and not is_mention else "",
+            "excerpt": excerpt(describe_post(post.post)) if post and not is_mention else "",
             "url": post_url(post.post.id, post.author) if post else "",
         },
     )
@@ -130,6 +130,7 @@ def _name_link(author: Author) -> SafeString:
     return format_html('<a href="{}"><bdi class="name">{}</bdi></a>', profile_url(author.handle), name)
 
 
-def _excerpt(text: str) -> str:
+def excerpt(text: str) -> str:
+    """Return the beginning of a text in one line."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_EXCERPT_LENGTH else line[:MAX_EXCERPT_LENGTH].rstrip() + "…"

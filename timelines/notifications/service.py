@@ -12,7 +12,7 @@ from typing import Protocol
 from accounts.accounts.repository import AccountRepository
 from accounts.domain import DELETED
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, ms_from_id
-from socialsite.store import Command, Reply
+from socialsite.store import Command, Read, Reply
 from socialsite.tasks import run_together
 from timelines.graph.repository import Follows
 from timelines.notifications.notification import (
@@ -49,6 +49,16 @@ class LiveEvents(Protocol):
     async def notified(self, reader_ids: Mapping[AccountId, PostId]) -> None: ...
 
 
+Devices = dict[AccountId, list[str]]
+"""The devices of readers that receive push messages: the ids of their sessions and access tokens."""
+
+
+class PushEvents(Protocol):
+    def read_devices(self, reader_ids: Collection[AccountId]) -> Read[Devices]: ...
+
+    async def notified(self, notifications: Mapping[AccountId, PostId], devices: Devices) -> None: ...
+
+
 @dataclass(kw_only=True, slots=True)
 class NotificationService:
     """Writes and reads notifications.
@@ -62,6 +72,7 @@ class NotificationService:
     follows: Follows
     accounts: AccountRepository
     live: LiveEvents
+    pushes: PushEvents
     ids: PostIdGenerator
 
     # Writing
@@ -131,7 +142,7 @@ class NotificationService:
         """Notify each account with its kind, but the actor only if `to_actor`. `since_ms` is the time of the cause."""
         if not to_actor:
             kinds = {reader_id: kind for reader_id, kind in kinds.items() if reader_id != actor_id}
-        reader_ids = await self._interested_readers(kinds, actor_id) if kinds else []
+        reader_ids, devices = await self._interested_readers(kinds, actor_id) if kinds else ([], {})
         new_ids = await run_together(
             *(
                 self.notifications.add(id, Notification(self.ids.next_id(), kinds[id], actor_id, post_id), since_ms)
@@ -141,15 +152,17 @@ class NotificationService:
         added = {reader_id: id for reader_id, id in zip(reader_ids, new_ids, strict=True) if id is not None}
         if added:
             await self.live.notified(added)
+            await self.pushes.notified(added, devices)
 
     async def _interested_readers(
         self, kinds: Mapping[AccountId, NotificationKind], actor_id: AccountId
-    ) -> list[AccountId]:
-        """Return the readers whose preferences allow a notification about this actor."""
-        preferences, followers, authors = await run_together(
+    ) -> tuple[list[AccountId], Devices]:
+        """Return the readers whose preferences allow a notification about this actor, and their devices."""
+        preferences, followers, authors, devices = await run_together(
             self.notifications.preferences(list(kinds)),
             self.follows.followers_among(actor_id, list(kinds)),
             self.accounts.find_authors(kinds),
+            self.pushes.read_devices(kinds),
         )
 
         def is_interested(reader_id: AccountId) -> bool:
@@ -157,7 +170,8 @@ class NotificationService:
             is_followed = reader_id in followers or reader_id == actor_id
             return preference == "all" or (preference == "followed" and is_followed)
 
-        return [id for id, author in authors.items() if author.state != DELETED and is_interested(id)]
+        interested = [id for id, author in authors.items() if author.state != DELETED and is_interested(id)]
+        return interested, devices
 
     # Reading
 

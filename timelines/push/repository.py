@@ -1,6 +1,6 @@
 """Stores push subscriptions (`timelines:{<account>}:push`) and the key of the site."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -33,24 +33,21 @@ class PushSubscriptions:
         key = keys.push_subscriptions(account_id)
         return _parse(await self._timelines[key].execute("HGET", key, session_id))
 
-    async def find_all(self, account_id: AccountId) -> dict[str, PushSubscription | None]:
-        """Return the subscriptions by session id. A value is None if another release wrote it."""
+    async def find_all(self, account_id: AccountId) -> dict[str, PushSubscription]:
+        """Return the subscriptions by session id."""
         key = keys.push_subscriptions(account_id)
-        reply = await self._timelines[key].execute("HGETALL", key)  # at most SUBSCRIPTIONS_CAP
-        return {id.decode(): _parse(value) for id, value in zip(reply[::2], reply[1::2], strict=True)}
+        reply = await self._timelines[key].execute("HGETALL", key)  # about SUBSCRIPTIONS_CAP
+        parsed = {id.decode(): _parse(value) for id, value in zip(reply[::2], reply[1::2], strict=True)}
+        return {id: subscription for id, subscription in parsed.items() if subscription is not None}
 
     async def save(self, account_id: AccountId, session_id: str, subscription: PushSubscription) -> None:
         key = keys.push_subscriptions(account_id)
         await self._timelines.write(key, ("HSET", key, session_id, _encode(subscription)))
 
-    async def remove(self, account_id: AccountId, session_ids: Collection[str]) -> None:
+    async def remove(self, account_id: AccountId, session_id: str | None) -> None:
+        """Remove the subscription of a session, or with None all subscriptions of the account."""
         key = keys.push_subscriptions(account_id)
-        if session_ids:
-            await self._timelines.write(key, ("HDEL", key, *session_ids))
-
-    async def remove_all(self, account_id: AccountId) -> None:
-        key = keys.push_subscriptions(account_id)
-        await self._timelines.write(key, ("DEL", key))
+        await self._timelines.write(key, ("HDEL", key, session_id) if session_id else ("DEL", key))
 
     async def shows_text(self, account_id: AccountId) -> bool:
         """Return whether messages say who did what. Otherwise they say only that there is a notification."""

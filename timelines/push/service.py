@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 import structlog
+from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
 from accounts.sessions.service import SessionService
@@ -16,7 +17,6 @@ from socialsite.store import Read, Store, StoreError
 from timelines.notifications.notification import NotificationKind
 from timelines.push.repository import SUBSCRIPTIONS_CAP, PushSubscriptions
 from timelines.push.subscription import PushPolicy, PushSubscription, VapidKey
-from django.utils.translation import gettext_lazy as _
 
 QUEUE_NAME = "push"
 RETRY_POLICY = RetryPolicy(retry_delays_ms=(2_000, 30_000, 300_000, 1_800_000), stuck_after_ms=3_600_000)
@@ -90,10 +90,8 @@ class PushService:
     async def find(self, account_id: AccountId, session_id: str) -> PushSubscription | None:
         return await self.push_subscriptions.find(account_id, session_id) if self.push_enabled else None
 
-    async def subscribe(
-        self, account_id: AccountId, session_id: str, *, endpoint: str, p256dh: str, auth: str
-    ) -> PushSubscription:
-        """Return a new subscription, which `save` stores. Raises Invalid, and NotFound if the site sends no messages."""
+    def parse_subscription(self, *, endpoint: str, p256dh: str, auth: str) -> PushSubscription:
+        """Return a new subscription, which `save` stores. Raises Invalid, and NotFound if the site has no push."""
         if not self.push_enabled:
             raise NotFound
         try:
@@ -108,16 +106,23 @@ class PushService:
         """Store the subscription of a session. Another subscription of the same device, and ended ones, are removed."""
         others = await self.push_subscriptions.find_all(account_id)
         others.pop(session_id, None)
-        ids = list(others)
+        ids = sorted(others, key=lambda id: others[id].created_ms, reverse=True)
         active = await self.sessions.are_sessions_active([(account_id, id) for id in ids])
-        kept = {id: others[id] for id, is_active in zip(ids, active, strict=True) if is_active}
-        kept = {id: each for id, each in kept.items() if each is not None and each.endpoint != subscription.endpoint}
-        newest = sorted(kept, key=lambda id: kept[id].created_ms, reverse=True)[: SUBSCRIPTIONS_CAP - 1]  # type: ignore[union-attr]
-        await self.push_subscriptions.remove(account_id, set(ids) - set(newest))
+        kept = [
+            id
+            for id, is_active in zip(ids, active, strict=True)
+            if is_active and others[id].endpoint != subscription.endpoint
+        ]
+        for id in set(ids) - set(kept[: SUBSCRIPTIONS_CAP - 1]):
+            await self.push_subscriptions.remove(account_id, id)
         await self.push_subscriptions.save(account_id, session_id, subscription)
 
     async def edit(
-        self, account_id: AccountId, session_id: str, kinds: Collection[NotificationKind], policy: PushPolicy | None = None
+        self,
+        account_id: AccountId,
+        session_id: str,
+        kinds: Collection[NotificationKind],
+        policy: PushPolicy | None = None,
     ) -> PushSubscription:
         """Change the kinds and the policy. Raises NotFound if the session has no subscription."""
         subscription = await self.find(account_id, session_id)
@@ -127,12 +132,8 @@ class PushService:
         await self.push_subscriptions.save(account_id, session_id, edited)
         return edited
 
-    async def unsubscribe(self, account_id: AccountId, session_id: str | None) -> None:
-        """Remove the subscription of a session, or with None all subscriptions of the account."""
-        if session_id is None:
-            await self.push_subscriptions.remove_all(account_id)
-        else:
-            await self.push_subscriptions.remove(account_id, [session_id])
+    async def unsubscribe(self, account_id: AccountId, session_id: str) -> None:
+        await self.push_subscriptions.remove(account_id, session_id)
 
     async def shows_text(self, account_id: AccountId) -> bool:
         return await self.push_subscriptions.shows_text(account_id)

@@ -69,7 +69,8 @@ def encode_base64(content: bytes) -> str:
 def decode_base64(text: str) -> bytes:
     """Return the bytes of a base64 text of either alphabet, with or without padding, or b"" if it is none."""
     try:
-        return base64.b64decode(text.translate(str.maketrans("-_", "+/")).rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
+        bare = text.translate(str.maketrans("-_", "+/")).rstrip("=")
+        return base64.b64decode(bare + "=" * (-len(bare) % 4))
     except (binascii.Error, ValueError):
         return b""
 
@@ -98,12 +99,20 @@ class VapidKey:
         return f"{signed}.{encode_base64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
-def encrypt(subscription: PushSubscription, plaintext: bytes, key: VapidKey, contact: str) -> tuple[bytes, dict[str, str]]:
+def encrypt(
+    subscription: PushSubscription, plaintext: bytes, key: VapidKey, contact: str
+) -> tuple[bytes, dict[str, str]]:
     """Return the body and the headers of a push message, as aes128gcm or, for older apps, as aesgcm."""
-    token, own_key, salt = key.sign(subscription.endpoint, contact), ec.generate_private_key(ec.SECP256R1()), os.urandom(16)
+    token, salt = key.sign(subscription.endpoint, contact), os.urandom(16)
+    own_key = ec.generate_private_key(ec.SECP256R1())
     version = "aes128gcm" if subscription.is_standard else "aesgcm"
-    body: bytes = http_ece.encrypt(
-        plaintext, salt=salt, private_key=own_key, dh=subscription.p256dh, auth_secret=subscription.auth, version=version
+    body: bytes = http_ece.encrypt(  # type: ignore[no-untyped-call]
+        plaintext,
+        salt=salt,
+        private_key=own_key,
+        dh=subscription.p256dh,
+        auth_secret=subscription.auth,
+        version=version,
     )
     headers = {"TTL": str(TTL_S), "Content-Encoding": version, "Content-Type": "application/octet-stream"}
     if subscription.is_standard:

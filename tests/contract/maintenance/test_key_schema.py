@@ -31,6 +31,7 @@ from tests.support.key_document import COMMON_ROWS, KeyRow, KeyWatch, read_table
 from tests.support.oauth import OAuthClient
 from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.ports import free_ports
+from tests.support.push_device import PushDevice
 from tests.support.redis_server import RedisServer
 from tests.support.world import World
 from timelines.audit.sampler import DamageCounts
@@ -141,6 +142,9 @@ async def use_notices(site: Services, world: World) -> None:
     await site.notifications.set_preferences(frank.id, {"like": "none"})
     await site.followed_hashtags.follow(account_id=erin.id, tag="words", now_ms=site.clock.now_ms())
     post, now_ms = await frank.publishes("#words"), site.clock.now_ms()
+    subscription = site.push.parse_subscription(endpoint="https://push.example.com/", **PushDevice("").keys)
+    await site.push.save(erin.id, "0" * 64, subscription)
+    await site.push.public_key()
     for act in (site.reactions.like, site.reactions.boost, site.reactions.bookmark):
         await act(account_id=erin.id, post_id=post.id, now_ms=now_ms)
     await site.pins.pin(account_id=frank.id, post_id=post.id, now_ms=now_ms)

@@ -269,11 +269,3 @@ async def test_what_the_site_does_not_have_is_an_empty_list(site, world, open_ap
     await world.person("alice")
     assert (await (await open_api("alice")).get(f"/api/v1/{path}")).json() == []
     assert (await (await open_api()).get(f"/api/v1/{path}")).status_code == 401
-
-
-async def test_web_push_is_not_offered(site, world, open_api: OpenApi) -> None:
-    await world.person("alice")
-    api = await open_api("alice")
-    for method in ("GET", "POST", "PUT", "DELETE"):
-        response = await api.http.request(method, "/api/v1/push/subscription")
-        assert (response.status_code, response.json()) == (404, {"error": "Record not found"})

@@ -35,7 +35,7 @@ class SiteFigures(msgspec.Struct, frozen=True):
     posts: int
 
 
-def instance_entity(site: SiteInfo, figures: SiteFigures) -> Json:
+def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Json:
     return {
         "domain": site.host,
         "title": site.title,
@@ -49,7 +49,7 @@ def instance_entity(site: SiteInfo, figures: SiteFigures) -> Json:
         "configuration": {
             "urls": {"streaming": site.socket_url, "status": None, "about": f"{site.url}/about/",
                      "privacy_policy": None, "terms_of_service": None},
-            "vapid": {"public_key": ""},
+            "vapid": {"public_key": vapid_key},
             "accounts": {"max_featured_tags": 0, "max_pinned_statuses": PINS_CAP, "max_profile_fields": 1,
                          "profile_field_name_limit": 0, "profile_field_value_limit": 300},
             **_configuration(site),

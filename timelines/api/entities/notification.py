@@ -5,19 +5,8 @@ from typing import Final
 
 from socialsite.errors import NotFound
 from socialsite.ids import parse_id
-from timelines.notifications.notification import NotificationKind, VisibleNotification
+from timelines.notifications.notification import TYPE_BY_KIND, NotificationKind, VisibleNotification
 
-TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
-    "mention": "mention",
-    "reply": "mention",
-    "boost": "reblog",
-    "like": "favourite",
-    "follow": "follow",
-    "request": "follow_request",
-    "poll": "poll",
-    "quote": "quote",
-}
-"""The kinds that clients know. They do not see a refused scheduled post (`draft`), which the site's pages show."""
 KINDS_BY_TYPE: Final[dict[str, tuple[NotificationKind, ...]]] = {
     type: tuple(kind for kind, each in TYPE_BY_KIND.items() if each == type) for type in TYPE_BY_KIND.values()
 }

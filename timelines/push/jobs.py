@@ -16,11 +16,11 @@ from django.utils.translation import override
 
 from accounts.domain import picture_url
 from accounts.sessions.service import SessionService
-from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.ids import TimeSource, ms_from_id
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
 from socialsite.recipes.job_queue import PermanentFailure, RetryLater
 from timelines.graph.repository import Follows
-from timelines.notifications.notification import VisibleNotification
+from timelines.notifications.notification import TYPE_BY_KIND, VisibleNotification
 from timelines.notifications.presenters import SINGLE_ACTOR_TEXTS, excerpt
 from timelines.notifications.service import NotificationService
 from timelines.pages.pictures import describe_post
@@ -28,7 +28,6 @@ from timelines.pages.presenters import post_url
 from timelines.push.repository import PushSubscriptions
 from timelines.push.service import PushNotification, PushService
 from timelines.push.subscription import (
-    PLAINTEXT_MAX_BYTES,
     TTL_S,
     URGENT_KINDS,
     PushSubscription,
@@ -66,7 +65,7 @@ class PushSending:
         if subscription is None or ms_from_id(job.notification_id) < self.clock.now_ms() - 1_000 * TTL_S:
             return ()
         if await self.sessions.are_sessions_active([(job.account_id, job.session_id)]) == [False]:
-            await self.push_subscriptions.remove(job.account_id, [job.session_id])
+            await self.push_subscriptions.remove(job.account_id, job.session_id)
             return ()
         notification = await self.notifications.find(job.account_id, job.notification_id)
         if notification is None or notification.is_read or not await self._is_wanted(job, subscription, notification):
@@ -91,7 +90,7 @@ class PushSending:
         self, job: PushNotification, subscription: PushSubscription, notification: VisibleNotification
     ) -> None:
         shows_text = await self.push_subscriptions.shows_text(job.account_id)
-        contact = settings.SECURITY_CONTACT or f"https://{settings.ALLOWED_HOSTS[0]}"
+        contact = settings.SECURITY_CONTACT or settings.SITE_URL
         plaintext = build_message(subscription, notification, shows_text=shows_text)
         body, headers = encrypt(subscription, plaintext, await self.push.load_key(), contact)
         post_id = notification.entry.shown.id if notification.entry else 0
@@ -113,7 +112,7 @@ class PushSending:
     async def _remove(self, job: PushNotification, subscription: PushSubscription) -> None:
         """Remove the subscription, unless the device has renewed it meanwhile."""
         if await self.push_subscriptions.find(job.account_id, job.session_id) == subscription:
-            await self.push_subscriptions.remove(job.account_id, [job.session_id])
+            await self.push_subscriptions.remove(job.account_id, job.session_id)
 
     def _delay_ms(self, response: OutgoingResponse) -> int:
         """Return the delay that the header Retry-After demands, in seconds or as a date, or 0."""
@@ -140,13 +139,10 @@ def build_message(subscription: PushSubscription, notification: VisibleNotificat
         "access_token": unseal(subscription.sealed_token, settings.SECRET_KEY),
         "preferred_locale": subscription.locale,
         "notification_id": str(notification.id),
-        "notification_type": TYPE_NAMES.get(notification.kind, notification.kind),
-        "icon": picture_url(author.avatar, "small") if shows_text else "",
+        "notification_type": TYPE_BY_KIND.get(notification.kind, notification.kind),
+        "icon": settings.SITE_URL + picture_url(author.avatar, "small") if shows_text and author.avatar else "",
         "title": title,
         "body": body,
         "url": post_url(entry.post.id, entry.author) if entry and shows_text else "/notifications/",
     }
     return msgspec.json.encode(message)
-
-
-TYPE_NAMES = {"boost": "reblog", "like": "favourite", "request": "follow_request", "reply": "mention"}

@@ -1,0 +1,66 @@
+{% load static %}/* The service worker: the offline page, and notifications. It stores the offline page and its files, no other page. */
+
+const OFFLINE = "/offline/";
+const FILES = ["{% static "css/site.css" %}", "{% static "css/errors.css" %}", "{% static "favicon.svg" %}"];
+const CACHE = "offline:" + FILES.join();
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(fillCache());
+  self.skipWaiting();
+});
+
+async function fillCache() {
+  const cache = await caches.open(CACHE);
+  const requests = [OFFLINE, ...FILES].map((path) => new Request(path, { credentials: "omit", cache: "reload" }));
+  await cache.addAll(requests);
+}
+
+self.addEventListener("activate", (event) => event.waitUntil(takeOver()));
+
+async function takeOver() {
+  const names = await caches.keys();
+  await Promise.all(names.filter((name) => name !== CACHE).map((name) => caches.delete(name)));
+  await self.registration.navigationPreload?.enable();
+}
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET") return;
+  if (request.mode === "navigate") event.respondWith(loadPage(event));
+  else if (FILES.includes(new URL(request.url).pathname)) event.respondWith(loadFile(request));
+});
+
+async function loadPage(event) {
+  try {
+    return (await event.preloadResponse) ?? (await fetch(event.request));
+  } catch {
+    return (await caches.match(OFFLINE)) ?? Response.error();
+  }
+}
+
+async function loadFile(request) {
+  try {
+    return await fetch(request);
+  } catch {
+    return (await caches.match(request, { ignoreVary: true })) ?? Response.error();
+  }
+}
+
+self.addEventListener("push", (event) => {
+  const { title, body, icon, url, notification_id: tag } = event.data.json();
+  const options = { body, tag, data: { url }, icon: icon || "{% static "icon-192.png" %}" };
+  event.waitUntil(self.registration.showNotification(title, options));
+});
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.data.url));
+});
+
+/** Show the page of a notification, in a window that is open if there is one. */
+async function open(url) {
+  const [window] = await self.clients.matchAll({ type: "window" });
+  if (!window) return self.clients.openWindow(url);
+  await window.focus();
+  return window.navigate(url);
+}

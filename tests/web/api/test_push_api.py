@@ -1,0 +1,65 @@
+"""The push subscription of an access token in the API, and the page of this browser's notifications."""
+
+from tests.support.browser import HttpBrowser
+from tests.support.push_device import PushDevice
+from tests.web.api.conftest import OpenApi
+
+PATH, PAGE = "/api/v1/push/subscription", "/accounts/notifications/device/"
+
+
+async def test_an_app_subscribes_reads_changes_and_ends_its_subscription(site, world, open_api: OpenApi) -> None:
+    await world.person("alice")
+    api, other = await open_api("alice"), await open_api("alice", "read write")
+    assert (await api.get(PATH)).status_code == 404
+    device = PushDevice("https://push.example.com/abc")
+    fields = {
+        "subscription": {"endpoint": device.endpoint, "keys": device.keys},
+        "data": {
+            "alerts": {"mention": True, "follow": "1", "reblog": False, "admin.report": True},
+            "policy": "followed",
+        },
+    }
+    made = (await api.post(PATH, **fields)).json()
+    assert (made["endpoint"], made["policy"], made["standard"]) == (device.endpoint, "followed", False)
+    assert {name for name, is_on in made["alerts"].items() if is_on} == {"mention", "follow"}
+    instance = (await api.get("/api/v2/instance")).json()
+    assert made["server_key"] == instance["configuration"]["vapid"]["public_key"] != ""
+    app = (await api.post("/api/v1/apps", client_name="App", redirect_uris="https://app.example/")).json()
+    assert app["vapid_key"] == made["server_key"]
+    assert (await api.get(PATH)).json() == made
+    changed = await api.http.put(PATH, json={"data": {"alerts": {"poll": True}}})
+    assert {name for name, is_on in changed.json()["alerts"].items() if is_on} == {"poll"}
+    assert changed.json()["policy"] == "followed"
+    assert (await other.get(PATH)).status_code == 403
+    assert (await (await open_api()).get(PATH)).status_code == 401
+    assert (await api.http.delete(PATH)).json() == {}
+    assert (await api.get(PATH)).status_code == 404
+    assert (await api.http.put(PATH, json={"data": {"alerts": {"poll": True}}})).status_code == 404
+    fields["subscription"]["endpoint"] = "http://127.0.0.1:6379/"
+    assert (await api.post(PATH, **fields)).status_code == 422
+    fields["subscription"] |= {"endpoint": device.endpoint, "standard": True}
+    assert (await api.post(PATH, **fields)).json()["standard"] is True
+
+
+async def test_a_browser_subscribes_chooses_kinds_and_turns_it_off(alice: HttpBrowser) -> None:
+    browser = alice
+    page = await browser.get(PAGE)
+    assert "data-push-on" in page.text
+    assert "data-push-off" not in page.text
+    device = PushDevice("https://push.example.com/abc")
+    made = await browser.post_json(PAGE, endpoint=device.endpoint, **device.keys)
+    assert made.json()["device"]["endpoint"] == device.endpoint
+    assert "data-push-off" in (await browser.get(PAGE)).text
+    await browser.post_json(PAGE, kinds=["mention", "nonsense"], text="full")
+    shown = (await browser.get_json(PAGE)).json()
+    assert (shown["device"]["kinds"], shown["text"]) == (["mention"], "full")
+    refused = await browser.post_json(PAGE, endpoint="https://10.0.0.1/", **device.keys)
+    assert (refused.status_code, list(refused.json()["fields"])) == (422, ["endpoint"])
+    await browser.post(f"{PAGE}remove/")
+    assert (await browser.get_json(PAGE)).json()["device"] is None
+
+
+async def test_the_service_worker_belongs_to_the_whole_site_and_names_no_reader(alice: HttpBrowser) -> None:
+    worker, offline = await alice.get("/sw.js"), await alice.get("/offline/")
+    assert worker.headers["Content-Type"].startswith("text/javascript")
+    assert "alice" not in worker.text + offline.text

@@ -1,0 +1,90 @@
+"""The push subscription of an access token (https://docs.joinmastodon.org/methods/push/)."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils.translation import get_language
+from msgspec import structs
+
+from socialsite.errors import NotFound
+from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
+from socialsite.web.responses import json_response
+from timelines.api.endpoint import endpoint
+from timelines.api.entities.notification import KINDS_BY_TYPE
+from timelines.api.fields import api_fields, flag
+from timelines.notifications.notification import NotificationKind
+from timelines.push.service import PushService
+from timelines.push.subscription import POLICIES, PushPolicy, PushSubscription, seal
+
+
+@endpoint("push", needs_account=True)
+async def show(request: SiteRequest) -> HttpResponse:
+    subscription = await request.services[PushService].find(require_viewer_id(request), _token_id(request))
+    if subscription is None:
+        raise NotFound
+    return await _respond(request, subscription)
+
+
+@endpoint("push", needs_account=True)
+async def create(request: SiteRequest) -> HttpResponse:
+    """Subscribe the token in place of its earlier subscription. Messages contain the token, as apps expect it."""
+    me, fields, service = require_viewer_id(request), api_fields(request), request.services[PushService]
+    parsed = service.parse_subscription(
+        endpoint=fields.get("subscription[endpoint]", ""),
+        p256dh=fields.get("subscription[keys][p256dh]", ""),
+        auth=fields.get("subscription[keys][auth]", ""),
+    )
+    subscription = structs.replace(
+        parsed,
+        kinds=_kinds(fields),
+        policy=_policy(fields) or "all",
+        is_standard=flag(fields, "subscription[standard]"),
+        locale=get_language() or "en",
+        sealed_token=seal(request.headers.get("Authorization", "").rpartition(" ")[2], settings.SECRET_KEY),
+    )
+    await service.save(me, _token_id(request), subscription)
+    return await _respond(request, subscription)
+
+
+@endpoint("push", needs_account=True)
+async def edit(request: SiteRequest) -> HttpResponse:
+    me, fields = require_viewer_id(request), api_fields(request)
+    service = request.services[PushService]
+    return await _respond(request, await service.edit(me, _token_id(request), _kinds(fields), _policy(fields)))
+
+
+@endpoint("push", needs_account=True)
+async def delete(request: SiteRequest) -> HttpResponse:
+    await request.services[PushService].unsubscribe(require_viewer_id(request), _token_id(request))
+    return json_response({})
+
+
+def _token_id(request: SiteRequest) -> str:
+    assert request.token is not None  # `endpoint` needs an account
+    return request.token.id
+
+
+def _kinds(fields: FormFields) -> tuple[NotificationKind, ...]:
+    return tuple(
+        kind for type in KINDS_BY_TYPE if flag(fields, f"data[alerts][{type}]") for kind in KINDS_BY_TYPE[type]
+    )
+
+
+def _policy(fields: FormFields) -> PushPolicy | None:
+    text = fields.get("data[policy]", "") or fields.get("policy", "")
+    return text if text in POLICIES else None
+
+
+async def _respond(request: SiteRequest, subscription: PushSubscription) -> HttpResponse:
+    """Respond with the entity WebPushSubscription."""
+    alerts = {type: kinds[0] in subscription.kinds for type, kinds in KINDS_BY_TYPE.items()}
+    unknown = dict.fromkeys(("status", "update", "admin.sign_up", "admin.report"), False)
+    return json_response(
+        {
+            "id": str(subscription.created_ms),
+            "endpoint": subscription.endpoint,
+            "standard": subscription.is_standard,
+            "alerts": alerts | unknown,
+            "policy": subscription.policy,
+            "server_key": await request.services[PushService].public_key(),
+        }
+    )

@@ -1,0 +1,78 @@
+"""The page of the notifications that this browser receives by push messages."""
+
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.http.response import HttpResponseBase
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from msgspec import structs
+
+from socialsite.errors import NotFound
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import SeeOther, json_response, respond
+from timelines.notifications.notification import NOTIFICATION_KINDS
+from timelines.notifications.views import KIND_LABELS
+from timelines.pages.presenters import Json
+from timelines.push.service import PushService
+from timelines.push.subscription import PushSubscription
+
+DEVICE_URL = "/accounts/notifications/device/"
+
+
+async def show(request: SiteRequest) -> HttpResponseBase:
+    me, service = require_viewer_id(request), request.services[PushService]
+    subscription = await service.find(me, _session_id(request))
+    public_key, shows_text = await service.public_key(), await service.shows_text(me)
+    kinds = subscription.kinds if subscription else ()
+    return respond(
+        request,
+        "accounts/device.html",
+        page=lambda: {
+            "public_key": public_key,
+            "subscription": subscription,
+            "shows_text": shows_text,
+            "choices": [{"kind": k, "label": KIND_LABELS[k], "is_chosen": k in kinds} for k in NOTIFICATION_KINDS],
+        },
+        data=lambda: _device_json(subscription, public_key, shows_text=shows_text),
+    )
+
+
+async def save(request: SiteRequest) -> HttpResponseBase:
+    """Subscribe this browser if the request has an `endpoint`. Otherwise change its kinds and the text of messages."""
+    me, fields, service = require_viewer_id(request), get_form_data(request), request.services[PushService]
+    session_id = _session_id(request)
+    if "endpoint" in fields:
+        names = ("endpoint", "p256dh", "auth")
+        subscription = service.parse_subscription(**{name: fields.get(name, "") for name in names})
+        subscription = structs.replace(subscription, locale=get_language() or "en")
+        await service.save(me, session_id, subscription)
+    else:
+        await service.set_shows_text(me, fields.get("text") == "full")
+        chosen = [kind for kind in fields.values_of("kinds") if kind in NOTIFICATION_KINDS]
+        subscription = await service.edit(me, session_id, dict.fromkeys(chosen))
+    if wants_json(request):
+        data = _device_json(subscription, await service.public_key(), shows_text=await service.shows_text(me))
+        return json_response(data, HTTPStatus.OK)
+    messages.success(request, _("Your choices are saved."), fail_silently=True)
+    return SeeOther(DEVICE_URL)
+
+
+async def remove(request: SiteRequest) -> HttpResponseBase:
+    await request.services[PushService].unsubscribe(require_viewer_id(request), _session_id(request))
+    if wants_json(request):
+        return json_response({"device": None})
+    messages.success(request, _("This device receives no notifications now."), fail_silently=True)
+    return SeeOther(DEVICE_URL)
+
+
+def _session_id(request: SiteRequest) -> str:
+    session_id: str | None = getattr(request.session, "session_id", None)
+    if session_id is None:
+        raise NotFound
+    return session_id
+
+
+def _device_json(subscription: PushSubscription | None, public_key: str, *, shows_text: bool) -> Json:
+    device = {"endpoint": subscription.endpoint, "kinds": subscription.kinds} if subscription else None
+    return {"device": device, "text": "full" if shows_text else "none", "public_key": public_key}
