@@ -41,9 +41,9 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
         " totals usage versions votes",
-        "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home imported liked list lists"
-        " media mutes notifications notified partitions pins position posts preferences profile push quieted ranks reports"
-        " requested requests tag tags transfers vapid voted",
+        "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home imported liked list"
+        " lists media mutes notifications notified partitions pins position posts preferences profile push"
+        " quieted ranks reports requested requests tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
         "jobs": "dead drift fence lock owed polls posts stream trail turn unfinished waiting worker",
