@@ -14,6 +14,7 @@ from socialsite.migration.store_factory import open_store
 from socialsite.recipes.job_queue import CONSUMER_GROUP, JobQueue
 from socialsite.recipes.worker import Worker
 from socialsite.store import CommandRefused, Key, Store, StoreUnavailable
+from tests.support.models import mostly_nightly
 from tests.support.queues import ALICE, FAST_RETRY_POLICY
 from tests.support.redis_server import RedisServer
 from tests.support.waiting import eventually
@@ -87,7 +88,7 @@ async def test_fetching_from_a_paused_server_ends_with_its_deadline(
         await store.close()
 
 
-@pytest.mark.parametrize("command", ["incr", "xreadgroup", "xpending", "evalsha"])
+@pytest.mark.parametrize("command", mostly_nightly(["incr", "xreadgroup", "xpending", "evalsha"], 2))
 async def test_a_worker_waits_for_a_missing_right_and_gives_no_job_up(
     plain: Store, redis_url: str, command: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from socialsite.management.base import SiteCommand
+from tests.support.models import mostly_nightly
 
 ROOT = Path(__file__).resolve().parents[3]
 OURS = ("socialsite", "accounts", "timelines")
@@ -28,49 +29,51 @@ def test_every_command_reports_a_usage_error_in_one_line(name: str) -> None:
     assert isinstance(command, SiteCommand)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ("create_account",),
-            "Error: the following arguments are required: handle (see create_account --help)",
-        ),
-        (("stats", "--nonsense"), "Error: unrecognized arguments: --nonsense (see stats --help)"),
-        (("limits", "reset"), "required"),
-        (
-            ("quickstart", "--port", "x"),
-            "Error: argument --port: invalid int value: 'x' (see quickstart --help)",
-        ),
-    ],
+WRONG_ARGUMENTS = (
+    (
+        ("create_account",),
+        "Error: the following arguments are required: handle (see create_account --help)",
+    ),
+    (("stats", "--nonsense"), "Error: unrecognized arguments: --nonsense (see stats --help)"),
+    (("limits", "reset"), "required"),
+    (
+        ("quickstart", "--port", "x"),
+        "Error: argument --port: invalid int value: 'x' (see quickstart --help)",
+    ),
 )
-def test_wrong_arguments_are_one_line_and_exit_status_1(words: tuple[str, ...], said: str) -> None:
+
+
+@pytest.mark.parametrize("case", mostly_nightly(WRONG_ARGUMENTS, 2))
+def test_wrong_arguments_are_one_line_and_exit_status_1(case: tuple[tuple[str, ...], str]) -> None:
+    words, said = case
     answer = manage(*words)
     assert (answer.returncode, answer.stdout) == (1, "")
     assert len(answer.stderr.splitlines()) == 1
     assert said in answer.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [
-        ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
-        ("REQUIRE_REPLICAS", "-1", "REQUIRE_REPLICAS must be 0 or more, not -1."),
-        ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is no name or address."),
-        (
-            "REDIS_CACHE_URL",
-            "redis://[::1",
-            "REDIS_CACHE_URL cannot be read: its host is no name or address.",
-        ),
-        (
-            "REDIS_CACHE_URL",
-            "redis+cluster://a:1",
-            "REDIS_CACHE_URL must be a single server or Sentinel, not ",
-        ),
-        ("PROFILE_CAP", "-1", "PROFILE_CAP must be 1 or more, not -1."),
-        ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
-    ],
+UNUSABLE_SETTINGS = (
+    ("FOLLOW_PARTITIONS", "many", 'FOLLOW_PARTITIONS must be a whole number, not "many".'),
+    ("REQUIRE_REPLICAS", "-1", "REQUIRE_REPLICAS must be 0 or more, not -1."),
+    ("REDIS_URL", "redis://[::1", "REDIS_URL cannot be read: its host is no name or address."),
+    (
+        "REDIS_CACHE_URL",
+        "redis://[::1",
+        "REDIS_CACHE_URL cannot be read: its host is no name or address.",
+    ),
+    (
+        "REDIS_CACHE_URL",
+        "redis+cluster://a:1",
+        "REDIS_CACHE_URL must be a single server or Sentinel, not ",
+    ),
+    ("PROFILE_CAP", "-1", "PROFILE_CAP must be 1 or more, not -1."),
+    ("MEMORY_RESERVE", "x", 'MEMORY_RESERVE must be a number of bytes such as "16mb", not "x".'),
 )
-def test_an_unusable_setting_is_reported_in_one_line(name: str, value: str, said: str) -> None:
+
+
+@pytest.mark.parametrize("case", mostly_nightly(UNUSABLE_SETTINGS, 3))
+def test_an_unusable_setting_is_reported_in_one_line(case: tuple[str, str, str]) -> None:
+    name, value, said = case
     answer = manage("stats", **{name: value})
     assert (answer.returncode, answer.stdout) == (1, "")
     assert len(answer.stderr.splitlines()) == 1
