@@ -80,17 +80,7 @@ class Media(msgspec.Struct, frozen=True):
     @property
     def attachment(self) -> MediaAttachment:
         """The part of the row that a post contains."""
-        return MediaAttachment(
-            id=self.id,
-            secret=self.secret,
-            width=self.width,
-            height=self.height,
-            blurhash=self.blurhash,
-            alt=self.alt,
-            focus=self.focus,
-            is_animated=self.is_animated,
-            extension=self.extension,
-        )
+        return msgspec.convert(self, MediaAttachment, from_attributes=True)
 
 
 class MediaChange(msgspec.Struct, frozen=True):

@@ -34,7 +34,7 @@ from timelines.media.views import check_upload
 from timelines.pages.pictures import describe_post
 from timelines.pages.responses import TemplateContext
 from timelines.publishing.draft import preserve_draft
-from timelines.publishing.service import PublishingService
+from timelines.publishing.service import PublishingService, default_audience
 from timelines.reading.service import ReadingService
 
 STEPS = ("profile", "people", "post")
@@ -135,9 +135,9 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
             await services[PublishingService].publish(
                 author_id=AccountId(account.id),
                 text=text,
+                audience=default_audience(account.is_private),
                 idempotency_key=key,
                 now_ms=services.clock.now_ms(),
-                is_private=account.is_private,
                 caller=request.caller,
             )
         except PostInvalid as error:

@@ -130,17 +130,17 @@ class PublishingService:
     ) -> Post:
         """Publish the post of a form, with its pictures, as `publish` does. Raises its errors."""
         media = await self.find_attachments(author_id, form.media_ids, form.media_changes) if form.media_ids else ()
+        audience = FOLLOWERS if form.audience is None and is_private else form.audience
         return await self.publish(
             author_id=author_id,
             text=form.text,
             in_reply_to=form.in_reply_to,
-            audience=form.audience,
+            audience=audience,
             details=structs.replace(form.details, media=media) if media else form.details,
             poll=form.poll,
             redraft_of=form.redraft_of,
             idempotency_key=idempotency_key or form.idempotency_key,
             now_ms=now_ms,
-            is_private=is_private,
             caller=caller,
         )
 
@@ -156,7 +156,6 @@ class PublishingService:
         redraft_of: PostId | None = None,
         idempotency_key: str | None = None,
         now_ms: int,
-        is_private: bool = False,
         caller: Caller | None = None,
     ) -> Post:
         """Publish a post. Repeated calls with the same idempotency key publish only one post.
@@ -168,11 +167,7 @@ class PublishingService:
         idempotency key was deleted. Raises PostUnconfirmed if the required replicas did not confirm the post in time;
         then repeat the call with the same key.
         """
-        if audience is None and is_private:
-            audience = FOLLOWERS
-        if poll is not None:
-            details = structs.replace(details or NO_DETAILS, poll=poll.build(now_ms, self.poll_max_options))
-        text, details = self.validate_content(text, details or NO_DETAILS)
+        text, details = self.validate(text, details or NO_DETAILS, poll, now_ms)
         if redraft_of is not None:
             await self._check_redraft(author_id, redraft_of, in_reply_to)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
@@ -222,11 +217,13 @@ class PublishingService:
         if post is None or post.author_id != author_id or post.boost_of is not None or in_reply_to == redraft_of:
             raise PostInvalid({"redraft_of": _("The post to replace does not exist, or is not yours.")})
 
-    def validate(self, text: str, details: PostDetails, poll: PollForm | None, now_ms: int) -> None:
-        """Raise PostInvalid if a post with this content cannot be published."""
+    def validate(
+        self, text: str, details: PostDetails, poll: PollForm | None, now_ms: int
+    ) -> tuple[str, PostDetails | None]:
+        """Return the text and details as a post stores them. Raises PostInvalid."""
         if poll is not None:
             details = structs.replace(details, poll=poll.build(now_ms, self.poll_max_options))
-        self.validate_content(text, details)
+        return self.validate_content(text, details)
 
     async def _take_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> TakenHashtags:
         """Count the hashtags of the text that may be new against the author's daily number.
