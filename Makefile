@@ -26,11 +26,11 @@ test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit 
 		echo "These tests failed beside others. Each is run again, alone:"; \
 		$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v -m "not nightly"; }
 
-nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and toot
+nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and API clients
 	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 $(PYTEST)
 	@NIGHTLY=1 $(MAKE) --no-print-directory topologies
 	@$(MAKE) --no-print-directory quality
-	@$(MAKE) --no-print-directory foreign ARGS=toot
+	@$(MAKE) --no-print-directory foreign
 
 contract: $(VENV)/.dev ## Run the contract tests on every topology (ARGS="-k follow")
 	@failed=; for topology in $(TOPOLOGIES); do echo "On $$topology:"; \
