@@ -7,11 +7,12 @@ An endpoint parses its fields, calls a service, and presents the result. It read
 from collections.abc import Callable, Sequence
 from functools import wraps
 
-from django.http.response import HttpResponseBase
+from django.http.response import HttpResponse, HttpResponseBase
 
 from accounts.errors import AccountRequired, InvalidToken, MissingScope
 from accounts.oauth.scopes import includes
 from socialsite.web.requests import AsyncView, P, SiteRequest
+from socialsite.web.responses import json_response
 
 
 def endpoint(
@@ -33,6 +34,16 @@ def endpoint(
         return check_and_call
 
     return mark
+
+
+def constant(data: object, *scopes: str | None, needs_account: bool = False) -> AsyncView[[]]:
+    """Return an endpoint that always returns `data`, for what the site does not have."""
+
+    @endpoint(*scopes, needs_account=needs_account)
+    async def view(request: SiteRequest) -> HttpResponse:
+        return json_response(data)
+
+    return view
 
 
 def check_token(

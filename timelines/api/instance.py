@@ -1,4 +1,4 @@
-"""The site itself in the API, and collections that this site does not have, which are empty."""
+"""The site itself in the API."""
 
 import re
 
@@ -38,18 +38,6 @@ async def show_v1(request: SiteRequest) -> HttpResponse:
 
 
 @endpoint(None)
-async def empty(request: SiteRequest) -> HttpResponse:
-    """Return an empty list: the site has no custom emoji, no rules and knows no other sites."""
-    return json_response([])
-
-
-@endpoint(None)
-async def translation_languages(request: SiteRequest) -> HttpResponse:
-    """Return no pair of languages: the site translates no posts."""
-    return json_response({})
-
-
-@endpoint(None)
 async def languages(request: SiteRequest) -> HttpResponse:
     """Return the languages that a post may have."""
     return json_response([{"code": code, "name": name} for code, name in LANGUAGE_NAMES.items()])
@@ -74,11 +62,6 @@ async def activity(request: SiteRequest) -> HttpResponse:
         ]  # fmt: skip
 
     return json_response(await get_or_compute("activity", list[Json], ACTIVITY_TTL_S, read))
-
-
-@endpoint("read:accounts", "write:accounts", needs_account=True)
-async def announcements(request: SiteRequest) -> HttpResponse:
-    return json_response([])
 
 
 @endpoint("read:accounts", needs_account=True)

@@ -102,17 +102,6 @@ async def count_unread(request: SiteRequest) -> HttpResponse:
     return json_response({"count": await request.services[NotificationService].unread(require_viewer_id(request))})
 
 
-@endpoint("read:notifications", needs_account=True)
-async def empty_list(request: SiteRequest) -> HttpResponse:
-    """Requests of filtered notifications do not exist: notifications are shown or dropped."""
-    return json_response([])
-
-
-@endpoint("read:notifications", needs_account=True)
-async def are_merged(request: SiteRequest) -> HttpResponse:
-    return json_response({"merged": True})
-
-
 # Groups
 
 

@@ -1,11 +1,12 @@
 """Favourites, boosts, bookmarks and pins in the API. Each action returns the post with its new counts."""
 
 from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.ids import AccountId, PostId
+from socialsite.ids import PostId
 from socialsite.web.requests import AsyncView, SiteRequest, require_viewer_id
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
@@ -18,65 +19,49 @@ from timelines.pins.service import PinService
 from timelines.reactions.bookmarks import Bookmark, BookmarkCursor, BookmarksPage
 from timelines.reactions.service import ReactionsService
 
-Action = Callable[[SiteRequest, AccountId, PostId, int], Awaitable[HydratedPost]]
-"""(request, account, post, now_ms) -> the post after the action."""
+S = TypeVar("S")
 
 
-def action_endpoint(scope: str, act: Action) -> AsyncView[[PostId]]:
-    """Return the endpoint of an action on a post."""
+def action_endpoint(
+    scope: str, service: type[S], act: Callable[..., Awaitable[HydratedPost]], *, is_timed: bool = False
+) -> AsyncView[[PostId]]:
+    """Return the endpoint of a method of a service, which returns the post. `is_timed` is set if it takes `now_ms`."""
 
     @endpoint(scope, needs_account=True)
     async def view(request: SiteRequest, post_id: PostId) -> HttpResponse:
-        entry = await act(request, require_viewer_id(request), post_id, request.services.clock.now_ms())
-        return json_response(await status_json(request.services, site_url(request), entry))
+        services = request.services
+        time = {"now_ms": services.clock.now_ms()} if is_timed else {}
+        entry = await act(services[service], account_id=require_viewer_id(request), post_id=post_id, **time)
+        return json_response(await status_json(services, site_url(request), entry))
 
     return view
 
 
-async def _boost(request: SiteRequest, me: AccountId, post_id: PostId, now_ms: int) -> HydratedPost:
-    """Return the boost itself, as in Mastodon. A boost is as visible as its original."""
+ACTIONS: Final = {
+    "favourite": action_endpoint("write:favourites", ReactionsService, ReactionsService.like, is_timed=True),
+    "unfavourite": action_endpoint("write:favourites", ReactionsService, ReactionsService.unlike),
+    "unreblog": action_endpoint("write:statuses", ReactionsService, ReactionsService.unboost),
+    "bookmark": action_endpoint("write:bookmarks", ReactionsService, ReactionsService.bookmark, is_timed=True),
+    "unbookmark": action_endpoint("write:bookmarks", ReactionsService, ReactionsService.unbookmark),
+    "pin": action_endpoint("write:accounts", PinService, PinService.pin, is_timed=True),
+    "unpin": action_endpoint("write:accounts", PinService, PinService.unpin),
+}
+"""The last part of the address of a post -> the endpoint. The rate limit of likes counts these actions."""
+
+
+@endpoint("write:statuses", needs_account=True)
+async def reblog(request: SiteRequest, post_id: PostId) -> HttpResponse:
+    """Boost a post, and return the boost itself, as in Mastodon. A boost is as visible as its original."""
     if api_fields(request).get("visibility", "public") != "public":
         raise NotBoostable({"visibility": _("Boosts of this site are public.")})
-    reactions = request.services[ReactionsService]
+    me, reactions, now_ms = (
+        require_viewer_id(request),
+        request.services[ReactionsService],
+        request.services.clock.now_ms(),
+    )
     original = await reactions.boost(account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
-    return await reactions.find_boost(me, original.id) or original
-
-
-favourite = action_endpoint(
-    "write:favourites",
-    lambda request, me, post_id, now_ms: request.services[ReactionsService].like(
-        account_id=me, post_id=post_id, now_ms=now_ms
-    ),
-)
-unfavourite = action_endpoint(
-    "write:favourites",
-    lambda request, me, post_id, _now_ms: request.services[ReactionsService].unlike(account_id=me, post_id=post_id),
-)
-reblog = action_endpoint("write:statuses", _boost)
-unreblog = action_endpoint(
-    "write:statuses",
-    lambda request, me, post_id, _now_ms: request.services[ReactionsService].unboost(account_id=me, post_id=post_id),
-)
-bookmark = action_endpoint(
-    "write:bookmarks",
-    lambda request, me, post_id, now_ms: request.services[ReactionsService].bookmark(
-        account_id=me, post_id=post_id, now_ms=now_ms
-    ),
-)
-unbookmark = action_endpoint(
-    "write:bookmarks",
-    lambda request, me, post_id, _now_ms: request.services[ReactionsService].unbookmark(account_id=me, post_id=post_id),
-)
-pin = action_endpoint(
-    "write:accounts",
-    lambda request, me, post_id, now_ms: request.services[PinService].pin(
-        account_id=me, post_id=post_id, now_ms=now_ms
-    ),
-)
-unpin = action_endpoint(
-    "write:accounts",
-    lambda request, me, post_id, _now_ms: request.services[PinService].unpin(account_id=me, post_id=post_id),
-)
+    entry = await reactions.find_boost(me, original.id) or original
+    return json_response(await status_json(request.services, site_url(request), entry))
 
 
 @endpoint("read:bookmarks", needs_account=True)

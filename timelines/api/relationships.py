@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from typing import Final, TypeVar
 
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -29,6 +30,7 @@ from timelines.visibility.rights import NO_EXPIRY_MS
 RELATIONSHIPS_AT_ONCE = 80
 DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 
+S = TypeVar("S")
 Action = Callable[[SiteRequest, AccountId, AccountId, int], Awaitable[object]]
 """(request, viewer, other account, now_ms) -> anything."""
 
@@ -89,46 +91,45 @@ async def _unendorse(request: SiteRequest, me: AccountId, other: AccountId, _now
     request.account = await request.services[FeaturedService].unendorse(me, other)
 
 
-endorse = action_endpoint("write:accounts", _endorse, on_suspended=False)
-unendorse = action_endpoint("write:accounts", _unendorse)
-follow = action_endpoint("write:follows", _follow, on_suspended=False)
-unfollow = action_endpoint(
-    "write:follows",
-    lambda request, me, other, _now_ms: request.services[FollowingService].unfollow(follower_id=me, followed_id=other),
-)
-remove_from_followers = action_endpoint(
-    "write:follows",
-    lambda request, me, other, _now_ms: request.services[BlocksAndMutesService].remove_follower(
-        account_id=me, follower_id=other
-    ),
-)
-block = action_endpoint(
-    "write:blocks",
-    lambda request, me, other, now_ms: request.services[BlocksAndMutesService].block(
-        account_id=me, other_id=other, now_ms=now_ms
-    ),
-)
-unblock = action_endpoint(
-    "write:blocks",
-    lambda request, me, other, _now_ms: request.services[BlocksAndMutesService].unblock(account_id=me, other_id=other),
-)
-mute = action_endpoint("write:mutes", _mute)
-unmute = action_endpoint(
-    "write:mutes",
-    lambda request, me, other, _now_ms: request.services[BlocksAndMutesService].unmute(account_id=me, other_id=other),
-)
-authorize = action_endpoint(
-    "write:follows",
-    lambda request, me, other, now_ms: request.services[FollowRequestService].accept(
-        account_id=me, requester_id=other, now_ms=now_ms
-    ),
-)
-reject = action_endpoint(
-    "write:follows",
-    lambda request, me, other, _now_ms: request.services[FollowRequestService].refuse(
-        account_id=me, requester_id=other
-    ),
-)
+def _call(
+    service: type[S],
+    method: Callable[..., Awaitable[object]],
+    me_name: str = "account_id",
+    other_name: str = "other_id",
+    *,
+    is_timed: bool = False,
+) -> Action:
+    """Return the call of a method of a service, with the names of its arguments."""
+
+    def act(request: SiteRequest, me: AccountId, other: AccountId, now_ms: int) -> Awaitable[object]:
+        time = {"now_ms": now_ms} if is_timed else {}
+        return method(request.services[service], **{me_name: me, other_name: other}, **time)
+
+    return act
+
+
+_relations, _requests = BlocksAndMutesService, FollowRequestService
+_unfollow = _call(FollowingService, FollowingService.unfollow, "follower_id", "followed_id")
+_remove_follower = _call(_relations, _relations.remove_follower, other_name="follower_id")
+_accept = _call(_requests, _requests.accept, other_name="requester_id", is_timed=True)
+FOLLOW_ACTIONS: Final = {
+    "follow": action_endpoint("write:follows", _follow, on_suspended=False),
+    "unfollow": action_endpoint("write:follows", _unfollow),
+    **dict.fromkeys(("endorse", "pin"), action_endpoint("write:accounts", _endorse, on_suspended=False)),
+    **dict.fromkeys(("unendorse", "unpin"), action_endpoint("write:accounts", _unendorse)),
+}
+"""The last part of the address of an account -> the endpoint. The rate limit of follows counts these actions."""
+BLOCK_ACTIONS: Final = {
+    "remove_from_followers": action_endpoint("write:follows", _remove_follower),
+    "block": action_endpoint("write:blocks", _call(_relations, _relations.block, is_timed=True)),
+    "unblock": action_endpoint("write:blocks", _call(_relations, _relations.unblock)),
+    "mute": action_endpoint("write:mutes", _mute),
+    "unmute": action_endpoint("write:mutes", _call(_relations, _relations.unmute)),
+}
+REQUEST_ACTIONS: Final = {
+    "authorize": action_endpoint("write:follows", _accept),
+    "reject": action_endpoint("write:follows", _call(_requests, _requests.refuse, other_name="requester_id")),
+}
 
 
 @endpoint("read:follows", needs_account=True)

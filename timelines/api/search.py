@@ -127,17 +127,6 @@ async def trending_tags(request: SiteRequest) -> HttpResponse:
     return json_response([_trend_json(each, site, now_ms) for each in trends[offset : offset + limit]])
 
 
-@endpoint(None)
-async def empty_list(request: SiteRequest) -> HttpResponse:
-    """This site has no trending posts and links."""
-    return json_response([])
-
-
-@endpoint("read", "read:statuses", "read:accounts", needs_account=True)
-async def empty_own_list(request: SiteRequest) -> HttpResponse:
-    return json_response([])
-
-
 def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
     """Return a trend. Its only day is the last day; each account counts once."""
     accounts = str(trend.accounts)

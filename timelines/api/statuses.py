@@ -85,18 +85,8 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponse:
 async def _edit(request: SiteRequest, post_id: PostId, fields: FormFields) -> HttpResponse:
     me, services = require_viewer_id(request), request.services
     post = await services[EditService].find_own(me, post_id)
-    form = EditForm.parse(fields, post)
-    await services[EditService].edit(
-        account_id=me,
-        post_id=post_id,
-        text=form.text,
-        details=form.details,
-        poll=form.poll,
-        media_ids=form.media_ids,
-        media_changes=form.media_changes,
-        now_ms=services.clock.now_ms(),
-        caller=request.caller,
-    )
+    form, now_ms = EditForm.parse(fields, post), services.clock.now_ms()
+    await services[EditService].edit_form(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
     return await status_response(request, await services[ReadingService].post(post_id, viewer_id=me))
 
 

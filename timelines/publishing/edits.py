@@ -24,6 +24,7 @@ from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import Post, PostDetails, decode_post, encode_post
 from timelines.posts.repository import EditResult, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.forms import EditForm
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer
 from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
@@ -91,6 +92,23 @@ class EditService:
                 return await self._update_derived(post_id)
             except NotDurable as error:
                 raise PostUnconfirmed from error
+
+    async def edit_form(
+        self, form: EditForm, *, account_id: AccountId, post_id: PostId, now_ms: int, caller: Caller | None = None
+    ) -> Post:
+        """Edit a post as its form says. Returns and raises as `edit`."""
+        return await self.edit(
+            account_id=account_id,
+            post_id=post_id,
+            text=form.text,
+            details=form.details,
+            poll=form.poll,
+            media_ids=form.media_ids,
+            media_changes=form.media_changes,
+            version=form.version,
+            now_ms=now_ms,
+            caller=caller,
+        )
 
     async def versions(self, post_id: PostId) -> list[Post]:
         """Return all versions of a post, oldest first. The caller checks that the viewer may see the post."""

@@ -135,19 +135,8 @@ async def edit(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     if arrange_pictures(fields):
         composer = edit_composer_context(require_account(request).preferences, post_id, fields, PollForm.parse(fields))
         return page_response(request, EDIT_TEMPLATE, {"composer": composer})
-    form = EditForm.parse(fields, post)
-    await edits.edit(
-        account_id=me,
-        post_id=post_id,
-        text=form.text,
-        details=form.details,
-        poll=form.poll,
-        media_ids=form.media_ids,
-        media_changes=form.media_changes,
-        version=form.version,
-        now_ms=services.clock.now_ms(),
-        caller=request.caller,
-    )
+    form, now_ms = EditForm.parse(fields, post), services.clock.now_ms()
+    await edits.edit_form(form, account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
     if not wants_json(request):
         messages.success(request, _("Your changes are saved."), fail_silently=True)
         return redirect_to_next(request, f"{profile_url(viewer.handle)}{post_id}/")
