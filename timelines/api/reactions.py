@@ -54,14 +54,11 @@ async def reblog(request: SiteRequest, post_id: PostId) -> HttpResponse:
     """Boost a post, and return the boost itself, as in Mastodon. A boost is as visible as its original."""
     if api_fields(request).get("visibility", "public") != "public":
         raise NotBoostable({"visibility": _("Boosts of this site are public.")})
-    me, reactions, now_ms = (
-        require_viewer_id(request),
-        request.services[ReactionsService],
-        request.services.clock.now_ms(),
-    )
+    me, services = require_viewer_id(request), request.services
+    reactions, now_ms = services[ReactionsService], services.clock.now_ms()
     original = await reactions.boost(account_id=me, post_id=post_id, now_ms=now_ms, caller=request.caller)
     entry = await reactions.find_boost(me, original.id) or original
-    return json_response(await status_json(request.services, site_url(request), entry))
+    return json_response(await status_json(services, site_url(request), entry))
 
 
 @endpoint("read:bookmarks", needs_account=True)

@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
-from socialsite.errors import Invalid, NotFound
+from socialsite.errors import Invalid
 from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.web.requests import SiteRequest, require_viewer_id
 from socialsite.web.responses import format_iso_time, json_response
@@ -81,9 +81,3 @@ def marker_json(last_read_id: PostId) -> Json:
         "version": int(last_read_id) % 2**31,
         "updated_at": format_iso_time(ms_from_id(last_read_id)),
     }
-
-
-@endpoint("push", needs_account=True)
-async def no_push(request: SiteRequest) -> HttpResponse:
-    """Web push is not offered."""
-    raise NotFound
