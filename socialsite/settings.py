@@ -41,6 +41,7 @@ SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", default="")
 SITE_URL: str = env.str("SITE_URL", default="").rstrip("/") or settings_parsers.default_site_url(ALLOWED_HOSTS, HTTPS)
 PUSH: bool = env.bool("PUSH", default=True)
 VAPID_PRIVATE_KEY: str = env.str("VAPID_PRIVATE_KEY", default="")
+STAFF_SECOND_FACTOR: bool = env.bool("STAFF_SECOND_FACTOR", default=not DEBUG)  # quickstart sets it to 0
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
 # Components whose data is not at REDIS_URL

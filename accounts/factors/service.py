@@ -18,6 +18,7 @@ from accounts.factors.repository import FactorRepository
 from accounts.factors.values import (
     CODES_FIELD,
     PASSKEY_PREFIX,
+    PASSKEYS_CAP,
     RECOVERY_CODES,
     TOTP_FIELD,
     TOTP_SECRET_BYTES,
@@ -73,7 +74,8 @@ class FactorService:
     ) -> list[str]:
         """Add a factor. Return recovery codes if the account had no factor. Raises FieldErrors."""
         before = await self.factors.find(account_id)
-        if field in before.encoded or await self.factors.replace(account_id, field, None, value) != 1:
+        is_full = field.startswith(PASSKEY_PREFIX) and len(before.passkeys) >= PASSKEYS_CAP
+        if is_full or field in before.encoded or await self.factors.replace(account_id, field, None, value) != 1:
             raise FieldErrors({"": _("This is set up already, or there is no room for another one.")})
         log.info("factor_added", account=account_id, kind=kind)
         await self.events.record(account_id, kind, caller, **details)

@@ -18,6 +18,13 @@ class CannotResetStaff(Forbidden):
     message = _("You cannot reset the password of another staff member. An operator can do it.")
 
 
+class FactorRequired(Forbidden):
+    """The pages of staff need an account with a second factor (STAFF_SECOND_FACTOR)."""
+
+    code = "factor_required"
+    message = _("The pages of staff need a second factor. Please set one up first.")
+
+
 class DeadLetterNotFound(NotFound):
     """The dead letter was retried or deleted, or the cap removed it."""
 

@@ -5,29 +5,48 @@ from functools import wraps
 from typing import Any, Concatenate
 from urllib.parse import urlencode
 
+from django.conf import settings
+from django.contrib import messages
 from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from accounts.factors.service import FactorService
 from socialsite.admin.audit_log import Actor
+from socialsite.admin.errors import FactorRequired
 from socialsite.container import Services
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import STREAM_ID
-from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer
+from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer, require_viewer_id, wants_json
+from socialsite.web.responses import SeeOther
+
+SECURITY_PATH = "/accounts/security/"
 
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def staff_only(view: AsyncView[P]) -> StaffView[P]:
-    """Respond with 404 unless the viewer is staff. Each request reads the account, so a revocation is immediate."""
+    """Respond with 404 unless the viewer is staff. Each request reads the account, so a revocation is immediate.
+
+    With STAFF_SECOND_FACTOR the account also needs a second factor. Without one the page redirects to its set-up.
+    """
 
     @wraps(view)
     async def guarded_view(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.account is None or not request.account.is_staff:
             raise Http404
+        if settings.STAFF_SECOND_FACTOR and not await _has_factor(request):
+            if wants_json(request):
+                raise FactorRequired
+            messages.warning(request, str(FactorRequired.message), fail_silently=True)
+            return SeeOther(SECURITY_PATH)
         return await view(request, *args, **kwargs)
 
     return guarded_view
+
+
+async def _has_factor(request: SiteRequest) -> bool:
+    return (await request.services[FactorService].find(require_viewer_id(request))).is_set
 
 
 def get_actor(request: SiteRequest) -> Actor:

@@ -39,6 +39,7 @@ def prepare_environment(arguments: Sequence[str]) -> None:
     os.environ.setdefault("SECRET_KEY", key)
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
     os.environ.setdefault("LOG_LEVEL", "WARNING")
+    os.environ.setdefault("STAFF_SECOND_FACTOR", "0")
     # A quickstart uses one embedded server, even if `.env` has other URLs for production.
     os.environ |= {
         "REDIS_URL": f"embedded://{directory}",

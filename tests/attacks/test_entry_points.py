@@ -131,6 +131,7 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "create_token": ("TEXT", "alice --scopes TEXT", "alice --name TEXT"),
     "deadletters": ("retry TEXT", "drop TEXT"),
     "delete_account": ("TEXT --no-input",),
+    "disable_factors": ("TEXT",),
     "flush_buffers": (),
     "import_graph": ("FILE", "FILE --handle-prefix TEXT"),
     "import_posts": ("FILE",),

@@ -49,6 +49,7 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "reinstate": gettext_lazy("Reinstated"),
     "password": gettext_lazy("Password reset"),
     "sessions": gettext_lazy("Logged out everywhere"),
+    "factors": gettext_lazy("Second factors removed"),
     "retry": gettext_lazy("Failed job retried"),
     "drop": gettext_lazy("Failed job deleted"),
 }

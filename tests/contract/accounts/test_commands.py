@@ -10,6 +10,9 @@ import pytest
 from django.core.management import CommandError
 
 from accounts.errors import AccountSuspended
+from accounts.sessions.values import SessionToken, StoredSession
+from socialsite.admin.audit_log import AuditLog
+from socialsite.limits import Caller
 from tests.support.account_world import PASSWORD
 from tests.support.commands import run_command, run_with_services
 
@@ -137,3 +140,26 @@ def test_an_error_is_one_line_and_exit_status_one(redis_url):
         assert result.returncode == 1
         assert result.stdout == ""
         assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_factors_of_a_locked_out_account_are_removed_with_a_trace():
+    run_command("create_account", "alice", "--password", PASSWORD)
+    assert run_command("disable_factors", "alice") == "@alice has no second factor.\n"
+
+    async def set_up(services):
+        await services.factors.add(1, "totp", b"\x92\xa1A\x01", Caller(None, "203.0.113.9"), "totp_added")
+        token = SessionToken.generate(1)
+        await services.sessions.open(token, StoredSession(1, services.clock.now_ms(), "", {}))
+
+    async def traces(services):
+        log, events = await AuditLog(services.store).page(10), await services.security_events.list_newest(1)
+        sessions = await services.repositories.sessions.list_sessions(1)
+        is_set = (await services.factors.find(1)).is_set
+        return [(e.actor_id, e.action, e.target) for e in log], [e.kind for e in events], len(sessions), is_set
+
+    run_with_services(set_up)
+    assert "Would remove" in run_command("disable_factors", "alice", "--dry-run")
+    assert run_with_services(traces) == ([], ["totp_added"], 1, True)
+    assert run_command("disable_factors", "@alice") == "The second factors of @alice are removed; its sessions ended.\n"
+    trail = [(0, "factors", "account:1")]
+    assert run_with_services(traces) == (trail, ["factors_disabled", "totp_added"], 0, False)

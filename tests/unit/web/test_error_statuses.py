@@ -31,6 +31,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     site.DeadlineExceeded: (503, "unavailable"),
     admin.CannotModerateSelf: (409, "own_account"),
     admin.CannotResetStaff: (403, "forbidden"),
+    admin.FactorRequired: (403, "factor_required"),
     admin.DeadLetterNotFound: (404, "not_found"),
     timelines.PostNotFound: (404, "not_found"),
     timelines.TimelineNotFound: (404, "not_found"),

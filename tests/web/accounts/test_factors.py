@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from accounts import keys
 from accounts.factors.service import WRONG_CODES_PER_DAY, FactorService
 from accounts.factors.step_up import STEP_UP_TTL_MS
 from accounts.security.events import SecurityEvents
@@ -287,3 +288,23 @@ async def test_the_security_page_shows_factors_sessions_and_events(alice, device
     assert [event["kind"] for event in data["events"]] == ["totp_added", "login"]
     assert data["events"][0]["network"] == "203.0.113.0/24"
     assert len(data["sessions"]) == 1
+
+
+async def test_the_pages_of_staff_need_a_second_factor(alice, clock, site, settings):
+    """The account becomes staff in the store, as `create_account --staff` writes it."""
+    key = keys.account(1)
+    await site.store.node(key).execute("HSET", key, "staff", "1")
+    settings.STAFF_SECOND_FACTOR = True
+    answer = await alice.get("/ops/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/accounts/security/")
+    assert "need a second factor" in (await alice.get("/accounts/security/")).text
+    assert (await alice.get_json("/ops/")).json()["error"] == "factor_required"
+    answer = await alice.post_json("/ops/accounts/1/suspend/")
+    assert answer.json()["error"] == "factor_required"
+    await set_up_totp(alice, clock)
+    assert (await alice.get("/ops/")).status_code == 200
+
+
+async def test_an_account_that_is_not_staff_gets_no_hint_of_the_pages_of_staff(alice, settings):
+    settings.STAFF_SECOND_FACTOR = True
+    assert (await alice.get("/ops/")).status_code == 404

@@ -1,0 +1,27 @@
+"""manage.py disable_factors HANDLE"""
+
+from typing import Any
+
+from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.management.account_command import AccountCommand, get_existing_account
+
+OPERATOR = Actor(0, "manage.py")
+"""The actor of commands in the audit log. No account has the id 0."""
+
+
+class Command(AccountCommand):
+    help = "Remove all second factors of an account whose owner cannot log in, and end its sessions."
+
+    async def perform(self, services: Services, options: dict[str, Any]) -> str:
+        account = await get_existing_account(services, options["handle"])
+        account_id = AccountId(account.id)
+        if not (await services.factors.find(account_id)).encoded:
+            return f"@{account.handle} has no second factor."
+        if options["dry_run"]:
+            return f"Would remove the second factors of @{account.handle} and end its sessions."
+        await AuditLog(services.store).record(OPERATOR, "factors", f"account:{account_id}")
+        await services.factors.disable(account_id)
+        await services.sessions.end_all(account_id)
+        return f"The second factors of @{account.handle} are removed; its sessions ended."
