@@ -12,7 +12,7 @@ PLAIN = frozenset(
     about accents access actions activity address affected after algebra and aof apps asgi async atom
     authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control
-    changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
+    changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff disable
     directory event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
