@@ -48,7 +48,7 @@ class FactorRepository:
         await self._sessions[key].execute("SET", key, msgspec.msgpack.encode(challenge), "PX", CHALLENGE_TTL_MS)
 
     async def take_challenge(self, digest: str) -> Challenge | None:
-        """Return and delete a challenge. Of several concurrent calls one gets it."""
+        """Return and delete a challenge. Only one of several concurrent calls gets the challenge."""
         key = keys.passkey_challenge(digest)
         (value,) = await self._sessions.write(key, ("GETDEL", key))
         return None if value is None else msgspec.msgpack.decode(value, type=Challenge)

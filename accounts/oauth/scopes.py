@@ -39,7 +39,7 @@ SCOPES: Final = (*PARTS, *sorted(PARTS["read"] | PARTS["write"]))
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
-    """Return the scopes of a text, separated by spaces or plus signs, each once. They may be unknown."""
+    """Return the distinct scopes of a text, which spaces or plus signs separate. A scope may be unknown."""
     return tuple(dict.fromkeys(text.replace("+", " ").split()))
 
 
@@ -57,7 +57,7 @@ def includes_all(granted: tuple[str, ...], wanted: Iterable[str]) -> bool:
 
 
 def describe_scopes(scopes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return (icon, sentence) for what the scopes permit, in plain words. Parts of another asked scope are left out."""
+    """Return (icon, sentence) for what the scopes permit. A part of another requested scope is left out."""
     requested = tuple(scopes)
     texts = {
         "read": ("home", _("Read everything that you can read here: timelines, notifications, lists, bookmarks.")),

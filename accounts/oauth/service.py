@@ -147,7 +147,7 @@ class OAuthService:
     async def issue_app_token(
         self, *, client_id: str, client_secret: str | None, scope: str, caller: Caller
     ) -> tuple[str, TokenGrant]:
-        """Return an access token of the app for itself. Raises OAuthError, RateLimited."""
+        """Return an access token that belongs to the app and to no account. Raises OAuthError, RateLimited."""
         await self.limits.enforce(caller, "token")
         app = await self._authenticate(client_id, client_secret)
         scopes = parse_scopes(scope) or _default_scopes(app)

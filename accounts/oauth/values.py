@@ -83,7 +83,7 @@ class OAuthError(Exception):
 
 
 class RefusedRequest(Exception):
-    """An authorization request whose error the browser may take back to the app."""
+    """An invalid authorization request. The browser may return to the app with the error."""
 
     def __init__(self, request: AuthorizationRequest, error: OAuthError) -> None:
         super().__init__(error.code)

@@ -54,7 +54,7 @@ class PendingLogins:
         return account if constant_time_compare(auth_hash, account.get_session_auth_hash()) else None
 
     async def finish(self, cookie: str | None) -> bool:
-        """End a pending log-in. Of several concurrent calls one returns True."""
+        """End a pending log-in. Only one of several concurrent calls returns True."""
         token = SessionToken.parse(cookie)
         if token is None:
             return False

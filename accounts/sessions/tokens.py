@@ -75,7 +75,7 @@ class AccessTokenService:
         return None, _build_token(token.session_id, None, record) if record else None
 
     async def load(self, text: str) -> tuple[Account | None, AccessToken | None]:
-        """Return the account and the token of a text, or two times None. Store the time of the last use."""
+        """Return the account and the token of a text, or (None, None). Store the time of the last use."""
         commands = self.read_commands(text)
         account, token = self.parse_replies(text, await self.store.gather(commands) if commands else [])
         await self.touch(token)

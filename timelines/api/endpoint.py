@@ -20,8 +20,8 @@ def endpoint(
 ) -> Callable[[AsyncView[P]], AsyncView[P]]:
     """Check that a token has one of the scopes, before the view is called.
 
-    Without a token the view is called for a visitor, unless it needs an account or a token. `None` is no scope: then
-    an invalid token is ignored. Raises InvalidToken (401), MissingScope (403), AccountRequired (422).
+    Without a token the view is called for a visitor, unless it needs an account or a token. If the scope is
+    None, an invalid token is ignored. Raises InvalidToken (401), MissingScope (403), AccountRequired (422).
     """
 
     def mark(view: AsyncView[P]) -> AsyncView[P]:

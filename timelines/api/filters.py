@@ -178,7 +178,7 @@ def _as_v2(fields: FormFields) -> FormFields:
 
 
 def _parse_shared(fields: FormFields, now_ms: int, stored: KeywordFilter) -> KeywordFilter:
-    """Return `stored` with the title, contexts, action and end of the fields. Raises Invalid."""
+    """Return `stored` with the submitted title, contexts, action and expiry. Raises Invalid."""
     errors: dict[str, Any] = {}
     places = fields.values_of("context")
     contexts: tuple[FilterPlace, ...] = tuple(place for place in FILTER_PLACES if place in places)

@@ -90,7 +90,7 @@ async def nodeinfo_links(request: SiteRequest) -> HttpResponse:
 
 @endpoint(None)
 async def nodeinfo(request: SiteRequest) -> HttpResponse:
-    """Return the node information. Clients that know no other software read `upstream`."""
+    """Return the node information. Clients that do not know this software read `upstream`."""
     figures = await _read_figures(request)
     return json_response(
         {

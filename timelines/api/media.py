@@ -53,7 +53,7 @@ async def show(request: SiteRequest, media_id: int) -> HttpResponse:
 @accepts_files(UPLOAD_MAX_BYTES, check_file)
 @endpoint("write:media", needs_account=True)
 async def describe(request: SiteRequest, media_id: int) -> HttpResponse:
-    """Change the description and the focal point. A thumbnail is ignored: the site makes it of the picture."""
+    """Change the description and the focal point. A thumbnail is ignored, since the site makes one."""
     fields = api_fields(request)
     row = await request.services[MediaService].describe(
         owner_id=require_viewer_id(request),

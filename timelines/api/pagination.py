@@ -59,7 +59,7 @@ def api_page(fields: FormFields, default: int = DEFAULT_API_LIMIT, maximum: int 
 
 
 def _cursor_field(fields: FormFields, name: str) -> int | None:
-    """Return the id in a field. An id of Mastodon, which clients make from a time, becomes the id of that time."""
+    """Return the id in a field. Clients compute ids of Mastodon from a time; the result is the id of that time here."""
     text = fields.get(name, "")
     if len(text) > MASTODON_ID_MAX_DIGITS or not (text.isascii() and text.isdigit()) or int(text) <= MAX_ID:
         return id_field(fields, name)
@@ -91,7 +91,7 @@ def page_response(
 ) -> HttpResponse:
     """Return a page as JSON. `next_id` is the `max_id` of the older page, `previous_id` the `min_id` of the newer.
 
-    An empty page has no links. A cursor that is None has none either.
+    An empty page has no links. A cursor that is None has no link.
     """
     cursors = {"max_id": ("next", next_id), "min_id": ("prev", previous_id)} if data else {}
     links = [

@@ -21,7 +21,7 @@ API_NAMES = {"handle": "username", "password1": "password", "password2": "passwo
 @sensitive_variables()
 @endpoint("write:accounts", needs_token=True)
 async def create(request: SiteRequest) -> HttpResponse:
-    """Create an account, by the rules and limits of the sign-up page. Return an access token of it.
+    """Create an account, by the rules and limits of the sign-up page. Return an access token of the account.
 
     The token of the request belongs to an app. The site has no use for an email address.
     """

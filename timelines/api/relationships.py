@@ -181,7 +181,7 @@ async def _own_accounts(request: SiteRequest, read: Callable[..., Awaitable[Foll
 async def _read_page(request: SiteRequest, read: Callable[..., Awaitable[FollowPage]]) -> FollowPage:
     """Read the accounts below `max_id`, or the newest without those at or below `since_id` or `min_id`.
 
-    Clients ask for all members of a list by `limit=0`. They get a page, as of Mastodon 4.
+    A client that requests all members of a list (`limit=0`) gets one page, as from Mastodon 4.
     """
     fields = api_fields(request)
     below, *above = (_edge(fields, name) for name in CURSOR_NAMES)

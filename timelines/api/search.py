@@ -33,7 +33,7 @@ DEFAULT_ACCOUNTS, MAX_ACCOUNTS = 40, 80
 
 @endpoint("read:search")
 async def search(request: SiteRequest) -> HttpResponse:
-    """Return accounts, hashtags and posts, or those of `type`. The URL of a page of this site finds what it shows."""
+    """Return accounts, hashtags and posts, or those of `type`. The URL of an account or post of this site finds it."""
     fields = api_fields(request)
     kind, text = fields.get("type", ""), fields.get("q", "").strip()
     limit, offset = limit_field(fields, DEFAULT_RESULTS, MAX_RESULTS), offset_field(fields)
@@ -128,7 +128,7 @@ async def trending_tags(request: SiteRequest) -> HttpResponse:
 
 
 def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
-    """Return a trend. Its only day is the last day; each account counts once."""
+    """Return a trend. Its history has one day, the last, on which each account counts once."""
     accounts = str(trend.accounts)
     today = {"day": str(now_ms // DAY_MS * DAY_MS // 1000), "uses": accounts, "accounts": accounts}
     return tag_json(trend.tag, site) | {"history": [today]}

@@ -47,7 +47,7 @@ def post_fields(request: SiteRequest) -> FormFields:
 
 
 def apply_preferences(account: Account, fields: FormFields) -> None:
-    """Add what the account chose for new posts to the fields of a post that do not say otherwise."""
+    """Add the account's preferences for new posts to the fields that the request does not have."""
     preferences = account.preferences
     if preferences.marks_sensitive and "sensitive" not in fields:
         fields.add("sensitive", "on")

@@ -115,7 +115,7 @@ class DraftService:
         return form, structs.replace(form.details, media=media)
 
     async def _keep_pictures(self, account_id: AccountId, draft: Draft, now_ms: int) -> None:
-        """Keep the uploaded pictures of the draft for KEPT_MS after its last change, or after its time."""
+        """Keep the uploaded pictures until KEPT_MS after the last change of the draft, or after its scheduled time."""
         rows = await self.media.find_all_own(account_id, draft.media_ids)
         await self.media.keep_until((row.name for row in rows), max(now_ms, draft.scheduled_ms or 0) + KEPT_MS)
 

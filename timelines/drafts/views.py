@@ -100,7 +100,7 @@ async def delete(request: SiteRequest, draft_id: int) -> HttpResponseBase:
 
 
 async def _show_again(request: SiteRequest) -> HttpResponseBase | None:
-    """Upload the files of the form. Return the form again if a button for pictures was used, which needs no script."""
+    """Upload the files of the form. Return the form again if a button for pictures was pressed without JavaScript."""
     await publishing.upload_pictures_of_form(request, require_viewer_id(request))
     fields = get_form_data(request)
     if not publishing.arrange_pictures(fields):

@@ -26,7 +26,7 @@ INCOMING = "incoming"
 
 
 class TemporaryMedia(File):  # type: ignore[type-arg]  # Django is not generic at run time
-    """A new file that a folder moves to its name, so that no reader gets a part of it. `close` deletes the file."""
+    """A new file. A folder moves it to its final name, so that no reader gets a part of it. `close` deletes it."""
 
     def __init__(self, folder: str | None) -> None:
         super().__init__(tempfile.NamedTemporaryFile("w+b", dir=folder, delete=False))  # noqa: SIM115 - closed below

@@ -27,7 +27,7 @@ def gap_text(quote: Quote) -> str:
 
 @lru_cache(maxsize=CACHE_SIZE)
 def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
-    """Return the HTML of a quoted post, whose page is `url`. The cache key contains everything that it shows."""
+    """Return the HTML of a quoted post, whose page is `url`. The cache key contains everything that the HTML shows."""
     context: dict[str, object] = {"gap": ""}
     if quote.post is None:
         with override(language or None):

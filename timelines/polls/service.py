@@ -124,7 +124,7 @@ def parse_choices(texts: Iterable[str]) -> list[int]:
 
 
 def check_choices(poll: Poll, choices: Collection[int]) -> None:
-    """Raise VoteInvalid unless the choices are options of the poll, and one only if the poll allows one only."""
+    """Raise VoteInvalid if a choice is no option of the poll, or if there are more choices than the poll allows."""
     if not choices:
         raise VoteInvalid({"choices": _("Choose an option first.")})
     if any(choice not in range(len(poll.options)) for choice in choices):

@@ -41,7 +41,7 @@ class QuoteRepository:
         return bool(answer)
 
     async def remove(self, post: Post) -> None:
-        """Remove a deleted post from the quotes of the post that it quotes, if it quotes one."""
+        """Remove a deleted quote from the quotes of its quoted post. A post without a quote is ignored."""
         if post.extra.quote_of is not None:
             key = keys.quotes(post.extra.quote_of)
             await self._posts.write(key, ("ZREM", key, post.id))
@@ -62,7 +62,7 @@ class QuoteRepository:
 
 
 def read_consents(quotes: Mapping[PostId, PostId]) -> Read[dict[PostId, bool | None]]:
-    """Read, for each quote (quote -> quoted post), True if it is stored, False if it is revoked, else None."""
+    """Read the consent to each quote (quote -> quoted post): True if stored, False if revoked, None if unknown."""
     return Read(
         [("ZSCORE", keys.quotes(quoted_id), quote_id) for quote_id, quoted_id in quotes.items()],
         lambda replies: {

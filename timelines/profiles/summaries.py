@@ -55,9 +55,9 @@ class AccountSummaryService:
     _cache: dict[AccountId, tuple[int, AccountSummary]] = field(init=False, default_factory=dict)
 
     async def find(self, authors: Mapping[AccountId, Author | None]) -> dict[AccountId, AccountSummary]:
-        """Return the summaries of the accounts that exist. A value is the current facts of the account, if known.
+        """Return the summaries of the accounts that exist, in at most one round trip.
 
-        It takes no round trip if all are cached, else one.
+        The argument maps each account to its current facts, or to None if the caller does not know them.
         """
         now_ms, cache = self.clock.now_ms(), self._cache
         found: dict[AccountId, AccountSummary] = {}

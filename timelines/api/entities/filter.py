@@ -45,7 +45,7 @@ def v1_filter_entity(keyword_filter: KeywordFilter) -> Json:
 
 
 def filter_results(keyword_filter: KeywordFilter | None) -> list[Json]:
-    """Return what the field `filtered` of a post contains."""
+    """Return the value of the field `filtered` of a post."""
     if keyword_filter is None:
         return []
     matches = {"keyword_matches": [keyword_filter.phrase], "status_matches": None}

@@ -69,7 +69,7 @@ def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Jso
 
 
 def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
-    """Return the older form of the instance. Its posts are those of the last two years."""
+    """Return the instance as of version 1 of the API. Its number of posts counts the last two years."""
     return {
         "uri": site.host,
         "title": site.title,

@@ -1,6 +1,6 @@
 """The entity Status (https://docs.joinmastodon.org/entities/Status/), without its accounts.
 
-`presenters.py` inserts the accounts, which change more often than the rest and are cached for themselves.
+`presenters.py` inserts the accounts, which change more often than the rest and are cached separately.
 """
 
 from typing import Final
@@ -75,7 +75,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
 def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool | None) -> Json:
     """Return who may quote a post. `preferred` is the policy of the author for posts without one.
 
-    `may_quote` says whether the viewer is one of them. If it is None, and only followers may, this is unknown.
+    `may_quote` is True if the viewer may quote the post, and None if this was not read.
     """
     policy = "nobody" if requires_follow(shown.post, shown.author) else shown.post.extra.quote_policy or preferred
     if may_quote is None and policy != "followers":
