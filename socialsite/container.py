@@ -52,10 +52,11 @@ from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trends import TrendService
+from timelines.importing.account_lists import AccountListsImport
 from timelines.importing.graph import GraphImport
 from timelines.importing.pictures import PicturesImport
 from timelines.importing.posts import PostsImport
-from timelines.importing.transfer_jobs import TransferJobs
+from timelines.importing.service import ImportService
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
 from timelines.lists.service import ListService
@@ -299,7 +300,14 @@ class Services:
 
     archive_sources = _Built(ArchiveSources)
     exports = _Built(ExportService)
-    transfer_jobs = _Built(TransferJobs)
+
+    @cached_property
+    def imports(self) -> ImportService:
+        lists_import = self._build(AccountListsImport, following=self._build(FollowingService))  # without notifications
+        return self._build(ImportService, lists_import=lists_import, notify=self._notify_of_transfer)
+
+    async def _notify_of_transfer(self, account_id: AccountId, kind: str) -> None:
+        """Send a mail about an export or import that is finished."""
 
     # Publishing and reactions
 
@@ -385,8 +393,8 @@ class Services:
         queues = (
             BackgroundQueue(self.outbox, self.fan_out.handle),
             BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
-            BackgroundQueue(self.archive_queue, self.transfer_jobs.handle, 1, JOB_TIMEOUT_S),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
+            BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
         )
         return {each.queue.name: each for each in queues}
 

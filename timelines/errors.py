@@ -275,3 +275,19 @@ class TransfersCapReached(Conflict):
 
     code = "transfers_cap"
     message = _("You have as many exports and imports as this site allows. Try again in a few days.")
+
+
+class ImportUnderWay(Conflict):
+    """Another import of the account is not finished."""
+
+    code = "import_under_way"
+    message = _("Another import is under way. Wait until it is finished.")
+
+
+class ImportInvalid(Invalid):
+    """The uploaded file is missing or too large."""
+
+    message = _("Choose a file. A list has at most 20 MB.")
+
+    def __init__(self) -> None:
+        super().__init__({"file": type(self).message})

@@ -12,6 +12,7 @@ from timelines.filters import views as filters
 from timelines.following import views as following
 from timelines.hashtags import views as hashtags
 from timelines.home import views as home
+from timelines.importing import views as importing
 from timelines.lists import views as lists
 from timelines.markers import views as markers
 from timelines.media import views as media
@@ -96,6 +97,11 @@ urlpatterns = [
     path("accounts/settings/header/", dispatch_by_method(POST=set_header), name="header"),
     path("accounts/archive/", dispatch_by_method(GET=exporting.index, POST=exporting.start), name="archive"),
     path("accounts/archive/<id:transfer_id>/", dispatch_by_method(GET=exporting.download), name="archive-download"),
+    path("accounts/import/", dispatch_by_method(GET=importing.index, POST=importing.upload), name="import"),
+    *(
+        path(f"accounts/import/<id:transfer_id>/{name}/", dispatch_by_method(POST=view), name=f"import-{name}")
+        for name, view in (("confirm", importing.confirm), ("undo", importing.undo), ("discard", importing.discard))
+    ),
     path("posts/", dispatch_by_method(POST=drafts.publish), name="publish"),
     path("drafts/", limited("draft", drafts.save, GET=drafts.index), name="drafts"),
     path("drafts/<id:draft_id>/", dispatch_by_method(GET=drafts.show), name="draft"),

@@ -93,7 +93,8 @@ class AsyncHandler(ASGIHandler):
             leave_body_unread(request, PendingBody(rules, receive, declared))
         else:
             request._body = body
-        request.deadline = asyncio.get_running_loop().time() + self.deadline_s
+        deadline_s = rules.deadline_s if rules is not None and rules.deadline_s is not None else self.deadline_s
+        request.deadline = asyncio.get_running_loop().time() + deadline_s
         await self._respond_until_disconnect(request, receive, send)
 
     async def _respond_until_disconnect(self, request: SiteRequest, receive: Receive, send: Send) -> None:

@@ -30,10 +30,14 @@ FORM_MAX_BYTES = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class UploadRules:
-    """The largest body of a view, and the function that may refuse the request before its body is read."""
+    """The largest body of a view, and the function that may refuse the request before its body is read.
+
+    `deadline_s` is the time limit of the request, or None for that of other requests.
+    """
 
     max_bytes: int
     check: Callable[[SiteRequest], Awaitable[None]]
+    deadline_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -77,12 +81,12 @@ class UnnamedFileHandler(FileUploadHandler):
 
 
 def accepts_files(
-    max_files_bytes: int, check: Callable[[SiteRequest], Awaitable[None]]
+    max_files_bytes: int, check: Callable[[SiteRequest], Awaitable[None]], *, deadline_s: float | None = None
 ) -> Callable[[AsyncView[P]], AsyncView[P]]:
     """Let a view read files of so many bytes together. `check` is called before the body is read."""
 
     def mark(view: AsyncView[P]) -> AsyncView[P]:
-        view.upload_rules = UploadRules(max_files_bytes + FORM_MAX_BYTES, check)  # type: ignore[attr-defined]
+        view.upload_rules = UploadRules(max_files_bytes + FORM_MAX_BYTES, check, deadline_s)  # type: ignore[attr-defined]
         return view
 
     return mark

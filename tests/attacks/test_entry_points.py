@@ -101,6 +101,8 @@ ACTIONS: dict[str, str] = {
     "/accounts/factors/remove/": "factor",
     "/accounts/delete/": "password",
     "/accounts/archive/": "next",
+    "/accounts/import/": "content",
+    **{f"/accounts/import/<id:transfer_id>/{action}/": "next" for action in ("confirm", "undo", "discard")},
     **dict.fromkeys(
         ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"
     ),

@@ -9,9 +9,11 @@ from django.core.files.storage import default_storage
 
 from socialsite.container import Services
 from socialsite.ids import AccountId
-from timelines.exporting.transfer import Transfer
+from tests.support.pictures import uploaded
+from timelines.exporting.transfer import ImportContent, Transfer
 
 BASE_URL = "https://site.example"
+DIFFERENT = {"id", "url", "inReplyTo", "blurhash", "votersCount", "replies"}
 
 
 async def perform_transfers(services: Services) -> int:
@@ -20,7 +22,7 @@ async def perform_transfers(services: Services) -> int:
     await queue.create_group()
     while jobs := await queue.fetch("abad1dea", 100, 1):
         for job in jobs:
-            await queue.finish(job, await services.transfer_jobs.handle(job.payload))
+            await queue.finish(job, await services.imports.handle(job.payload))
             jobs_done += 1
     return jobs_done
 
@@ -46,3 +48,50 @@ def read_json(archive: bytes, name: str) -> Any:
 def read_text(archive: bytes, name: str) -> str:
     with zipfile.ZipFile(BytesIO(archive)) as opened:
         return opened.read(name).decode()
+
+
+async def start_import(
+    services: Services, account_id: AccountId, content: bytes, kind: ImportContent = "posts"
+) -> Transfer:
+    """Upload a file, and return its preview."""
+    file = uploaded(content, "archive.zip")
+    transfer = await services.imports.upload(account_id, file, kind, BASE_URL, "en")
+    await perform_transfers(services)
+    return await services.exports.find(account_id, transfer.id, "import")
+
+
+async def import_file(
+    services: Services, account_id: AccountId, content: bytes, kind: ImportContent = "posts"
+) -> Transfer:
+    """Upload a file, confirm its preview, and return the finished import."""
+    preview = await start_import(services, account_id, content, kind)
+    assert preview.state == "ready", preview
+    await services.imports.confirm(account_id, preview.id)
+    await perform_transfers(services)
+    return await services.exports.find(account_id, preview.id, "import")
+
+
+async def undo_import(services: Services, account_id: AccountId, transfer: Transfer) -> Transfer:
+    await services.imports.undo(account_id, transfer.id)
+    await perform_transfers(services)
+    return await services.exports.find(account_id, transfer.id, "import")
+
+
+def comparable(archive: bytes) -> tuple[list[Any], list[int | None]]:
+    """Return the activities of an archive without ids, URLs, and what the encoder of pictures changes, and the parents.
+
+    Activities of one millisecond are sorted by their content, because their order is that of their ids.
+    """
+
+    def strip(value: object) -> object:
+        if isinstance(value, list):
+            return [strip(each) for each in value]
+        if isinstance(value, dict):
+            return {name: strip(each) for name, each in value.items() if name not in DIFFERENT}
+        return value
+
+    items = read_json(archive, "outbox.json")["orderedItems"]
+    items.sort(key=lambda item: (item["published"], json.dumps(strip(item["object"]))))
+    numbers = {item["object"]["id"]: number for number, item in enumerate(items) if item["type"] == "Create"}
+    parents = [numbers.get(item["object"]["inReplyTo"]) for item in items if item["type"] == "Create"]
+    return [strip(item) for item in items], parents

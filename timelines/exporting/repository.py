@@ -1,6 +1,6 @@
 """Stores the transfers of an account, and which posts an import has made."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
 from socialsite.store import Store, load_script
@@ -9,7 +9,6 @@ from timelines.exporting.transfer import TRANSFERS_CAP, Transfer, decode_transfe
 
 SAVE_TRANSFER = load_script("save_draft.lua", "timelines.drafts")
 REPLACE_TRANSFER = load_script("replace_draft.lua", "timelines.drafts")
-PAGES_PER_READ = 100
 DIGEST_BYTES, ID_BYTES = 16, 7
 
 ImportedPost = tuple[str, PostId]
@@ -59,15 +58,21 @@ class Transfers:
         page = b"".join(bytes.fromhex(digest) + post_id.to_bytes(ID_BYTES, "big") for digest, post_id in posts)
         await self._timelines.write(key, ("RPUSH", key, page), ("PEXPIREAT", key, expires_ms))
 
-    async def imported(self, account_id: AccountId, transfer_id: int) -> AsyncIterator[list[ImportedPost]]:
-        """Yield the recorded posts in pages, the last first. A repeated post is yielded again."""
+    async def count_imported(self, account_id: AccountId, transfer_id: int) -> int:
+        """Return the number of recorded posts, each counted once."""
         key = keys.imported_posts(account_id, transfer_id)
-        last = await self._timelines[key].execute("LLEN", key) - 1
-        while last >= 0:
-            first = max(0, last - PAGES_PER_READ + 1)
-            for page in reversed(await self._timelines[key].execute("LRANGE", key, first, last)):
-                yield list(map(_parse_imported, _split(page)))
-            last = first - 1
+        pages = await self._timelines[key].execute("LRANGE", key, 0, -1)  # at most IMPORT_ROWS_CAP posts
+        return len({entry for page in pages for entry in _split(page)})
+
+    async def last_imported(self, account_id: AccountId, transfer_id: int) -> list[ImportedPost]:
+        """Return the recorded posts of the last page, or an empty list if there is none."""
+        key = keys.imported_posts(account_id, transfer_id)
+        page = await self._timelines[key].execute("LINDEX", key, -1)
+        return list(map(_parse_imported, _split(page or b"")))
+
+    async def drop_last_imported(self, account_id: AccountId, transfer_id: int) -> None:
+        key = keys.imported_posts(account_id, transfer_id)
+        await self._timelines.write(key, ("RPOP", key))
 
     async def forget_imported(self, account_id: AccountId, transfer_id: int) -> None:
         key = keys.imported_posts(account_id, transfer_id)

@@ -20,6 +20,7 @@ from timelines.exporting.transfer import (
     FILE_NAME,
     FOLDER,
     ArchiveQueue,
+    ImportContent,
     Transfer,
     TransferJob,
     TransferKind,
@@ -66,7 +67,8 @@ class ExportService:
 
     async def start(
         self, account_id: AccountId, kind: TransferKind, base_url: str, language: str,
-        content: "File[bytes] | None" = None, title: str = "",
+        file: "File[bytes] | None" = None, title: str = "",
+        content: ImportContent = "posts",
     ) -> Transfer:  # fmt: skip
         """Store a transfer, its file if it has one, and its job. Raises TransfersCapReached."""
         await self.media.require_shared_folder()
@@ -76,12 +78,12 @@ class ExportService:
                 await self.delete(account_id, old)
         transfer = Transfer(
             self.ids.next_id(), kind, secrets.token_hex(16), "running", now_ms, now_ms + self.archive_keep_ms,
-            base_url, language, title=title,
+            base_url, language, title=title, content=content,
         )  # fmt: skip
         if not await self.transfers.save(account_id, transfer, is_new=True):
             raise TransfersCapReached
-        if content is not None:
-            await self.files.save(transfer.file_name(account_id), content)
+        if file is not None:
+            await self.files.save(transfer.file_name(account_id), file)
         await self.add_job(account_id, transfer)
         return transfer
 

@@ -24,6 +24,9 @@ TransferState = Literal["running", "ready", "importing", "done", "undoing", "und
 """An export is running, then ready. An import is running while its preview is made, and ready when it is shown."""
 
 
+ImportContent = Literal["posts", "following", "muted", "blocked", "lists"]
+
+
 class Transfer(msgspec.Struct, frozen=True, array_like=True):
     """A value of `timelines:{<account>}:transfers`. New fields are added at the end."""
 
@@ -43,7 +46,9 @@ class Transfer(msgspec.Struct, frozen=True, array_like=True):
     """The steps of the present state, of which `done` are finished. 0 if their number is not known."""
     size_bytes: int = 0
     title: str = ""
-    """The name of an uploaded file, or of its format."""
+    """The name of an uploaded file."""
+    content: ImportContent = "posts"
+    """What an uploaded file contains."""
     counts: dict[str, int] = {}
     """What an import contains or has imported, by its kind."""
     refused: dict[str, int] = {}

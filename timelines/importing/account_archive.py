@@ -1,4 +1,4 @@
-"""Reads the archive that a person downloaded from Mastodon or X (a zip) as the rows of a posts file.
+"""Reads the archive that a person downloaded from this site, Mastodon or X (a zip) as the rows of a posts file.
 
 Mastodon: `outbox.json`, an ActivityStreams collection, and `media_attachments/`. X: `data/tweets.js` and its parts, a
 JavaScript assignment each, and `data/tweets_media/<id of the tweet>-<end of the URL>`.
@@ -7,93 +7,198 @@ JavaScript assignment each, and `data/tweets_media/<id of the tweet>-<end of the
 import html
 import json
 import re
+import stat
+import struct
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from html.parser import HTMLParser
+from io import SEEK_END, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeVar
 
 from timelines.importing.lines import LineRefused, Tally
 from timelines.media.media import UPLOAD_MAX_BYTES
 
-MEMBER_MAX_BYTES = 512 * 1024 * 1024
+MEMBERS_CAP = 100_000
+DIRECTORY_MAX_BYTES = 32 * 1024 * 1024
+"""The largest list of members. It is read at once."""
+MEMBER_MAX_BYTES = 1024 * 1024 * 1024
+RATIO_MAX = 200
+"""How often a member that is read may be larger than its compressed form, above RATIO_FREE_BYTES."""
+RATIO_FREE_BYTES = 16 * 1024 * 1024
+CHUNK_LENGTH, ITEM_MAX_LENGTH = 64 * 1024, 4 * 1024 * 1024
 EVERYBODY = "https://www.w3.org/ns/activitystreams#Public"
 TWEETS = re.compile(r"(.*/)?data/tweets?(-part\d+)?\.js")
 TWEET_DATE = "%a %b %d %H:%M:%S %z %Y"
+END_OF_ZIP, END_OF_LARGE_ZIP = b"PK\5\6", b"PK\6\6"
+END_MAX_BYTES = 66_000  # with the longest comment
 Json = dict[str, Any]
+Item = TypeVar("Item")
+_decoder = json.JSONDecoder()
+
+
+class ArchiveUnreadable(OSError):
+    """The file is no archive of a known kind, is damaged, or is larger than this site reads. `code` says which."""
+
+    def __init__(self, code: str, text: str = "") -> None:
+        super().__init__(text or code)
+        self.code = code
 
 
 @dataclass(slots=True)
 class AccountArchive:
     """An open archive. `handle` is the account that gets the posts; by default the one that the archive names."""
 
-    path: Path
+    file: Path | IO[bytes]
     handle: str = ""
     _zip: zipfile.ZipFile = field(init=False)
     _members: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Raises OSError if the file is no archive of a known kind."""
-        try:
-            self._zip = zipfile.ZipFile(self.path)
-        except zipfile.BadZipFile as error:
-            raise OSError(f"it is no zip file: {error}") from error
+        """Raises ArchiveUnreadable."""
+        with _readable():
+            self._zip = open_zip(self.file)
         self._members = {name.rpartition("/")[2]: name for name in self._zip.namelist()}
         if "outbox.json" not in self._members and not self._tweet_files():
-            raise OSError("it contains neither outbox.json nor data/tweets.js")
+            raise ArchiveUnreadable("unknown_format", "it contains neither outbox.json nor data/tweets.js")
 
-    def lines(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
-        """Yield (number, row as JSON). Rows that are no posts of the person are refused. Raises OSError."""
-        is_mastodon = "outbox.json" in self._members
-        self.handle = self.handle or (self._mastodon_handle() if is_mastodon else self._x_handle())
-        for number, item in enumerate(self._activities() if is_mastodon else self._tweets(), 1):
-            try:
-                row = _parse_activity(item) if is_mastodon else _parse_tweet(item)
-            except LineRefused as refused:
-                tally.refuse(number, refused.reason)
-            except (KeyError, TypeError, ValueError, AttributeError):
-                tally.refuse(number, "fields")
-            else:
-                yield number, json.dumps({"author": self.handle, **row}).encode()
+    def lines(self, tally: Tally, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, row as JSON) after `offset`. Rows that are no posts of the person are refused.
+
+        Raises ArchiveUnreadable.
+        """
+        if "outbox.json" in self._members:
+            self.handle = self.handle or str(self._read_json("actor.json", {}).get("preferredUsername", ""))
+            return offset_lines(self._activities(), _parse_activity, self.handle, tally, offset)
+        self.handle = self.handle or self._x_handle()
+        return offset_lines(self._tweets(), _parse_tweet, self.handle, tally, offset)
 
     def read_picture(self, name: str) -> bytes | None:
         """Return the bytes of a picture, at most one more than an upload may have, or None if it is absent."""
         member = self._members.get(name.rpartition("/")[2])
         if member is None:
             return None
-        with self._zip.open(member) as file:
+        with _readable(), self._open(member) as file:
             return file.read(UPLOAD_MAX_BYTES + 1)
 
     def _tweet_files(self) -> list[str]:
         return sorted(name for name in self._zip.namelist() if TWEETS.fullmatch(name))
 
-    def _activities(self) -> list[Json]:
-        items: list[Json] = self._read_json(self._members["outbox.json"])["orderedItems"]
-        return items
+    def _activities(self) -> Iterator[Json]:
+        with _readable(), self._open(self._members["outbox.json"]) as file:
+            yield from iterate_array(TextIOWrapper(file, "utf-8"), '"orderedItems"')
 
     def _tweets(self) -> Iterator[Json]:
         for name in self._tweet_files():
-            yield from (each.get("tweet", each) for each in self._read_json(name))
-
-    def _mastodon_handle(self) -> str:
-        actor = self._read_json(self._members["actor.json"]) if "actor.json" in self._members else {}
-        return str(actor.get("preferredUsername", ""))
+            with _readable(), self._open(name) as file:
+                yield from (each.get("tweet", each) for each in iterate_array(TextIOWrapper(file, "utf-8"), "="))
 
     def _x_handle(self) -> str:
-        accounts = self._read_json(self._members["account.js"]) if "account.js" in self._members else []
+        accounts = self._read_json("account.js", [])
         return str(accounts[0]["account"]["username"]) if accounts else ""
 
-    def _read_json(self, member: str) -> Any:
-        """Return the JSON of a member; of a JavaScript file what follows the first "=". Raises OSError."""
-        if self._zip.getinfo(member).file_size > MEMBER_MAX_BYTES:
-            raise OSError(f"{member} is too large")
+    def _read_json(self, name: str, default: Any) -> Any:
+        """Return the JSON of a small member; of a JavaScript file what follows the first "="."""
+        if name not in self._members:
+            return default
+        with _readable(), self._open(self._members[name]) as file:
+            text = file.read(ITEM_MAX_LENGTH).decode()
+            return json.loads(text.partition("=")[2].strip().removesuffix(";") if name.endswith(".js") else text)
+
+    def _open(self, name: str) -> IO[bytes]:
+        """Open a member that is no bomb. Raises ArchiveUnreadable."""
+        info = self._zip.getinfo(name)
+        is_bomb = info.file_size > max(RATIO_FREE_BYTES, RATIO_MAX * info.compress_size)
+        if is_bomb or info.file_size > MEMBER_MAX_BYTES or stat.S_ISLNK(info.external_attr >> 16):
+            raise ArchiveUnreadable("too_large", f"{name} is too large")
+        return self._zip.open(info)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Raise ArchiveUnreadable for the errors of a damaged or encrypted member."""
+    try:
+        yield
+    except ArchiveUnreadable:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OSError, struct.error) as error:
+        raise ArchiveUnreadable("unreadable", str(error)) from error
+
+
+def open_zip(file: Path | IO[bytes]) -> zipfile.ZipFile:
+    """Open a zip file whose list of members is small enough. Raises ArchiveUnreadable, BadZipFile."""
+    if isinstance(file, Path):
+        file = file.open("rb")
+    file.seek(max(0, file.seek(0, SEEK_END) - END_MAX_BYTES))
+    end = file.read(END_MAX_BYTES)
+    ends = [end[at + 8 : at + 20] for at in _positions(end, END_OF_ZIP)]
+    sizes = [struct.unpack("<HHII", each[:12])[2] for each in ends if len(each) == 12]
+    sizes += [struct.unpack("<Q", end[at + 40 : at + 48])[0] for at in _positions(end, END_OF_LARGE_ZIP)]
+    if any(DIRECTORY_MAX_BYTES < size < 0xFFFFFFFF or size > 0xFFFFFFFF for size in sizes):
+        raise ArchiveUnreadable("too_large", "it has too many members")
+    opened = zipfile.ZipFile(file)
+    if len(opened.namelist()) > MEMBERS_CAP:
+        raise ArchiveUnreadable("too_large", "it has too many members")
+    return opened
+
+
+def _positions(content: bytes, mark: bytes) -> Iterator[int]:
+    at = content.find(mark)
+    while at >= 0:
+        yield at
+        at = content.find(mark, at + 1)
+
+
+def iterate_array(stream: IO[str], before: str) -> Iterator[Json]:
+    """Yield the objects of the JSON array after the text `before`, without reading the whole array into memory.
+
+    Raises ValueError, RecursionError.
+    """
+    text = stream.read(CHUNK_LENGTH)
+    at = text.index("[", text.index(before) + len(before)) + 1
+    while True:
+        at, step = _skip_separators(text, at), CHUNK_LENGTH
+        while at == len(text) or text[at] != "]":
+            try:
+                item, end = _decoder.raw_decode(text, at)
+                break
+            except ValueError:
+                more = stream.read(step)
+                if not more or len(text) - at > ITEM_MAX_LENGTH:
+                    raise
+                text, step = text[at:] + more, 2 * step
+                at = _skip_separators(text, 0)
+        else:
+            return
+        yield item
+        at = end
+
+
+def _skip_separators(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at
+
+
+def offset_lines(
+    items: Iterable[Item], parse: Callable[[Item], Json], handle: str, tally: Tally, offset: int
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, row as JSON) of the items after `offset`. Items that `parse` refuses are counted."""
+    for number, item in enumerate(items, 1):
+        if number <= offset:
+            continue
         try:
-            text = self._zip.read(member).decode()
-            return json.loads(text.partition("=")[2].strip().removesuffix(";") if member.endswith(".js") else text)
-        except (ValueError, zipfile.BadZipFile) as error:
-            raise OSError(f"{member}: {error}") from error
+            row = parse(item)
+        except LineRefused as refused:
+            tally.refuse(number, refused.reason)
+        except (KeyError, TypeError, ValueError, AttributeError, StopIteration):
+            tally.refuse(number, "fields")
+        else:
+            yield number, json.dumps({"author": handle, **row}).encode()
 
 
 def _parse_activity(item: Json) -> Json:
@@ -106,23 +211,41 @@ def _parse_activity(item: Json) -> Json:
         audience = "public"
     elif EVERYBODY in cc:
         audience = "unlisted"
-    elif any(each.endswith("/followers") for each in to):
+    elif any(each.rstrip("/").endswith("/followers") for each in to):
         audience = "followers"
     else:
         raise LineRefused("private_message")
     return {
         "id": note["id"],
         "created_at": note["published"],
-        "text": _html_to_text(note["content"]),
         "in_reply_to": note.get("inReplyTo"),
         "audience": audience,
+        "quote_policy": note.get("quotePolicy"),
+        "versions": [_parse_content(each) for each in note.get("versions", [])],
+        **_parse_content(note),
+    }
+
+
+def _parse_content(note: Json) -> Json:
+    """Return what an edit may change. The text of this site's own archive is used as it is."""
+    source = note.get("source") or {}
+    options = note.get("oneOf") or note.get("anyOf")
+    return {
+        "text": source["content"] if source.get("mediaType") == "text/plain" else _html_to_text(note["content"]),
         "spoiler_text": note.get("summary") or "",
         "sensitive": bool(note.get("sensitive")),
         "language": next(iter(note.get("contentMap") or {}), ""),
+        "edited_at": note.get("updated"),
         "media": [
             {"file": each["url"], "description": each.get("name") or "", "focus": each.get("focalPoint") or [0, 0]}
             for each in note.get("attachment", [])
         ],
+        "poll": options
+        and {
+            "options": [option["name"] for option in options],
+            "multiple": "anyOf" in note,
+            "ends_at": note["endTime"],
+        },
     }
 
 

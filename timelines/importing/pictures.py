@@ -1,5 +1,6 @@
 """Imports the pictures of posts, through the same quotas and the same encoder as uploads."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from django.core.files.base import ContentFile
 from socialsite.ids import AccountId
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.importing.rows import PictureRow
-from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, Media
+from timelines.media.media import ALT_MAX_LENGTH, UPLOAD_MAX_BYTES, Media
 from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
 from timelines.media.service import MediaService, find_refusal
 from timelines.posts.post import MediaAttachment
@@ -24,18 +25,19 @@ class PicturesImport:
 
     async def upload(
         self, owner_id: AccountId, pictures: Iterable[PictureRow], read: ReadPicture, refuse: Refuse
-    ) -> tuple[MediaAttachment, ...]:
-        """Upload and encode pictures. Call `refuse` with the reason for each that is not imported."""
-        attachments = []
-        for number, picture in enumerate(pictures):
-            row = refusal = None
-            if number < MEDIA_PER_POST:
-                row, refusal = await self._upload(owner_id, picture, read(picture.file))
+    ) -> dict[str, MediaAttachment]:
+        """Upload and encode pictures. Return them by the names of their files.
+
+        Call `refuse` with the reason for each that is not imported.
+        """
+        attachments: dict[str, MediaAttachment] = {}
+        for picture in pictures:
+            row, refusal = await self._upload(owner_id, picture, await asyncio.to_thread(read, picture.file))
             if row is not None:
-                attachments.append(row.attachment)
+                attachments[picture.file] = row.attachment
             else:
-                refuse(f"picture_{refusal or 'too_many'}")
-        return tuple(attachments)
+                refuse(f"picture_{refusal}")
+        return attachments
 
     async def _upload(
         self, owner_id: AccountId, picture: PictureRow, content: bytes | None

@@ -5,8 +5,10 @@ affected cached timelines, and mark the sources as done. If a run is interrupted
 the same ids.
 """
 
+import asyncio
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -19,11 +21,13 @@ from socialsite.tasks import run_all_to_end
 from timelines.author_feeds.repository import PublicTimelineRepository
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.importing.account_archive import AccountArchive
+from timelines.importing.bluesky import BlueskyArchive
 from timelines.importing.lines import LineFile, LineRefused, Tally
 from timelines.importing.pictures import PicturesImport
-from timelines.importing.repository import GraphRanks, ImportedPosts, Source
-from timelines.importing.rows import PostRow, RowRules, find_author, find_newest_ms
-from timelines.posts.post import NO_DETAILS, Post
+from timelines.importing.repository import GraphRanks, ImportedPosts, Source, digest_of
+from timelines.importing.rows import PostRow, RowRules, RowVersion, find_author, find_newest_ms
+from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST
+from timelines.posts.post import NO_DETAILS, MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.search.indexing import SearchIndexer
 
@@ -32,13 +36,17 @@ ARCHIVE_ROWS_PER_SEGMENT = 100
 """An interrupted import uploads the pictures of a segment again."""
 POSTS_PER_ROUND = 1_000
 SHIFT_MARGIN_MS = 3 * 60_000
+PostSource = LineFile | AccountArchive | BlueskyArchive
+Record = Callable[[list[tuple[str, PostId]]], Awaitable[None]]
+"""Stores the digests of sources and their posts, before the posts are written."""
+StoreProgress = Callable[[int, Tally], Awaitable[None]]
 
 
 class NoGraph(Exception):
     """The posts should be assigned to the accounts of a graph, but no graph was imported."""
 
 
-def compute_shift(file: LineFile | AccountArchive, now_ms: int) -> int:
+def compute_shift(file: PostSource, now_ms: int) -> int:
     """Return the ms to add to all times of a file, so that its newest post is three minutes old.
 
     Reads the file once.
@@ -49,9 +57,13 @@ def compute_shift(file: LineFile | AccountArchive, now_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PostsOptions:
+    """`owner_id` gets all posts, also if the file names another author. Then they do not enter the public timeline."""
+
     rules: RowRules
     assign_to_graph: bool = False
     dry_run: bool = False
+    owner_id: AccountId | None = None
+    record: Record | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -71,17 +83,45 @@ class PostsImport:
     pictures: PicturesImport
     rows_per_segment: int = ROWS_PER_SEGMENT
 
-    async def run(self, file: LineFile | AccountArchive, options: PostsOptions, tally: Tally, now_ms: int) -> None:
+    async def run(self, file: PostSource, options: PostsOptions, tally: Tally, now_ms: int) -> None:
         """Import the file. Raises OSError, EOFError or zlib.error if it cannot be read, NoGraph, and StoreError."""
         owners = await self._assign_by_rank(file) if options.assign_to_graph else {}
-        segment = ARCHIVE_ROWS_PER_SEGMENT if isinstance(file, AccountArchive) else self.rows_per_segment
+        segment = self.rows_per_segment if isinstance(file, LineFile) else ARCHIVE_ROWS_PER_SEGMENT
         for rows in batches(self._read_rows(file, options.rules, tally), segment):
             if options.dry_run:
                 tally.counts["posts"] += len(rows)
             else:
-                await self._import(rows, file, owners, tally, now_ms)
+                await self._import(rows, file, owners, tally, now_ms, options)
 
-    async def _assign_by_rank(self, file: LineFile | AccountArchive) -> dict[str, AccountId]:
+    async def run_slice(
+        self,
+        archive: AccountArchive | BlueskyArchive,
+        options: PostsOptions,
+        tally: Tally,
+        now_ms: int,
+        *,
+        offset: int,
+        until: float,
+        progress: StoreProgress,
+    ) -> int | None:
+        """Import the rows after the first `offset` until `until` (monotonic seconds).
+
+        Return the number of the last imported row, or None at the end. Raises ArchiveUnreadable, StoreError.
+        """
+        rows = batches(self._read_rows(archive, options.rules, tally, offset), ARCHIVE_ROWS_PER_SEGMENT)
+        while segment := await asyncio.to_thread(next, rows, None):
+            if options.dry_run:
+                tally.counts["posts"] += len(segment)
+                tally.counts["pictures"] += sum(len(row.newest.pictures) for row in segment)
+            else:
+                owners = {row.handle: options.owner_id for row in segment if options.owner_id is not None}
+                await self._import(segment, archive, owners, tally, now_ms, options)
+            await progress(segment[-1].number, tally)
+            if time.monotonic() >= until:
+                return segment[-1].number
+        return None
+
+    async def _assign_by_rank(self, file: PostSource) -> dict[str, AccountId]:
         """Return the account of each author. Authors with most posts get the accounts with most followers.
 
         The other authors get accounts with their own names. Reads the file once. Raises NoGraph.
@@ -93,8 +133,8 @@ class PostsImport:
             raise NoGraph
         return dict(zip(authors, map(AccountId, account_ids), strict=False))
 
-    def _read_rows(self, file: LineFile | AccountArchive, rules: RowRules, tally: Tally) -> Iterator[PostRow]:
-        for number, line in file.lines(tally):
+    def _read_rows(self, file: PostSource, rules: RowRules, tally: Tally, offset: int = 0) -> Iterator[PostRow]:
+        for number, line in file.lines(tally) if isinstance(file, LineFile) else file.lines(tally, offset):
             try:
                 yield rules.parse(number, line)
             except LineRefused as refused:
@@ -103,10 +143,11 @@ class PostsImport:
     async def _import(
         self,
         segment: list[PostRow],
-        file: LineFile | AccountArchive,
+        file: PostSource,
         owners: dict[str, AccountId],
         tally: Tally,
         now_ms: int,
+        options: PostsOptions,
     ) -> None:
         """Import a segment, and add the accounts of its authors to `owners`."""
         rows = self._drop_repeated(segment, tally)
@@ -118,39 +159,58 @@ class PostsImport:
             return
         new = [(row.source_id, row.wanted_id) for row in due if row.source_id not in sources]
         sources |= await self.posts.claim(new)
+        if options.record is not None:
+            await options.record([(digest_of(row.source_id), sources[row.source_id].post_id) for row in due])
         handles = sorted({row.handle for row in due if row.handle not in owners})
         owners |= await self.accounts.import_accounts(handles=handles, now_ms=now_ms)
         posts = {row.source_id: self._make_post(row, sources, owners, tally) for row in due}
-        if isinstance(file, AccountArchive):
+        if not isinstance(file, LineFile):
             posts = await self._with_pictures(due, posts, file, tally)
-        await self._publish(await self._with_threads(list(posts.values())), tally)
+        await self._publish(await self._with_threads(list(posts.values())), tally, options)
         await self.posts.finish((source_id, post.id) for source_id, post in posts.items())
 
     async def _with_pictures(
-        self, rows: Sequence[PostRow], posts: Mapping[str, Post], archive: AccountArchive, tally: Tally
+        self,
+        rows: Sequence[PostRow],
+        posts: Mapping[str, Post],
+        archive: AccountArchive | BlueskyArchive,
+        tally: Tally,
     ) -> dict[str, Post]:
         """Return the posts with their pictures, without those that then have neither a picture nor a text.
 
-        A post that an interrupted run has written keeps its pictures.
+        Their former versions are stored. A post that an interrupted run has written keeps its pictures and versions.
         """
-        written = await self.stored_posts.find_many([posts[row.source_id].id for row in rows if row.pictures])
+        unfinished = [posts[row.source_id].id for row in rows if row.has_pictures or len(row.versions) > 1]
+        written = await self.stored_posts.find_many(unfinished)
         complete: dict[str, Post] = {}
         for row in rows:
             post = posts[row.source_id]
             if post.id in written:
                 post = written[post.id]
-            elif row.pictures:
-                refuse = partial(tally.refuse, row.number)
-                media = await self.pictures.upload(post.author_id, row.pictures, archive.read_picture, refuse)
-                if not media and not post.text:
+            elif post.id in unfinished:
+                media = await self._upload_pictures(row, post, archive, tally)
+                *former, post = (_apply_version(post, version, media) for version in row.versions)
+                if not post.extra.media and not post.text:
                     continue
-                post = msgspec.structs.replace(post, details=msgspec.structs.replace(post.extra, media=media))
-                await self.pictures.media.attach(post)
-                tally.counts["pictures"] += len(media)
+                for version in (*former, post):
+                    await self.pictures.media.attach(version)
+                await self.posts.write_versions(former)
             complete[row.source_id] = post
         return complete
 
-    async def _publish(self, posts: Sequence[Post], tally: Tally) -> None:
+    async def _upload_pictures(
+        self, row: PostRow, post: Post, archive: AccountArchive | BlueskyArchive, tally: Tally
+    ) -> dict[str, MediaAttachment]:
+        """Upload the pictures of all versions of a post. Return them by the names of their files."""
+        refuse = partial(tally.refuse, row.number)
+        for _ in row.newest.pictures[MEDIA_PER_POST:]:
+            refuse("picture_too_many")
+        wanted = {each.file: each for version in row.versions for each in version.pictures[:MEDIA_PER_POST]}
+        media = await self.pictures.upload(post.author_id, wanted.values(), archive.read_picture, refuse)
+        tally.counts["pictures"] += len(media)
+        return media
+
+    async def _publish(self, posts: Sequence[Post], tally: Tally, options: PostsOptions) -> None:
         """Write posts.
 
         Cached timelines are deleted before and after, so that no concurrent rebuild misses the posts.
@@ -159,13 +219,15 @@ class PostsImport:
         await affected.invalidate()
         existing = await self.posts.write(posts)
         # The client encodes commands of one coroutine while the server runs commands of the other.
-        await run_all_to_end(self.indexing.add_posts(existing), self._place(existing))
+        await run_all_to_end(self.indexing.add_posts(existing), self._place(existing, options))
         await affected.invalidate()
         tally.counts["posts"] += len(existing)
         tally.counts["deleted"] += len(posts) - len(existing)
 
-    async def _place(self, posts: Sequence[Post]) -> None:
+    async def _place(self, posts: Sequence[Post], options: PostsOptions) -> None:
         await self.posts.place(posts)
+        if options.owner_id is not None:
+            return
         for batch in batches((post.id for post in posts if post.is_discoverable), POSTS_PER_ROUND):
             await self.public.add_many(batch)
 
@@ -191,9 +253,19 @@ class PostsImport:
             source = sources.get(row.reply_to)
             parent = source.post_id if source is not None and row.reply_to != row.source_id else None
             tally.counts["parent_missing" if parent is None else "replies"] += 1
-        details = None if row.details == NO_DETAILS else row.details
         post_id, owner_id = sources[row.source_id].post_id, owners[row.handle]
-        return Post(post_id, owner_id, row.text, parent, audience=row.audience, details=details)
+        return _apply_version(Post(post_id, owner_id, "", parent, audience=row.audience), row.newest, {})
+
+
+def _apply_version(post: Post, version: RowVersion, media: Mapping[str, MediaAttachment]) -> Post:
+    """Return the post with the text, the details and the uploaded pictures of a version."""
+    pictures = tuple(
+        msgspec.structs.replace(media[each.file], alt=each.description[:ALT_MAX_LENGTH], focus=each.focus)
+        for each in version.pictures[:MEDIA_PER_POST]
+        if each.file in media
+    )
+    details = msgspec.structs.replace(version.details, media=pictures)
+    return msgspec.structs.replace(post, text=version.text, details=None if details == NO_DETAILS else details)
 
 
 def complete_threads(posts: Sequence[Post], earlier: Mapping[PostId, Post]) -> list[Post]:

@@ -66,6 +66,16 @@ class ImportedPosts:
         )
         return [post for post, reply in zip(posts, replies, strict=True) if reply > 0]
 
+    async def write_versions(self, former: Sequence[Post]) -> None:
+        """Store the former versions of a post that is not written yet, oldest first."""
+        if former:
+            key = keys.post_versions(former[0].id)
+            await self._gather([("DEL", key), ("RPUSH", key, *map(encode_post, former))])
+
+    async def forget_sources(self, digests: Iterable[str]) -> None:
+        """Forget sources, so that their rows can be imported again."""
+        await self._gather([("DEL", keys.import_source(digest)) for digest in digests])
+
     async def place(self, posts: Sequence[Post]) -> None:
         """Add the posts to their author feeds, their parents' replies and their hashtag timelines."""
         commands: list[Command] = []
@@ -122,7 +132,11 @@ class GraphRanks:
 
 def source_key(source_id: str) -> Key:
     """Return the key of a source. It contains a digest of the source id, because keys never contain user text."""
-    return keys.import_source(hashlib.sha256(source_id.encode()).hexdigest()[:32])
+    return keys.import_source(digest_of(source_id))
+
+
+def digest_of(source_id: str) -> str:
+    return hashlib.sha256(source_id.encode()).hexdigest()[:32]
 
 
 def parse_source(reply: bytes) -> Source:

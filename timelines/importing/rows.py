@@ -10,14 +10,18 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from accounts.domain import QuotePolicy
 from socialsite.ids import EPOCH_MS, SEQUENCE_MASK, PostId, id_at
 from socialsite.languages import parse_language
 from timelines.importing.lines import LineRefused
-from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, PostDetails
+from timelines.posts.post import AUDIENCE_BY_NAME, NO_DETAILS, PUBLIC, Poll, PostDetails
+from timelines.publishing.edits import VERSIONS_CAP
+from timelines.publishing.polls import OPTION_MAX_LENGTH
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text
 
 HANDLE_LENGTH_CAP = 20
 SOURCE_ID_CAP = 200
+POLL_OPTIONS_CAP = 20
 ESCAPED_TEXT_LENGTH_CAP = 4 * TEXT_BYTES_CAP
 _LONG_CHARACTER_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{20}")
 _NOT_IN_HANDLES = re.compile(r"[^a-z0-9_]")
@@ -34,17 +38,32 @@ class PictureRow(msgspec.Struct, frozen=True):
     focus: tuple[Coordinate, Coordinate] = (0.0, 0.0)
 
 
-class _Row(msgspec.Struct):
-    id: str | int
-    author: str
-    created_at: str
+class _PollRow(msgspec.Struct, frozen=True):
+    options: Annotated[tuple[str, ...], msgspec.Meta(min_length=2, max_length=POLL_OPTIONS_CAP)]
+    ends_at: str
+    multiple: bool = False
+
+
+class _Content(msgspec.Struct, kw_only=True):
+    """What an edit may change."""
+
     text: str
-    in_reply_to: str | int | None = None
-    audience: Literal["public", "unlisted", "followers"] = "public"
     spoiler_text: str = ""
     sensitive: bool = False
     language: str = ""
     media: tuple[PictureRow, ...] = ()
+    poll: _PollRow | None = None
+    edited_at: str | None = None
+
+
+class _Row(_Content, kw_only=True):
+    id: str | int
+    author: str
+    created_at: str
+    in_reply_to: str | int | None = None
+    audience: Literal["public", "unlisted", "followers"] = "public"
+    quote_policy: QuotePolicy | None = None
+    versions: Annotated[tuple[_Content, ...], msgspec.Meta(max_length=VERSIONS_CAP)] = ()
 
 
 class _AuthorOfRow(msgspec.Struct):
@@ -61,18 +80,36 @@ _date_decoder = msgspec.json.Decoder(_DateOfRow)
 
 
 @dataclass(frozen=True, slots=True)
+class RowVersion:
+    """The text of a post or of one of its former versions. `details` has no pictures."""
+
+    text: str
+    details: PostDetails = NO_DETAILS
+    pictures: tuple[PictureRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PostRow:
-    """A valid row. `handle` is the handle of the author, and `reply_to` is the source id of the parent."""
+    """A valid row. `handle` is the handle of the author, and `reply_to` is the source id of the parent.
+
+    The last of `versions` is the newest.
+    """
 
     number: int
     source_id: str
     handle: str
     at_ms: int
-    text: str
     reply_to: str | None
+    versions: tuple[RowVersion, ...]
     audience: int = PUBLIC
-    details: PostDetails = NO_DETAILS
-    pictures: tuple[PictureRow, ...] = ()
+
+    @property
+    def newest(self) -> RowVersion:
+        return self.versions[-1]
+
+    @property
+    def has_pictures(self) -> bool:
+        return any(version.pictures for version in self.versions)
 
     @property
     def wanted_id(self) -> PostId:
@@ -89,13 +126,15 @@ class PostRow:
 class RowRules:
     """The rules by which rows are parsed.
 
-    `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused.
+    `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused. `scope` is put before all source ids,
+    so that the rows of one person are not those of another.
     """
 
     max_graphemes: int
     latest_ms: int
     unescape: bool = False
     shift_ms: int = 0
+    scope: str = ""
 
     def parse(self, number: int, line: bytes) -> PostRow:
         """Return the row of a line. Raises LineRefused."""
@@ -105,19 +144,34 @@ class RowRules:
             raise LineRefused("id")
         return PostRow(
             number=number,
-            source_id=source_id,
+            source_id=self.scope + source_id,
             handle=parse_handle(row.author),
             at_ms=self._parse_time(row.created_at),
-            text=self._check_text(row.text, may_be_empty=bool(row.media)),
-            reply_to=None if row.in_reply_to is None else str(row.in_reply_to),
-            audience=AUDIENCE_BY_NAME[row.audience],
-            details=PostDetails(
-                " ".join(self._check_text(row.spoiler_text, may_be_empty=True).split()),
-                row.sensitive,
-                parse_language(row.language),
+            reply_to=None if row.in_reply_to is None else f"{self.scope}{row.in_reply_to}",
+            versions=tuple(
+                self._parse_version(each, number, row.quote_policy) for number, each in enumerate((*row.versions, row))
             ),
-            pictures=row.media,
+            audience=AUDIENCE_BY_NAME[row.audience],
         )
+
+    def _parse_version(self, content: _Content, version: int, quote_policy: QuotePolicy | None) -> RowVersion:
+        details = PostDetails(
+            " ".join(self._check_text(content.spoiler_text, may_be_empty=True).split()),
+            content.sensitive,
+            parse_language(content.language),
+            poll=None if content.poll is None else self._parse_poll(content.poll),
+            version=version,
+            edited_ms=self._parse_time(content.edited_at) if version and content.edited_at else None,
+            quote_policy=quote_policy,
+        )
+        return RowVersion(self._check_text(content.text, may_be_empty=bool(content.media)), details, content.media)
+
+    def _parse_poll(self, poll: _PollRow) -> Poll:
+        try:
+            options = tuple(check_post_text(option, OPTION_MAX_LENGTH) for option in poll.options)
+        except TextRefused:
+            raise LineRefused("poll") from None
+        return Poll(options, poll.multiple, parse_date(poll.ends_at) + self.shift_ms)
 
     def _check_text(self, raw: str, *, may_be_empty: bool) -> str:
         if len(raw) > ESCAPED_TEXT_LENGTH_CAP or _LONG_CHARACTER_REFERENCE.search(raw):

@@ -10,7 +10,8 @@ DEFINITION = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 PLAIN = frozenset(
     """
     about accents access actions activity address affected after algebra and aof apps asgi async atom
-    authentication autocomplete backends barrier base batched batches binaries boosters bootstrap broadcaster browsers
+    authentication autocomplete backends barrier base batched batches binaries bluesky boosters
+    bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff disable
     directory event frames

@@ -67,6 +67,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.FilterNotFound: (404, "not_found"),
     timelines.FilterInvalid: (422, "invalid"),
     timelines.FiltersCapReached: (409, "filters_cap"),
+    timelines.ImportUnderWay: (409, "import_under_way"),
+    timelines.ImportInvalid: (422, "invalid"),
     timelines.TransferNotFound: (404, "not_found"),
     timelines.TransfersCapReached: (409, "transfers_cap"),
     timelines.MediaNotFound: (404, "not_found"),

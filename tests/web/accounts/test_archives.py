@@ -1,11 +1,15 @@
-"""The page of the export, and its download by its owner alone."""
+"""The pages of exports and imports, and the download of an archive by its owner alone."""
 
 import zipfile
 from http import HTTPStatus
 from io import BytesIO
 
+import httpx
+
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from tests.contract.importing.test_import_archives import note
+from tests.contract.importing.test_imports_by_people import mastodon
 from tests.support.browser import HttpBrowser
 from tests.support.transferring import perform_transfers
 
@@ -53,3 +57,53 @@ async def test_a_download_needs_a_fresh_confirmation(alice: HttpBrowser, site: S
     response = await alice.get(f"{PAGE}{archive['id']}/")
     assert response.status_code == HTTPStatus.SEE_OTHER
     assert response.headers["location"].startswith("/accounts/confirm/?next=")
+
+
+IMPORT = "/accounts/import/"
+
+
+async def upload_file(browser: HttpBrowser, file: bytes, **fields: str) -> httpx.Response:
+    files = {"file": ("<b>archive.zip", file, "application/zip")}
+    await browser.fetch_csrf_token()
+    return await browser.http.post(IMPORT, files=files, data=fields, headers={"X-CSRFToken": browser.csrf_token})
+
+
+async def test_a_file_is_read_shown_imported_and_undone_on_its_page(alice: HttpBrowser, site: Services) -> None:
+    await alice.publish("A post of mine")
+    archive = mastodon(note(1), note(2), {"type": "Announce", "object": "x"}, files={"a": b"\0" * 200_000})
+    assert "What is in the file" in (await alice.get(IMPORT)).text
+    assert (await upload_file(alice, archive)).headers["location"] == IMPORT
+    page = (await alice.get(IMPORT)).text
+    assert "The file is being read." in page
+    assert "&lt;b&gt;archive.zip" in page
+    await perform_transfers(site)
+    page = (await alice.get(IMPORT)).text
+    assert "2 posts, 1 refused:" in page
+    assert "boosts of other people&#x27;s posts" in page
+    (transfer,) = (await alice.get_json(IMPORT)).json()["imports"]
+    assert (transfer["state"], transfer["counts"], transfer["refused"]) == (
+        "ready",
+        {"posts": 2, "pictures": 0},
+        {"boost": 1},
+    )
+    await alice.post(f"{IMPORT}{transfer['id']}/confirm/")
+    await perform_transfers(site)
+    assert "Undo this import" in (await alice.get(IMPORT)).text
+    assert len(await alice.post_ids("/@alice/")) == 3
+    await alice.post(f"{IMPORT}{transfer['id']}/undo/")
+    await perform_transfers(site)
+    assert "This import is undone." in (await alice.get(IMPORT)).text
+    assert len(await alice.post_ids("/@alice/")) == 1
+
+
+async def test_a_refused_upload_shows_its_reason_beside_the_field(
+    alice: HttpBrowser, visitor: HttpBrowser, site: Services
+) -> None:
+    response = await upload_file(alice, b"", content="following")
+    assert response.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert 'id="id_file_error"' in response.text
+    assert '<option value="following" selected>' in response.text
+    assert (await upload_file(visitor, b"x" * 100_000)).status_code == HTTPStatus.SEE_OTHER
+    await upload_file(alice, b"no archive")
+    await perform_transfers(site)
+    assert "This file cannot be read." in (await alice.get(IMPORT)).text

@@ -1,0 +1,386 @@
+"""A person imports an archive: preview, import, repetition, undoing, and the round trip of an export."""
+
+import base64
+import hashlib
+import json
+import stat
+import struct
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import libipld
+import pytest
+
+from accounts.domain import DELETED
+from socialsite.container import Services
+from tests.contract.importing.test_import_archives import attachment, note
+from tests.contract.media.test_media import publish, upload
+from tests.support.corpora import corpus_json, corpus_path
+from tests.support.importing import read_profile_posts
+from tests.support.pictures import picture
+from tests.support.transferring import (
+    comparable,
+    export_account,
+    import_file,
+    perform_transfers,
+    start_import,
+    undo_import,
+)
+from tests.support.world import World
+from timelines.errors import ImportUnderWay, TransferNotFound
+from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
+from timelines.importing.lines import Tally
+from timelines.importing.service import open_archive
+from timelines.media.storage import list_files
+from timelines.posts.post import FOLLOWERS, UNLISTED, Poll, PostDetails
+
+
+def mastodon(*notes: dict[str, Any], files: dict[str, bytes] | None = None, **options: Any) -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", **options) as archive:
+        archive.writestr("outbox.json", json.dumps({"orderedItems": notes}))
+        for name, each in (files or {}).items():
+            archive.writestr(f"media_attachments/files/1/original/{name}", each)
+    return content.getvalue()
+
+
+def pictures() -> list[str]:
+    return [name for name in list_files() if not name.startswith("archives/")]
+
+
+async def test_a_preview_shows_numbers_and_writes_nothing(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    file = mastodon(
+        note(1, attachment=[attachment("a.jpg")]), note(2), {"type": "Announce", "object": "https://example.org/7"},
+        files={"a.jpg": picture()},
+    )  # fmt: skip
+    preview = await start_import(services, alice.id, file)
+    assert (preview.state, preview.counts, preview.refused) == ("ready", {"posts": 2, "pictures": 1}, {"boost": 1})
+    assert await alice.profile_ids() == []
+    assert pictures() == []
+    await services.imports.discard(alice.id, preview.id)
+    assert list(list_files()) == []
+    with pytest.raises(TransferNotFound):
+        await services.imports.confirm(alice.id, preview.id)
+
+
+async def test_an_import_keeps_dates_notifies_nobody_and_is_repeatable(services: Services, world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await bob.follows(alice)
+    file = mastodon(note(1, "<p>@bob hello</p>"), note(2, inReplyTo="https://example.org/1"))
+    done = await import_file(services, alice.id, file)
+    assert (done.state, done.counts["posts"], done.counts["replies"]) == ("done", 2, 1)
+    first, reply = await read_profile_posts(services, "alice")
+    assert first.created_ms == 1_577_836_801_000
+    assert (reply.in_reply_to, reply.root_id) == (first.id, first.id)
+    assert (await services.notifications.page(bob.id)).entries == ()
+    assert (await services.outbox.read_depth()).is_empty
+    again = await import_file(services, alice.id, file)
+    assert (again.counts["posts"], again.counts["standing"]) == (0, 2)
+    assert len(await read_profile_posts(services, "alice")) == 2
+    other = await import_file(services, bob.id, file)
+    assert other.counts["posts"] == 2, "the rows of another person are not those of alice"
+
+
+async def test_an_import_is_undone_whole_and_can_be_repeated(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    own = await alice.publishes("My own post")
+    file = mastodon(
+        note(1, attachment=[attachment("a.jpg")]), note(2, inReplyTo="https://example.org/1"),
+        files={"a.jpg": picture()},
+    )  # fmt: skip
+    done = await import_file(services, alice.id, file)
+    assert len(pictures()) == 2
+    undone = await undo_import(services, alice.id, done)
+    assert undone.state == "undone"
+    await services.media.check_due()
+    assert pictures() == []
+    assert await alice.profile_ids() == [own.id]
+    assert (await import_file(services, alice.id, file)).counts["posts"] == 2
+
+
+async def test_only_one_import_runs_and_only_its_owner_confirms_it(services: Services, world: World) -> None:
+    alice, bob = await world.people("alice", "bob")
+    preview = await start_import(services, alice.id, mastodon(note(1)))
+    with pytest.raises(TransferNotFound):
+        await services.imports.confirm(bob.id, preview.id)
+    await services.imports.confirm(alice.id, preview.id)
+    with pytest.raises(ImportUnderWay):
+        await start_import(services, alice.id, mastodon(note(1)))
+    await perform_transfers(services)
+    with pytest.raises(TransferNotFound):
+        await services.imports.discard(alice.id, preview.id)
+
+
+async def test_an_export_imported_after_a_deletion_is_equal_but_for_ids(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    with_picture = await publish(services, alice, await upload(services, alice))
+    await alice.edits(with_picture, "The picture was not needed", details=PostDetails(spoiler_text="Tea"))
+    root = await alice.publishes(
+        "Hello <b> & https://example.org/?a=1&b=2 #tag\n\ntwo", details=PostDetails(language="de")
+    )
+    await alice.publishes("A reply", in_reply_to=root, audience=UNLISTED)
+    await alice.publishes("For followers", audience=FOLLOWERS)
+    poll = Poll(("Tea", "Coffee"), True, services.clock.now_ms() + 86_400_000)
+    await alice.publishes("Which?", details=PostDetails(poll=poll))
+    for number in range(250):
+        await alice.publishes(f"Post {number}")
+    before = await export_account(services, alice.id)
+    await services.accounts.delete(account_id=alice.id)
+    await world.deliver_all()
+    again = await world.person("alice2")
+    done = await import_file(services, again.id, before)
+    assert (done.state, done.refused, done.counts["posts"]) == ("done", {}, 255)
+    after = await export_account(services, again.id)
+    (items, parents), (items_before, parents_before) = comparable(after), comparable(before)
+    for item, item_before in zip(items, items_before, strict=True):
+        assert json.dumps(item).replace("alice2", "alice") == json.dumps(item_before)
+    assert parents == parents_before
+
+
+async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services: Services, world: World) -> None:
+    """Each slice is one segment, and every second try dies before it is finished."""
+    alice = await world.person("alice")
+    notes = [note(number, published=f"2020-01-01T00:{number // 60:02}:{number % 60:02}Z") for number in range(1, 351)]
+    preview = await start_import(services, alice.id, mastodon(*notes))
+    services.imports.slice_s = 0
+    await services.imports.confirm(alice.id, preview.id)
+    tries = 0
+    while jobs := await services.archive_queue.fetch("abad1dea", 1, 1):
+        (job,) = jobs
+        await services.imports.handle(job.payload)  # a process that dies before it finishes its job
+        following = await services.imports.handle(job.payload)
+        await services.archive_queue.finish(job, following)
+        tries += 1
+    assert tries == 5
+    done = await services.exports.find(alice.id, preview.id, "import")
+    assert (done.state, done.counts["posts"], done.counts["standing"]) == ("done", 350, 0)
+    assert len(await read_profile_posts(services, "alice")) == 350
+    await services.imports.undo(alice.id, preview.id)
+    while jobs := await services.archive_queue.fetch("abad1dea", 1, 1):
+        await services.imports.handle(jobs[0].payload)
+        await services.archive_queue.finish(jobs[0], await services.imports.handle(jobs[0].payload))
+    assert await read_profile_posts(services, "alice") == []
+
+
+async def test_a_deleted_account_leaves_no_transfer(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    await import_file(services, alice.id, mastodon(note(1)))
+    await start_import(services, alice.id, mastodon(note(2)))
+    await services.accounts.delete(account_id=alice.id)
+    await world.deliver_all()
+    account = await services.accounts.get(alice.id)
+    assert account.state == DELETED
+    assert list(list_files()) == []
+    assert await services.repositories.transfers.all(alice.id) == []
+    assert await perform_transfers(services) == 0
+
+
+async def test_a_real_export_of_mastodon_is_imported_by_a_person(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    done = await import_file(services, alice.id, corpus_path("archives/mastodon/mastodon-export-2023.zip").read_bytes())
+    assert (done.state, done.counts["pictures"]) == ("done", 1)
+    assert done.counts["posts"] == len(await read_profile_posts(services, "alice")) > 5
+
+
+# Bluesky
+
+
+def car(records: dict[str, dict[str, Any]]) -> bytes:
+    """Return a repository whose tree has two nodes."""
+    blocks: list[bytes] = []
+
+    def varint(number: int) -> bytes:
+        return bytes([number]) if number < 128 else bytes([number % 128 | 128]) + varint(number // 128)
+
+    def add(value: object) -> bytes:
+        content = libipld.encode_dag_cbor(value)
+        cid = b"\x01\x71\x12\x20" + hashlib.sha256(content).digest()
+        blocks.append(varint(len(cid) + len(content)) + cid + content)
+        return cid
+
+    first, *others = sorted(records)
+    entries, before = [], b""
+    for path in others:
+        key = path.encode()
+        shared = next((n for n in range(len(key)) if before[n : n + 1] != key[n : n + 1]), len(key))
+        entries.append({"p": shared, "k": key[shared:], "v": add(records[path]), "t": None})
+        before = key
+    left = add({"l": None, "e": [{"p": 0, "k": first.encode(), "v": add(records[first]), "t": None}]})
+    root = add({"did": "did:plc:abc", "version": 3, "data": add({"l": left, "e": entries})})
+    header = libipld.encode_dag_cbor({"roots": [root], "version": 1})
+    return varint(len(header)) + header + b"".join(blocks)
+
+
+async def test_a_repository_of_bluesky_keeps_threads_links_and_languages(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    link = {
+        "index": {"byteStart": 5, "byteEnd": 15},
+        "features": [{"$type": "app.bsky.richtext.facet#link", "uri": "https://example.org/whole"}],
+    }
+    content = car({
+        "app.bsky.actor.profile/self": {"displayName": "Alice"},
+        "app.bsky.feed.post/3aaa": {
+            "text": "Tö: example…", "createdAt": "2024-05-01T10:00:00.000Z", "langs": ["en"], "facets": [link],
+        },
+        "app.bsky.feed.post/3bbb": {
+            "text": "An answer", "createdAt": "2024-05-01T10:01:00.000Z",
+            "reply": {"parent": {"uri": "at://did:plc:abc/app.bsky.feed.post/3aaa", "cid": ""}},
+            "embed": {"images": [{"alt": "A cat"}]},
+        },
+        "app.bsky.feed.repost/3ccc": {"createdAt": "2024-05-01T10:02:00.000Z"},
+        "app.bsky.graph.follow/3ddd": {"subject": "did:plc:x"},
+    })  # fmt: skip
+    done = await import_file(services, alice.id, content)
+    assert (done.counts["posts"], done.refused) == (2, {"boost": 1, "picture_missing": 1})
+    first, second = await read_profile_posts(services, "alice")
+    assert (first.text, first.extra.language) == ("Tö: https://example.org/whole", "en")
+    assert (second.in_reply_to, second.text) == (first.id, "An answer")
+
+
+@pytest.mark.parametrize(
+    "case", corpus_json("archives/bluesky/car-file-fixtures.json"), ids=lambda case: case["root"][-4:]
+)
+def test_a_car_file_without_a_repository_is_refused(case: dict[str, str]) -> None:
+    content = base64.b64decode(case["car"] + "==")
+    with pytest.raises(ArchiveUnreadable):
+        list(open_archive(BytesIO(content), "alice").lines(Tally()))
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60, 200, -1])
+def test_a_cut_repository_of_bluesky_is_refused(cut: int) -> None:
+    content = car({f"app.bsky.feed.post/3{n}": {"text": "x", "createdAt": "2024-05-01T10:00:00Z"} for n in range(9)})
+    with pytest.raises(ArchiveUnreadable):
+        list(open_archive(BytesIO(content[:cut]), "alice").lines(Tally()))
+
+
+# Lists of accounts
+
+
+async def test_lists_of_accounts_are_imported_and_nobody_is_notified(services: Services, world: World) -> None:
+    alice, bob, carol, dora = await world.people("alice", "bob", "carol", "dora")
+    await carol.locks()
+    header = "Account address,Show boosts,Notify on new posts,Languages\n"
+    following = f"{header}bob,false,false,\n@carol@site.example,true,,\nbob@elsewhere.example,true,,\n\nnobody,true,,\n"
+    done = await import_file(services, alice.id, following.encode(), "following")
+    assert (done.state, done.counts, done.refused) == ("done", {"accounts": 2}, {"account": 2})
+    assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
+    assert await services.repositories.follow_requests.is_asking(alice.id, carol.id)
+    assert await services.repositories.blocks_and_mutes.hidden_boosts_among(alice.id, [bob.id, carol.id]) == {bob.id}
+    for person in (bob, carol):
+        assert (await services.notifications.page(person.id)).entries == ()
+    await import_file(services, alice.id, b"Friends,bob\nFriends,carol\n", "lists")
+    await import_file(services, alice.id, b"Friends,bob\n", "lists")
+    (account_list,) = await services.lists.all_lists(alice.id)
+    assert set(await services.repositories.members.member_ids(account_list.id)) == {bob.id, carol.id}
+    await import_file(services, alice.id, b"\xef\xbb\xbfAccount address,Hide notifications\ncarol,true\n", "muted")
+    await import_file(services, alice.id, b"dora\n", "blocked")
+    now_ms = services.clock.now_ms()
+    relation = await services.blocks_and_mutes.relationship(alice.id, carol.id, now_ms)
+    assert relation.mutes
+    assert (await services.blocks_and_mutes.relationship(alice.id, dora.id, now_ms)).blocks
+
+
+async def test_the_csv_files_of_an_export_are_imported(services: Services, world: World) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    await alice.follows(bob)
+    await alice.makes_list(bob, carol, title="=Friends")
+    archive = await export_account(services, alice.id)
+    dora = await world.person("dora")
+    with zipfile.ZipFile(BytesIO(archive)) as opened:
+        await import_file(services, dora.id, opened.read("following_accounts.csv"), "following")
+        await import_file(services, dora.id, opened.read("lists.csv"), "lists")
+        await import_file(services, dora.id, opened.read("muted_accounts.csv"), "muted")
+    assert await services.repositories.follows.following_ids(dora.id) == [bob.id]
+    assert [each.title for each in await services.lists.all_lists(dora.id)] == ["=Friends"]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\0", b"a\n" * 20_001], ids=["bytes", "rows"])
+async def test_a_file_that_is_no_list_is_refused(content: bytes, services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    assert (await start_import(services, alice.id, content, "blocked")).state == "failed"
+
+
+# Hostile archives
+
+
+def read(content: bytes) -> tuple[list[tuple[int, bytes]], Tally]:
+    tally = Tally()
+    return list(open_archive(BytesIO(content), "alice").lines(tally)), tally
+
+
+def with_directory_of(count: int) -> bytes:
+    """Return a small file that says that it has so many members."""
+    content = bytearray(mastodon(note(1)))
+    at = content.rindex(b"PK\5\6")
+    content[at + 12 : at + 16] = struct.pack("<I", count * 46)
+    return bytes(content)
+
+
+def encrypted() -> bytes:
+    content = bytearray(mastodon(note(1)))
+    content[6] |= 1
+    content[content.index(b"PK\1\2") + 8] |= 1
+    return bytes(content)
+
+
+def link() -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        info = zipfile.ZipInfo("outbox.json")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "/etc/passwd")
+    return content.getvalue()
+
+
+def bomb() -> bytes:
+    return mastodon(note(1, "x" * 40_000_000), compression=zipfile.ZIP_DEFLATED)
+
+
+def deep() -> bytes:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("outbox.json", '{"orderedItems": [' + "[" * 100_000)
+    return content.getvalue()
+
+
+HOSTILE = {
+    "no zip": b"PK", "empty": b"", "a picture": picture(), "nested": mastodon()[:-1], "encrypted": encrypted(),
+    "link": link(), "bomb": bomb(), "deep": deep(), "long list": with_directory_of(2_000_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_archive_fails_and_leaves_nothing(name: str, services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    preview = await start_import(services, alice.id, HOSTILE[name] or b" ")
+    assert preview.state == "failed"
+    assert list(list_files()) == []
+
+
+def test_an_archive_with_many_members_and_paths_reads_its_outbox_only(tmp_path: Path) -> None:
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("../../outside/outbox.json", json.dumps({"orderedItems": [note(1), "text", {"type": 7}]}))
+        archive.writestr("nested.zip", mastodon(note(9)))
+        for number in range(65_000):
+            archive.writestr(f"../{number}", b"")
+    rows, tally = read(content.getvalue())
+    assert ([number for number, _ in rows], tally.refused) == ([1], {"fields": 2})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_is_a_bomb_is_not_read() -> None:
+    file = mastodon(files={"a.jpg": b"\0" * 40_000_000}, compression=zipfile.ZIP_DEFLATED)
+    with pytest.raises(ArchiveUnreadable):
+        AccountArchive(BytesIO(file)).read_picture("a.jpg")
+
+
+def test_an_outbox_is_read_in_parts_of_any_size() -> None:
+    notes = [note(1, "x" * size) for size in (0, 1, 65_500, 65_536, 200_000, 3)]
+    rows, _ = read(mastodon(*notes))
+    assert [len(json.loads(row)["text"]) for _, row in rows] == [0, 1, 65_500, 65_536, 200_000, 3]
+    rows, _ = read(mastodon())
+    assert rows == []

@@ -1,0 +1,116 @@
+"""Imports Mastodon's CSV files: followed, muted and blocked accounts, and lists. Nobody is notified."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import TextIOWrapper
+from typing import IO
+
+from accounts.accounts.service import AccountService
+from accounts.accounts.validation import InvalidHandle, normalize_handle
+from accounts.errors import AccountNotFound
+from socialsite.errors import ApiError, Unavailable
+from socialsite.ids import AccountId
+from timelines.errors import ListTitleInvalid
+from timelines.exporting.transfer import ImportContent
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.following.service import FollowingService
+from timelines.importing.account_archive import ArchiveUnreadable
+from timelines.importing.lines import Tally
+from timelines.lists.account_list import AccountList
+from timelines.lists.service import ListService
+
+CSV_ROWS_CAP = 20_000
+HEADERS = ("account address", "list name")
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRow:
+    """A row: an address, the title of a list, and whether the boosts of the account are shown."""
+
+    number: int
+    address: str
+    title: str = ""
+    shows_boosts: bool = True
+
+
+def read_rows(file: IO[bytes], content: ImportContent) -> Iterator[AddressRow]:
+    """Yield the rows of a file with or without a header. Raises ArchiveUnreadable."""
+    text = TextIOWrapper(file, "utf-8-sig", newline="")
+    try:
+        for number, row in enumerate(csv.reader(text), 1):
+            if number > CSV_ROWS_CAP:
+                raise ArchiveUnreadable("too_large")
+            fields = [field.strip() for field in row]
+            if not any(fields) or (number == 1 and fields[0].lower() in HEADERS):
+                continue
+            if content == "lists":
+                yield AddressRow(number, fields[1] if len(fields) > 1 else "", fields[0])
+            else:
+                shows_boosts = len(fields) < 2 or fields[1].lower() != "false"
+                yield AddressRow(number, fields[0], shows_boosts=shows_boosts)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ArchiveUnreadable("unreadable") from error
+    finally:
+        text.detach()
+
+
+@dataclass(kw_only=True, slots=True)
+class AccountListsImport:
+    """Applies rows. `following` has no notifications."""
+
+    accounts: AccountService
+    following: FollowingService
+    blocks_and_mutes: BlocksAndMutesService
+    lists: ListService
+
+    async def apply(
+        self, account_id: AccountId, content: ImportContent, row: AddressRow, host: str, tally: Tally, now_ms: int,
+        *, dry_run: bool,
+    ) -> None:  # fmt: skip
+        """Apply one row, or with `dry_run` only check its address. A repetition changes nothing. Raises StoreError."""
+        try:
+            other_id = await self._find(row.address, host)
+            if not dry_run:
+                await self._apply(account_id, other_id, content, row, now_ms)
+        except Unavailable:
+            raise
+        except ApiError as error:
+            tally.refuse(row.number, "account" if isinstance(error, AccountNotFound) else error.code)
+        else:
+            tally.counts["accounts"] += 1
+
+    async def _find(self, address: str, host: str) -> AccountId:
+        """Return the account of an address of this site. Raises AccountNotFound."""
+        handle, _, domain = address.removeprefix("@").partition("@")
+        try:
+            normalize_handle(handle)
+        except InvalidHandle:
+            raise AccountNotFound from None
+        if domain and domain.lower() != host:
+            raise AccountNotFound
+        return AccountId((await self.accounts.get_by_handle(handle)).id)
+
+    async def _apply(
+        self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int
+    ) -> None:
+        if content == "following":
+            await self.following.follow(follower_id=account_id, followed_id=other_id, now_ms=now_ms)
+            if not row.shows_boosts:
+                await self.blocks_and_mutes.hide_boosts(account_id=account_id, other_id=other_id, now_ms=now_ms)
+        elif content == "muted":
+            await self.blocks_and_mutes.mute(account_id=account_id, other_id=other_id, now_ms=now_ms)
+        elif content == "blocked":
+            await self.blocks_and_mutes.block(account_id=account_id, other_id=other_id, now_ms=now_ms)
+        else:
+            account_list = await self._find_list(account_id, row.title, now_ms)
+            await self.lists.add_member(
+                owner_id=account_id, list_id=account_list.id, account_id=other_id, now_ms=now_ms
+            )
+
+    async def _find_list(self, account_id: AccountId, title: str, now_ms: int) -> AccountList:
+        """Return the list with this title, or create it. Raises ListTitleInvalid, ListsCapReached."""
+        if not title:
+            raise ListTitleInvalid
+        found = [each for each in await self.lists.all_lists(account_id) if each.title == title and not each.operation]
+        return found[0] if found else await self.lists.create(owner_id=account_id, title=title, now_ms=now_ms)

@@ -1,0 +1,117 @@
+"""Reads the repository that a person downloaded from Bluesky (a CAR file) as the rows of a posts file.
+
+The file contains no pictures. Its blocks are records and the nodes of a search tree with their paths
+(https://atproto.com/specs/repository).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import libipld
+
+from timelines.importing.account_archive import ArchiveUnreadable, offset_lines
+from timelines.importing.lines import LineRefused, Tally
+
+CAR_MAX_BYTES = 64 * 1024 * 1024
+PATH_MAX_BYTES = 512
+POSTS = "app.bsky.feed.post/"
+BOOSTS = "app.bsky.feed.repost/"
+SIGNATURE = b"\xa2eroots"  # follows the length of the header
+Json = dict[str, Any]
+
+
+def is_car(file: IO[bytes]) -> bool:
+    file.seek(0)
+    first = file.read(1 + len(SIGNATURE))
+    file.seek(0)
+    return first[1:] == SIGNATURE
+
+
+@dataclass(slots=True)
+class BlueskyArchive:
+    """An open repository. `handle` is the account that gets the posts."""
+
+    file: IO[bytes]
+    handle: str
+    _blocks: dict[bytes, Any] = field(init=False)
+    _commit: Json = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Raises ArchiveUnreadable."""
+        content = self.file.read(CAR_MAX_BYTES + 1)
+        if len(content) > CAR_MAX_BYTES:
+            raise ArchiveUnreadable("too_large")
+        try:
+            header, self._blocks = libipld.decode_car(content)
+            self._commit = self._blocks[header["roots"][0]]
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+            raise ArchiveUnreadable("unreadable") from error
+
+    def lines(self, tally: Tally, offset: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield (number, row as JSON) of the posts. Raises ArchiveUnreadable."""
+        return offset_lines(self._records(), self._parse, self.handle, tally, offset)
+
+    def read_picture(self, name: str) -> bytes | None:
+        """Return None: the file contains no pictures."""
+        return None
+
+    def _records(self) -> Iterator[tuple[str, Json]]:
+        """Yield the paths and the records of posts and boosts, in the order of the tree, which is that of time."""
+        try:
+            for path, record in self._walk():
+                if path.startswith((POSTS, BOOSTS)) and record in self._blocks:
+                    yield path, self._blocks[record]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArchiveUnreadable("unreadable") from error
+
+    def _walk(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the paths and links of all records. No recursion: a hostile tree can be deep."""
+        pending: list[bytes | tuple[str, bytes]] = [self._commit["data"]]
+        visited: set[bytes] = set()
+        while pending:
+            link = pending.pop()
+            if isinstance(link, tuple):
+                yield link
+                continue
+            if link in visited:
+                raise ArchiveUnreadable("unreadable")
+            visited.add(link)
+            node, path, following = self._blocks[link], b"", []
+            following += [node["l"]] if node.get("l") else []
+            for entry in node["e"]:
+                path = path[: entry["p"]] + entry["k"]
+                if len(path) > PATH_MAX_BYTES:
+                    raise ArchiveUnreadable("unreadable")
+                following.append((path.decode(), entry["v"]))
+                following += [entry["t"]] if entry.get("t") else []
+            pending += reversed(following)
+
+    def _parse(self, item: tuple[str, Json]) -> Json:
+        path, record = item
+        if path.startswith(BOOSTS):
+            raise LineRefused("boost")
+        embed = record.get("embed") or {}
+        images = (embed.get("media") or embed).get("images") or []
+        return {
+            "id": f"at://{self._commit['did']}/{path}",
+            "created_at": record["createdAt"],
+            "text": _full_text(record, embed),
+            "in_reply_to": (record.get("reply") or {}).get("parent", {}).get("uri"),
+            "language": next(iter(record.get("langs") or []), ""),
+            "media": [{"file": "absent", "description": each.get("alt") or ""} for each in images],
+        }
+
+
+def _full_text(record: Json, embed: Json) -> str:
+    """Return the text with the whole URLs of its links, and with the URL of its preview."""
+    text = record["text"].encode()
+    facets = sorted(record.get("facets") or [], key=lambda facet: -facet["index"]["byteStart"])
+    for facet in facets:
+        start, end = facet["index"]["byteStart"], facet["index"]["byteEnd"]
+        urls = [each["uri"] for each in facet["features"] if each.get("uri")]
+        if urls and 0 <= start <= end <= len(text):
+            text = text[:start] + urls[0].encode() + text[end:]
+    full: str = text.decode(errors="replace")
+    url = (embed.get("external") or {}).get("uri", "")
+    return full if not url or url in full else f"{full}\n{url}".strip()

@@ -1,0 +1,249 @@
+"""Imports by a person: a preview, the import after a confirmation, and its undoing. The jobs are in `archives`.
+
+Each step is a job in slices, and may be interrupted and repeated. The posts of an import are recorded before they are
+written, so that all of them can be deleted again while the record exists.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import IO, Any
+
+import msgspec
+import structlog
+from django.core.files.base import File
+from msgspec import structs
+
+from accounts.accounts.service import AccountService
+from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.job_queue import PermanentFailure
+from socialsite.tasks import run_together
+from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
+from timelines.exporting.repository import ImportedPost, Transfers
+from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
+from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job, encode_job
+from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
+from timelines.importing.account_lists import AccountListsImport, read_rows
+from timelines.importing.bluesky import BlueskyArchive, is_car
+from timelines.importing.lines import Tally
+from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.repository import ImportedPosts
+from timelines.importing.rows import RowRules
+from timelines.media.storage import MediaFiles
+from timelines.publishing.service import PublishingService
+
+IMPORTS_PER_DAY = 20
+IMPORT_ROWS_CAP = 200_000
+CSV_MAX_BYTES = 20 * 1024 * 1024
+SLICE_S = 15.0
+POSTS_AT_ONCE = 10
+REASONS_CAP = 30
+log = structlog.stdlib.get_logger("timelines.archives")
+
+
+@dataclass(kw_only=True, slots=True)
+class ImportService:
+    """Imports of people, and the handler of the queue `archives`."""
+
+    exports: ExportService
+    transfers: Transfers
+    posts_import: PostsImport
+    imported_posts: ImportedPosts
+    lists_import: AccountListsImport
+    publishing: PublishingService
+    accounts: AccountService
+    files: MediaFiles
+    limits: ActionLimits
+    clock: TimeSource
+    post_max_length: int
+    archive_keep_ms: int
+    notify: Callable[[AccountId, str], Awaitable[None]]
+    slice_s: float = SLICE_S
+
+    # Actions of the person
+
+    async def upload(
+        self, account_id: AccountId, file: "File[bytes]", content: ImportContent, base_url: str, language: str,
+        caller: Caller | None = None,
+    ) -> Transfer:  # fmt: skip
+        """Store a file, and start its preview.
+
+        Raises ImportInvalid, ImportUnderWay, TransfersCapReached, RateLimited.
+        """
+        if content != "posts" and (file.size or 0) > CSV_MAX_BYTES:
+            raise ImportInvalid
+        if any(each.is_active and not each.is_stalled(self.clock.now_ms()) for each in await self.all(account_id)):
+            raise ImportUnderWay
+        async with self.limits.refundable_daily(caller, "imports", IMPORTS_PER_DAY):
+            return await self.exports.start(
+                account_id, "import", base_url, language, file, (file.name or "")[:100], content
+            )
+
+    async def all(self, account_id: AccountId) -> list[Transfer]:
+        return await self.exports.all(account_id, "import")
+
+    async def confirm(self, account_id: AccountId, transfer_id: int) -> Transfer:
+        """Start the import whose preview was shown. Raises TransferNotFound."""
+        return await self._change(account_id, transfer_id, "ready", "importing")
+
+    async def undo(self, account_id: AccountId, transfer_id: int) -> Transfer:
+        """Start to delete the posts of an import. Raises TransferNotFound."""
+        return await self._change(account_id, transfer_id, "done", "undoing")
+
+    async def discard(self, account_id: AccountId, transfer_id: int) -> None:
+        """Delete the file of an import that has not begun. Raises TransferNotFound."""
+        transfer = await self.exports.find(account_id, transfer_id, "import")
+        if transfer.state not in ("ready", "failed"):
+            raise TransferNotFound
+        await self.exports.delete(account_id, transfer)
+
+    async def _change(
+        self, account_id: AccountId, transfer_id: int, former: TransferState, state: TransferState
+    ) -> Transfer:
+        """Change the state and add the job. A repetition adds the job again, in case a process died in between."""
+        transfer = await self.exports.find(account_id, transfer_id, "import")
+        if transfer.state not in (former, state):
+            raise TransferNotFound
+        changed = structs.replace(
+            transfer, state=state, done=0, changed_ms=self.clock.now_ms(),
+            expires_ms=self.clock.now_ms() + self.archive_keep_ms,
+        )  # fmt: skip
+        if transfer.state == former and not await self.transfers.replace(account_id, transfer, changed):
+            raise TransferNotFound
+        await self.exports.add_job(account_id, changed)
+        return changed
+
+    # Jobs
+
+    async def handle(self, payload: bytes) -> tuple[bytes, ...]:
+        """Continue one transfer. Return the job that continues it further. Raises PermanentFailure."""
+        try:
+            job = decode_job(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise PermanentFailure(f"not a job of this release: {error}") from error
+        transfer = await self.transfers.find(job.account_id, job.transfer_id)
+        if transfer is None or not transfer.is_active:  # deleted, or finished by an earlier try
+            return ()
+        if transfer.kind == "export":
+            await self.exports.run(job.account_id, transfer)
+            await self.notify(job.account_id, "archive_ready")
+            return ()
+        following = await (self._undo if transfer.state == "undoing" else self._read)(job, transfer)
+        return () if following is None else (encode_job(following),)
+
+    async def _read(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
+        """Read the file for the preview or the import, for the time of a slice."""
+        tally = Tally(counts=Counter(job.counts), refused=Counter(job.refused))
+        try:
+            with await self.files.open(transfer.file_name(job.account_id)) as file:
+                end = await self._read_slice(job, transfer, file, tally)
+        except (ArchiveUnreadable, FileNotFoundError) as error:
+            code = error.code if isinstance(error, ArchiveUnreadable) else "unreadable"
+            await self._finish(job, transfer, tally, "failed", code)
+            return None
+        if end is not None and end < IMPORT_ROWS_CAP:
+            refused = dict(tally.refused.most_common(REASONS_CAP))
+            return structs.replace(job, offset=end, counts=dict(tally.counts), refused=refused)
+        await self._finish(job, transfer, tally, "ready" if transfer.state == "running" else "done")
+        return None
+
+    async def _read_slice(self, job: TransferJob, transfer: Transfer, file: "File[bytes]", tally: Tally) -> int | None:
+        stored_ms = 0
+
+        async def progress(number: int, tally: Tally) -> None:
+            nonlocal stored_ms
+            if (now_ms := self.clock.now_ms()) - stored_ms >= PROGRESS_INTERVAL_MS:
+                stored_ms = now_ms
+                changed = structs.replace(
+                    transfer, done=number, changed_ms=now_ms, counts=dict(tally.counts),
+                    refused=dict(tally.refused.most_common(REASONS_CAP)),
+                )  # fmt: skip
+                await self.transfers.save(job.account_id, changed)
+
+        now_ms, is_dry, until = self.clock.now_ms(), transfer.state == "running", time.monotonic() + self.slice_s
+        opened: IO[bytes] = file.file if isinstance(file, File) and file.file is not None else file
+        if transfer.content != "posts":
+            return await self._read_accounts(job, transfer, opened, tally, until, progress)
+        account = await self.accounts.get(job.account_id)
+        archive = await asyncio.to_thread(open_archive, opened, account.handle)
+
+        async def record(posts: list[ImportedPost]) -> None:
+            expires_ms = self.clock.now_ms() + self.archive_keep_ms
+            await self.transfers.add_imported(job.account_id, transfer.id, posts, expires_ms)
+
+        options = PostsOptions(
+            RowRules(max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{job.account_id} "),
+            dry_run=is_dry, owner_id=job.account_id, record=record,
+        )  # fmt: skip
+        return await self.posts_import.run_slice(
+            archive, options, tally, now_ms, offset=job.offset, until=until, progress=progress
+        )
+
+    async def _read_accounts(
+        self, job: TransferJob, transfer: Transfer, file: IO[bytes], tally: Tally, until: float,
+        progress: Callable[[int, Tally], Awaitable[None]],
+    ) -> int | None:  # fmt: skip
+        host, now_ms = transfer.base_url.partition("://")[2], self.clock.now_ms()
+        for row in read_rows(file, transfer.content):
+            if row.number <= job.offset:
+                continue
+            await self.lists_import.apply(
+                job.account_id, transfer.content, row, host, tally, now_ms, dry_run=transfer.state == "running"
+            )
+            await progress(row.number, tally)
+            if time.monotonic() >= until:
+                return row.number
+        return None
+
+    async def _finish(
+        self, job: TransferJob, transfer: Transfer, tally: Tally, state: TransferState, error: str = ""
+    ) -> None:
+        """Store the result. The file of an import that has ended is deleted."""
+        now_ms, counts = self.clock.now_ms(), dict(tally.counts)
+        if state == "done" and transfer.content == "posts":
+            # An interrupted try has written posts that the repetition found: count what is recorded.
+            posts = await self.transfers.count_imported(job.account_id, transfer.id)
+            counts |= {"standing": max(0, counts.get("posts", 0) + counts.get("standing", 0) - posts), "posts": posts}
+        changed = structs.replace(
+            transfer, state=state, error=error, counts=counts, refused=dict(tally.refused.most_common(REASONS_CAP)),
+            changed_ms=now_ms, expires_ms=now_ms + self.archive_keep_ms,
+            total=sum(tally.refused.values()) + counts.get("posts", 0) + counts.get("accounts", 0),
+        )  # fmt: skip
+        await self.transfers.save(job.account_id, changed)
+        if state != "ready":
+            await self.files.delete([transfer.file_name(job.account_id)])
+        if state == "done":
+            await self.notify(job.account_id, "import_done")
+        log.info("import_read", account=job.account_id, state=state, error=error, **counts)
+
+    async def _undo(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
+        """Delete the posts of an import, the last first, for the time of a slice."""
+        until = time.monotonic() + self.slice_s
+        while posts := await self.transfers.last_imported(job.account_id, transfer.id):
+            for start in range(0, len(posts), POSTS_AT_ONCE):
+                batch = posts[start : start + POSTS_AT_ONCE]
+                await run_together(*(self._delete(job.account_id, post_id) for _, post_id in batch))
+            await self.imported_posts.forget_sources(digest for digest, _ in posts)
+            await self.transfers.drop_last_imported(job.account_id, transfer.id)
+            transfer = structs.replace(transfer, done=transfer.done + len(posts), changed_ms=self.clock.now_ms())
+            await self.transfers.save(job.account_id, transfer)
+            if time.monotonic() >= until:
+                return job
+        await self.transfers.save(
+            job.account_id, structs.replace(transfer, state="undone", changed_ms=self.clock.now_ms())
+        )
+        return None
+
+    async def _delete(self, account_id: AccountId, post_id: PostId) -> Any:
+        try:
+            await self.publishing.delete(account_id=account_id, post_id=post_id)
+        except PostNotFound:  # its import was interrupted before it was written
+            return
+
+
+def open_archive(file: IO[bytes], handle: str) -> AccountArchive | BlueskyArchive:
+    """Open an archive of a known kind, whose posts the account of this handle gets. Raises ArchiveUnreadable."""
+    return BlueskyArchive(file, handle) if is_car(file) else AccountArchive(file, handle)

@@ -1,0 +1,133 @@
+"""The page on which people import an archive or a list of accounts."""
+
+from collections.abc import Mapping
+from typing import cast, get_args
+
+from django.conf import settings
+from django.http.response import HttpResponseBase
+from django.utils.functional import Promise
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import done, page_response, respond
+from socialsite.web.uploads import accepts_files, get_files
+from timelines.errors import ImportInvalid, ImportUnderWay, TransfersCapReached
+from timelines.exporting.transfer import ImportContent, Transfer
+from timelines.exporting.views import percent_of, transfer_json
+from timelines.importing.service import ImportService
+from timelines.pages.presenters import Json
+
+IMPORT_URL = "/accounts/import/"
+IMPORT_TEMPLATE = "accounts/import.html"
+UPLOAD_DEADLINE_S = 120.0
+"""The time in which a large file is parsed and stored, after it was received."""
+CONTENT_LABELS: Mapping[ImportContent, Promise] = {
+    "posts": _("Posts: an archive of this site, Mastodon, X or Bluesky"),
+    "following": _("Followed accounts (CSV)"),
+    "lists": _("Lists (CSV)"),
+    "muted": _("Muted accounts (CSV)"),
+    "blocked": _("Blocked accounts (CSV)"),
+}
+REASON_LABELS: Mapping[str, Promise] = {
+    "boost": _("boosts of other people's posts"),
+    "private_message": _("private messages"),
+    "account": _("accounts that do not exist here"),
+    "text_empty": _("posts without a text"),
+    "text_too_long": _("posts that are too long"),
+    "text_too_large": _("posts that are too long"),
+    "in_the_future": _("posts with a date in the future"),
+    "before_2000": _("posts with a date before 2000"),
+    "repeated_id": _("posts that are twice in the file"),
+    "picture_missing": _("pictures that are not in the file"),
+    "picture_quota": _("pictures for which you have no room"),
+}
+OTHER_REASON = _("others that this site cannot read")
+ERROR_LABELS: Mapping[str, Promise] = {
+    "too_large": _("This file, or a part of it, is too large."),
+    "unknown_format": _("This is not an archive that this site can read."),
+}
+OTHER_ERROR = _("This file cannot be read. It may be damaged.")
+
+
+async def check_upload(request: SiteRequest) -> None:
+    """Refuse an upload before its body is read. Raises SignInRequired."""
+    require_viewer_id(request)
+
+
+async def index(request: SiteRequest) -> HttpResponseBase:
+    imports = await request.services[ImportService].all(require_viewer_id(request))
+    return respond(
+        request,
+        IMPORT_TEMPLATE,
+        page=lambda: _context(request, imports),
+        data=lambda: {"imports": [import_json(each) for each in imports]},
+    )
+
+
+@accepts_files(settings.IMPORT_MAX_BYTES, check_upload, deadline_s=UPLOAD_DEADLINE_S)
+async def upload(request: SiteRequest) -> HttpResponseBase:
+    """Store a file, and start its preview."""
+    me, service = require_viewer_id(request), request.services[ImportService]
+    content, files = get_form_data(request).get("content", "posts"), get_files(request, "file")
+    try:
+        if len(files) != 1 or content not in get_args(ImportContent):
+            raise ImportInvalid
+        transfer = await service.upload(
+            me, files[0], cast(ImportContent, content), settings.SITE_URL, get_language() or "en", request.caller
+        )
+    except (ImportInvalid, ImportUnderWay, TransfersCapReached) as error:
+        if wants_json(request):
+            raise
+        context = _context(request, await service.all(me)) | {"error": error.message, "content": content}
+        return page_response(request, IMPORT_TEMPLATE, context, get_error_status(error))
+    return done(request, import_json(transfer), default=IMPORT_URL, status=202)
+
+
+async def confirm(request: SiteRequest, transfer_id: int) -> HttpResponseBase:
+    transfer = await request.services[ImportService].confirm(require_viewer_id(request), transfer_id)
+    return done(request, import_json(transfer), default=IMPORT_URL, status=202)
+
+
+async def undo(request: SiteRequest, transfer_id: int) -> HttpResponseBase:
+    transfer = await request.services[ImportService].undo(require_viewer_id(request), transfer_id)
+    return done(request, import_json(transfer), default=IMPORT_URL, status=202)
+
+
+async def discard(request: SiteRequest, transfer_id: int) -> HttpResponseBase:
+    await request.services[ImportService].discard(require_viewer_id(request), transfer_id)
+    return done(request, {}, default=IMPORT_URL)
+
+
+def import_json(transfer: Transfer) -> Json:
+    more = {"name": transfer.title, "content": transfer.content, "error": transfer.error or None}
+    return {**transfer_json(transfer), **more, "counts": transfer.counts, "refused": transfer.refused}
+
+
+def _context(request: SiteRequest, imports: list[Transfer]) -> dict[str, object]:
+    now_ms = request.services.clock.now_ms()
+    return {
+        "contents": CONTENT_LABELS.items(),
+        "is_active": any(each.is_active and not each.is_stalled(now_ms) for each in imports),
+        "imports": [
+            {
+                "transfer": each,
+                "label": CONTENT_LABELS[each.content],
+                "percent": percent_of(each),
+                "refused": sum(each.refused.values()),
+                "reasons": _count_reasons(each.refused),
+                "error": ERROR_LABELS.get(each.error, OTHER_ERROR) if each.error else "",
+            }
+            for each in imports
+        ],
+    }
+
+
+def _count_reasons(refused: Mapping[str, int]) -> list[tuple[Promise, int]]:
+    """Return the reasons as people read them, and how many rows each has."""
+    counts: dict[Promise, int] = {}
+    for code, count in refused.items():
+        label = REASON_LABELS.get(code, OTHER_REASON)
+        counts[label] = counts.get(label, 0) + count
+    return list(counts.items())
