@@ -43,8 +43,8 @@ async def create(request: SiteRequest) -> HttpResponse:
 
 @endpoint("read:lists", needs_account=True)
 async def show(request: SiteRequest, list_id: ListId) -> HttpResponse:
-    found = await _service(request).get(owner_id=require_viewer_id(request), list_id=list_id)
-    return json_response((await _lists_json(request, [found]))[0])
+    account_list = await _service(request).get(owner_id=require_viewer_id(request), list_id=list_id)
+    return json_response((await _lists_json(request, [account_list]))[0])
 
 
 @endpoint("write:lists", needs_account=True)

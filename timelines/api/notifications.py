@@ -76,10 +76,10 @@ def _respond_with_page(
 @endpoint("read:notifications", needs_account=True)
 async def show(request: SiteRequest, notification_id: PostId) -> HttpResponse:
     entry = await request.services[NotificationService].find(require_viewer_id(request), notification_id)
-    found = await notifications_json(request.services, site_url(request), [] if entry is None else [entry])
-    if not found:
+    notifications = await notifications_json(request.services, site_url(request), [] if entry is None else [entry])
+    if not notifications:
         raise NotFound
-    return json_response(found[0])
+    return json_response(notifications[0])
 
 
 @endpoint("write:notifications", needs_account=True)
@@ -222,5 +222,5 @@ def selected_kinds(fields: FormFields) -> list[NotificationKind]:
     """Return the kinds of `types[]` without those of `exclude_types[]`. Clients do not know the other kinds."""
     types = fields.values_of("types") or list(KINDS_BY_TYPE)
     excluded = fields.values_of("exclude_types")
-    wanted = {kind for type in types if type not in excluded for kind in KINDS_BY_TYPE.get(type, ())}
-    return [kind for kind in NOTIFICATION_KINDS if kind in wanted]
+    kinds = {kind for type in types if type not in excluded for kind in KINDS_BY_TYPE.get(type, ())}
+    return [kind for kind in NOTIFICATION_KINDS if kind in kinds]

@@ -105,5 +105,5 @@ def page_response(
 def _url_with_cursor(request: SiteRequest, name: str, value: object) -> str:
     """Return the absolute URL of this page with another cursor. The access token of a query is left out."""
     query = parse_qsl(request.META.get("QUERY_STRING", ""), keep_blank_values=True)
-    kept = [(key, text) for key, text in query if key not in (*CURSOR_NAMES, "access_token")]
-    return f"{absolute_url(request, quote_path(request.path))}?{urlencode([*kept, (name, value)])}"
+    parameters = [(key, text) for key, text in query if key not in (*CURSOR_NAMES, "access_token")]
+    return f"{absolute_url(request, quote_path(request.path))}?{urlencode([*parameters, (name, value)])}"

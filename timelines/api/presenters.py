@@ -50,8 +50,8 @@ async def accounts_by_id(
     """Return the active accounts among `ids`, in their order. With `is_fresh` their counts are read again."""
     authors, service = dict[AccountId, Author | None].fromkeys(ids), services[AccountSummaryService]
     summaries = await (service.find_fresh(authors) if is_fresh else service.find(authors))
-    found = (summaries[id] for id in authors if id in summaries)
-    return {each.id: msgspec.Raw(_encoded_account(each, site)) for each in found if each.author.is_visible}
+    author_summaries = (summaries[id] for id in authors if id in summaries)
+    return {each.id: msgspec.Raw(_encoded_account(each, site)) for each in author_summaries if each.author.is_visible}
 
 
 def with_fields(entity: msgspec.Raw, fields: Json) -> msgspec.Raw:
@@ -102,9 +102,9 @@ async def notifications_json(
     services: SiteServices, site: str, entries: Sequence[VisibleNotification]
 ) -> list[dict[str, object]]:
     """Return the notifications whose kind clients know, in their order."""
-    known = [entry for entry in entries if entry.kind in TYPE_BY_KIND]
-    with_posts = [(entry.id, entry.entry) for entry in known if entry.entry is not None]
-    summaries = await services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in known))
+    supported = [entry for entry in entries if entry.kind in TYPE_BY_KIND]
+    with_posts = [(entry.id, entry.entry) for entry in supported if entry.entry is not None]
+    summaries = await services[AccountSummaryService].find(dict.fromkeys(entry.author.id for entry in supported))
     encoded = await _statuses(services, site, [post for _, post in with_posts])
     statuses = dict(zip((id for id, _ in with_posts), encoded, strict=True))
     return [
@@ -116,7 +116,7 @@ async def notifications_json(
             "account": msgspec.Raw(_encoded_account(summaries[entry.author.id], site)),
             **({} if entry.entry is None else {"status": statuses[entry.id]}),
         }
-        for entry in known
+        for entry in supported
         if entry.author.id in summaries
     ]
 
@@ -133,8 +133,8 @@ def _part(post: HydratedPost, ids: Mapping[str, AccountId], summaries: Summaries
     handles = _mentioned_handles(post.post.text)
     if not handles:
         return summaries[post.author.id], NO_MENTIONS
-    shown = (each for each in handles if each in ids and _is_shown(summaries, ids[each], each))
-    return summaries[post.author.id], tuple((each, ids[each]) for each in shown)
+    mentions = (each for each in handles if each in ids and _is_shown(summaries, ids[each], each))
+    return summaries[post.author.id], tuple((each, ids[each]) for each in mentions)
 
 
 @lru_cache(maxsize=CACHE_SIZE)

@@ -119,8 +119,8 @@ async def familiar_followers(request: SiteRequest) -> HttpResponse:
     ids = [AccountId(id) for id in ids_field(api_fields(request), "id", FAMILIAR_AT_ONCE)]
     data = []
     for account_id in ids:
-        known = await services[ProfileService].known_followers(me, account_id)
-        accounts = await accounts_json(services, site, [author.id for author in known])
+        followers = await services[ProfileService].known_followers(me, account_id)
+        accounts = await accounts_json(services, site, [author.id for author in followers])
         data.append({"id": str(account_id), "accounts": accounts})
     return json_response(data)
 
@@ -142,8 +142,8 @@ async def _require_visible(request: SiteRequest, account_id: AccountId) -> None:
 
 async def _account_response(request: SiteRequest, account: Account) -> HttpResponse:
     account_id = AccountId(account.id)
-    found = await accounts_by_id(request.services, site_url(request), [account_id], is_fresh=True)
-    return json_response(found[account_id])
+    accounts = await accounts_by_id(request.services, site_url(request), [account_id], is_fresh=True)
+    return json_response(accounts[account_id])
 
 
 def local_handle(request: SiteRequest, acct: str) -> str | None:

@@ -50,11 +50,11 @@ def action_endpoint(scope: str, act: Action, *, on_suspended: bool = True) -> As
 
 async def load_relationships(request: SiteRequest, account_ids: Sequence[AccountId]) -> list[Json]:
     me, now_ms = require_viewer_id(request), request.services.clock.now_ms()
-    found = await request.services[BlocksAndMutesService].relationships(me, account_ids, now_ms)
+    relationships = await request.services[BlocksAndMutesService].relationships(me, account_ids, now_ms)
     endorsed = require_account(request).preferences.endorsed_ids
     return [
         relationship_entity(id, relation, requested_by=asks, endorsed=id in endorsed)
-        for id, (relation, asks) in found.items()
+        for id, (relation, asks) in relationships.items()
     ]
 
 

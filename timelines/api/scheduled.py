@@ -21,8 +21,8 @@ from timelines.publishing.forms import CONTENT_NAMES, PostForm
 
 async def schedule(request: SiteRequest, fields: FormFields) -> HttpResponse:
     """Store a post that is published later."""
-    kept = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
-    draft = Draft(0, tuple(each for each in kept if each[0] in CONTENT_NAMES), scheduled_ms=_parse_time(fields))
+    parameters = tuple((name.removesuffix("[]"), value) for name, value in fields.pairs)
+    draft = Draft(0, tuple(each for each in parameters if each[0] in CONTENT_NAMES), scheduled_ms=_parse_time(fields))
     key = PostForm.parse(fields).idempotency_key
     saved = await request.services[DraftService].save(require_viewer_id(request), draft, idempotency_key=key)
     return json_response(await _present(request, saved))

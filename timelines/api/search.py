@@ -110,8 +110,8 @@ async def _resolve(request: SiteRequest, url: str) -> tuple[list[AccountId], lis
     if f"{parts.scheme}://{parts.netloc}".lower() != site_url(request).lower() or not parts.path.startswith("/@"):
         return [], []
     if rest.isascii() and rest.isdigit() and len(rest) <= 16:
-        found = await request.services[ReadPipeline].find_visible(get_viewer_id(request), PostId(int(rest)))
-        return [], [] if found is None else [found]
+        entry = await request.services[ReadPipeline].find_visible(get_viewer_id(request), PostId(int(rest)))
+        return [], [] if entry is None else [entry]
     account = None if rest else await request.services[AccountService].find_by_handle(handle.lower())
     return [] if account is None else [AccountId(account.id)], []
 
@@ -140,11 +140,11 @@ def _trend_json(trend: Trend, site: str, now_ms: int) -> Json:
 @endpoint("read:accounts", "read", needs_account=True)
 async def suggestions(request: SiteRequest, version: int) -> HttpResponse:
     limit = limit_field(api_fields(request), DEFAULT_ACCOUNTS, MAX_ACCOUNTS)
-    found = await request.services[FollowSuggestionService].suggestions(require_viewer_id(request), limit)
-    accounts = await accounts_by_id(request.services, site_url(request), [each.account_id for each in found])
+    people = await request.services[FollowSuggestionService].suggestions(require_viewer_id(request), limit)
+    accounts = await accounts_by_id(request.services, site_url(request), [each.account_id for each in people])
     if version == 1:
         return json_response(list(accounts.values()))
-    sources = {each.account_id: "friends_of_friends" if each.known_follower_ids else "most_followed" for each in found}
+    sources = {each.account_id: "friends_of_friends" if each.known_follower_ids else "most_followed" for each in people}
     return json_response(
         [
             {"source": "past_interactions" if sources[id] != "most_followed" else "global",

@@ -89,8 +89,8 @@ def find_subscriptions(stream: str, parameters: dict[str, str], scopes: tuple[st
 
     A name is the stream, and after a space its hashtag or list.
     """
-    wanted = "read:notifications" if stream == USER_NOTIFICATION else "read:statuses"
-    if not includes(scopes, wanted):
+    scope = "read:notifications" if stream == USER_NOTIFICATION else "read:statuses"
+    if not includes(scopes, scope):
         raise StreamRefused("Access token does not have the required scopes", 401)
     if stream == USER:
         sees_notifications = includes(scopes, "read:notifications")

@@ -232,13 +232,15 @@ class SocketRegistry:
         """Return the subscriptions of API clients, each once: all home timelines, and those of `topics`."""
         if not self.api_sockets:
             return []
-        wanted = set(topics)
+        topic_set = set(topics)
         return [
             each
             for socket in self.api_sockets
             for each in socket.subscriptions.values()
             if each.channel is not None
-            and (each.channel.viewer_context.context is ViewContext.HOME or not wanted.isdisjoint(each.channel.topics))
+            and (
+                each.channel.viewer_context.context is ViewContext.HOME or not topic_set.isdisjoint(each.channel.topics)
+            )
         ]
 
     def has_topic(self, topic: str) -> bool:

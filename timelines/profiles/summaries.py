@@ -60,15 +60,15 @@ class AccountSummaryService:
         The argument maps each account to its current facts, or to None if the caller does not know them.
         """
         now_ms, cache = self.clock.now_ms(), self._cache
-        found: dict[AccountId, AccountSummary] = {}
+        summaries: dict[AccountId, AccountSummary] = {}
         missing: list[AccountId] = []
         for account_id, author in authors.items():
             cached = cache.get(account_id)
             if cached is None or cached[0] < now_ms or (author is not None and author != cached[1].author):
                 missing.append(account_id)
             else:
-                found[account_id] = cached[1]
-        return found | await self.find_fresh(missing) if missing else found
+                summaries[account_id] = cached[1]
+        return summaries | await self.find_fresh(missing) if missing else summaries
 
     def forget(self, account_id: AccountId) -> None:
         """Drop the cached summary of an account whose counts this process changes."""

@@ -29,16 +29,16 @@ async def load_visible_page(
     find_blocked: FindBlocked | None = None,
 ) -> FollowPage:
     """Return a page of visible accounts. Reads until the page is full, at most MAX_ROUNDS times."""
-    found: list[FollowCursor] = []
+    edges: list[FollowCursor] = []
     for _ in range(MAX_ROUNDS):
-        page = await read(cursor, limit - len(found))
+        page = await read(cursor, limit - len(edges))
         hidden = await find_blocked(page.account_ids) if find_blocked is not None else set()
         visible = set(await visible_ids(accounts, [id for id in page.account_ids if id not in hidden]))
-        found.extend(edge for edge in page.edges if edge.account_id in visible)
+        edges.extend(edge for edge in page.edges if edge.account_id in visible)
         cursor = page.next
-        if cursor is None or len(found) >= limit:
+        if cursor is None or len(edges) >= limit:
             break
-    return FollowPage(tuple(found), cursor)
+    return FollowPage(tuple(edges), cursor)
 
 
 async def page_of_ids(ids: Sequence[AccountId], cursor: FollowCursor | None, limit: int) -> FollowPage:

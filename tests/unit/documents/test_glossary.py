@@ -13,8 +13,8 @@ PLAIN = frozenset(
     authentication autocomplete backends barrier base batched batches binaries bluesky boosters
     bootstrap broadcaster browsers
     cached characters check checks child clock cluster command commands config connection consumer context control
-    changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff disable
-    directory event frames
+    changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
+    directory disable event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
     known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
