@@ -21,6 +21,19 @@ class HandleTaken(Conflict):
         super().__init__(fields={"handle": type(self).message})
 
 
+class AddressTaken(Conflict):
+    """Another account has this mail address. Only the owner of the mailbox learns this."""
+
+    code = "address_taken"
+    message = _("Another account uses this mail address.")
+
+
+class InvalidLink(NotFound):
+    """The link of a mail is wrong, has expired or was used."""
+
+    message = _("This link has expired or was used before. Please ask for a new one.")
+
+
 class AccountNotFound(NotFound):
     """The account is absent, suspended or deleted. All three cases have the same response, which reveals nothing."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
@@ -20,6 +21,7 @@ from accounts.accounts.validation import (
     validate_handle,
     validate_profile_texts,
 )
+from accounts.addresses import ADDRESS_MAX_LENGTH, InvalidAddress, normalize_address
 from accounts.domain import picture_url
 from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused
 from accounts.models import Account
@@ -44,6 +46,14 @@ def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.Cha
 
 def make_new_password_field(label: Any) -> forms.CharField:
     return make_password_field(label, "new-password", help_text=_("At least 8 characters, not a common password."))
+
+
+def make_address_field(help_text: Any = "", *, required: bool = True) -> forms.CharField:
+    """Return a field for a mail address, whose rules MailService checks."""
+    widget = forms.EmailInput(attrs={"autocomplete": "email", **HANDLE_INPUT_ATTRS})
+    return forms.CharField(
+        label=_("Mail address"), max_length=ADDRESS_MAX_LENGTH, help_text=help_text, required=required, widget=widget
+    )
 
 
 class NewPasswordForm(forms.Form):
@@ -80,8 +90,18 @@ class SignUpForm(NewPasswordForm):
         help_text=_("How others see you. You may leave it empty."),
         widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
     )
+    address = make_address_field(_("To reset a forgotten password. Nobody else sees it."), required=False)
     password1 = make_new_password_field(_("Password"))
     password2 = make_password_field(_("Password again"), "new-password")
+
+    def clean_address(self) -> str:
+        address: str = self.cleaned_data["address"]
+        if settings.MAIL_REQUIRED and not address:
+            raise ValidationError(gettext("This site needs a mail address."))
+        try:
+            return normalize_address(address) if address else ""
+        except InvalidAddress:
+            raise ValidationError(gettext("This is not a mail address.")) from None
 
     def clean_handle(self) -> str:
         """Check the handle here, too, so that the page shows all errors at once. Return the handle unchanged."""

@@ -92,6 +92,26 @@ def passkey_challenge(digest: str) -> Key:
     return Key("sessions", tag=digest[:32], name="challenge")
 
 
+def mail_account(account_id: AccountId) -> Key:
+    """HASH: address (confirmed), pending (not confirmed), language and digest of the mails of an account."""
+    return Key("accounts", tag=str(account_id), name="mail")
+
+
+def address_owner(digest: str) -> Key:
+    """STRING: the id of the account with the confirmed mail address of this keyed digest (32 hex digits)."""
+    return Key("accounts", tag=digest, name="address")
+
+
+def due_digests() -> Key:
+    """ZSET: account id -> Unix ms of the next digest of its notifications."""
+    return Key("jobs", tag="due", name="digests")
+
+
+def sent_mails(account_id: AccountId) -> Key:
+    """HASH: id of a mail -> its state (SentMail as MessagePack), at most MAILS_CAP. Ids ascend with time."""
+    return Key("accounts", tag=str(account_id), name="mails")
+
+
 def totals(account_id: int) -> Key:
     """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 

@@ -19,6 +19,8 @@ OnAccountCreated = Callable[[], None]
 """Called after a sign-up or `manage.py create_account`, to count it."""
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """Called after a change of names or states, to update the search index."""
+OnPasswordChanged = Callable[[AccountId], Awaitable[None]]
+"""Called after a change of the password, to send a mail."""
 OnSessionsEnded = Callable[[AccountId, str | None], Awaitable[None]]
 """Called with the account id and the id of the ended session; None means all sessions of the account."""
 

@@ -4,6 +4,7 @@ from django.urls import path
 
 from accounts.sessions import views as session_views
 from accounts.settings import factors, security, step_up
+from accounts.settings import mail as mail_views
 from accounts.settings import views as settings_views
 
 app_name = "accounts"
@@ -25,5 +26,12 @@ urlpatterns = [
     path("passkeys/", factors.passkeys, name="passkeys"),
     path("confirm/", step_up.confirm, name="confirm"),
     path("sessions/", settings_views.sessions, name="sessions"),
+    path("mail/", mail_views.address, name="mail"),
+    path("mail/remove/", mail_views.remove, name="mail_remove"),
+    path("mail/digest/", mail_views.digest, name="mail_digest"),
+    path("mail/confirm/", mail_views.confirm, name="mail_confirm"),
+    path("mail/unsubscribe/", mail_views.stop, name="mail_unsubscribe"),
+    path("reset/", mail_views.forgotten, name="reset"),
+    path("reset/confirm/", mail_views.reset, name="reset_confirm"),
     path("delete/", settings_views.delete, name="delete"),
 ]

@@ -12,6 +12,7 @@
     socialsite.W002  a variable looks like REDIS_<COMPONENT>_URL, but the component is unknown  (offline, tag redis)
     socialsite.W003  a failover may lose posts, and REQUIRE_REPLICAS is not set  (offline, tag redis, --deploy)
     socialsite.W004  SECURITY_CONTACT is not set  (offline, tag redis, --deploy)
+    socialsite.W005  MAIL_URL is not set, or MAIL_FROM has another domain than the site  (offline, tag mail, --deploy)
 
 `manage.py check` does not connect to servers; `manage.py check --tag redis` does.
 """
@@ -20,6 +21,7 @@ import asyncio
 import contextvars
 import os
 from collections.abc import Sequence
+from email.utils import parseaddr
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -89,6 +91,30 @@ def check_decisions(**_: Any) -> list[CheckMessage]:
             )
         )
     return messages
+
+
+@register("mail", deploy=True)
+def check_mail(**_: Any) -> list[CheckMessage]:
+    """Report settings with which mails reach nobody, or look like spam."""
+    if not settings.MAIL_URL:
+        return [
+            Warning(
+                f"MAIL_URL is not set: mails are files in {settings.MAIL_ROOT}, and nobody gets them.",
+                hint="Set a mail server such as smtp+tls://user:password@mail.example.org:587.",
+                id="socialsite.W005",
+            )
+        ]
+    host = urlsplit(settings.SITE_URL).hostname or ""
+    domain = parseaddr(settings.MAIL_FROM)[1].rpartition("@")[2].lower()
+    if domain and (host == domain or host.endswith(f".{domain}")):
+        return []
+    return [
+        Warning(
+            f"MAIL_FROM has the domain {domain or '(none)'}, and the site is at {host}: mails may be taken for spam.",
+            hint="Use the site's domain, and set its SPF, DKIM and DMARC records (docs/guide/install.md).",
+            id="socialsite.W005",
+        )
+    ]
 
 
 @register("archive")

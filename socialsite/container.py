@@ -11,6 +11,10 @@ from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
 from accounts.factors.passkeys import PasskeyService
 from accounts.factors.service import FactorService
+from accounts.mail.handler import JOB_TIMEOUT_S as MAIL_TIMEOUT_S
+from accounts.mail.handler import MailSending
+from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
+from accounts.mail.service import MailService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
 from accounts.security.events import SecurityEvents
@@ -37,6 +41,7 @@ from timelines.audit.context import AuditContext
 from timelines.audit.rebuild_after_restore import RebuildAfterRestore
 from timelines.audit.sampler import AuditSampler
 from timelines.demo.load import DemoLoader
+from timelines.digests.service import DigestService
 from timelines.drafts.service import DraftService
 from timelines.exporting.archive import ArchiveSources
 from timelines.exporting.service import ExportService
@@ -193,17 +198,22 @@ class Services:
             on_account_deleted=self._close_account,
             on_account_created=partial(self.statistics.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
+            on_password_changed=self._mail_password_change,
         )
+
+    async def _mail_password_change(self, account_id: AccountId) -> None:
+        await self.mail.notify_if_available(account_id, "password_changed")
 
     async def _store_deletion(self, account_id: AccountId) -> None:
         """Add the job that completes the deletion and deletes the data of the account."""
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete its counters, events and factors."""
+        """Close the sockets of a deleted account, and delete its counters, events, factors and mail address."""
         await self.live.account_closed(account_id)
         await self.security_events.delete_all(account_id)
         await self.factors.delete_all(account_id)
+        await self.mail.forget(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property
@@ -219,6 +229,13 @@ class Services:
     passkeys = _Built(PasskeyService)
     pending_logins = _Built(PendingLogins)
     access_tokens = _Built(AccessTokenService)
+
+    @cached_property
+    def mail_queue(self) -> MailQueue:
+        return MailQueue(self.store)
+
+    mail = _Built(MailService)
+    mail_sending = _Built(MailSending)
     oauth = _Built(OAuthService)
 
     @cached_property
@@ -270,6 +287,7 @@ class Services:
     push = _Built(PushService)
     push_sending = _Built(PushSending)
     pending_notifications = _Built(PendingNotificationService)
+    digests = _Built(DigestService)
 
     # Pictures
 
@@ -395,6 +413,7 @@ class Services:
             BackgroundQueue(self.media_queue, self.media_processing.handle, PICTURES_AT_ONCE),
             BackgroundQueue(self.push_queue, self.push_sending.handle),
             BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
+            BackgroundQueue(self.mail_queue, self.mail_sending.handle, MAILS_AT_ONCE, MAIL_TIMEOUT_S),
         )
         return {each.queue.name: each for each in queues}
 

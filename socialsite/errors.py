@@ -123,6 +123,7 @@ class RateLimited(ApiError):
         "like": _("You liked or bookmarked too many posts in the last minute."),
         "block": _("You blocked or muted too many people in the last minute."),
         "delete": _("You deleted too many posts in the last minute."),
+        "mail": _("You asked for too many mails in the last minute."),
         "media": _("You uploaded too many pictures in the last minute."),
         "list": _("You changed lists or filters too often in the last minute."),
         "draft": _("You saved too many drafts in the last minute."),

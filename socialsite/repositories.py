@@ -2,6 +2,7 @@
 
 from accounts.accounts.repository import AccountRepository
 from accounts.factors.repository import FactorRepository
+from accounts.mail.repository import MailRepository
 from accounts.oauth.repository import OAuthRepository
 from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.values import ACCESS_TOKEN_LIMITS, APP_TOKEN_LIMITS
@@ -61,6 +62,7 @@ class Repositories:
         self.app_tokens = SessionRepository(store, APP_TOKEN_LIMITS, ACCESS_TOKENS)
         self.oauth = OAuthRepository(store)
         self.factors = FactorRepository(store)
+        self.mails = MailRepository(store)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.drafts = Drafts(store)

@@ -44,6 +44,20 @@ VAPID_PRIVATE_KEY: str = env.str("VAPID_PRIVATE_KEY", default="")
 STAFF_SECOND_FACTOR: bool = env.bool("STAFF_SECOND_FACTOR", default=not DEBUG)  # quickstart sets it to 0
 SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
 
+# Mail: an SMTP server, or without MAIL_URL files in the data directory
+MAIL_ROOT = settings_parsers.default_mail_root(REDIS_URL, BASE_DIR)
+MAIL_URL: str = env.str("MAIL_URL", default="")
+_MAIL = settings_parsers.parse_mail_url(MAIL_URL, MAIL_ROOT)
+EMAIL_BACKEND: str = _MAIL["EMAIL_BACKEND"]
+EMAIL_HOST, EMAIL_PORT = _MAIL.get("EMAIL_HOST") or "", _MAIL.get("EMAIL_PORT") or 0
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _MAIL.get("EMAIL_HOST_USER") or "", _MAIL.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS, EMAIL_USE_SSL = bool(_MAIL.get("EMAIL_USE_TLS")), bool(_MAIL.get("EMAIL_USE_SSL"))
+EMAIL_FILE_PATH = str(MAIL_ROOT)
+EMAIL_TIMEOUT = 10  # seconds of each step of the dialogue with the server
+MAIL_FROM: str = env.str("MAIL_FROM", default="") or settings_parsers.default_mail_from(SITE_NAME, SITE_URL)
+MAIL_REQUIRED: bool = env.bool("MAIL_REQUIRED", default=False)
+PASSWORD_RESET_TIMEOUT = 3_600  # seconds
+
 # Components whose data is not at REDIS_URL
 REDIS_COMPONENT_URLS: dict[str, str] = {
     component: url

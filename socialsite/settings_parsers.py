@@ -6,11 +6,13 @@ ImproperlyConfigured with a sentence that names the variable.
 
 import re
 from collections.abc import Iterable
+from email.utils import formataddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+import environ
 from django.core.exceptions import ImproperlyConfigured
 
 Network = IPv4Network | IPv6Network
@@ -29,6 +31,7 @@ DEFAULT_RATE_LIMITS = {
     "login": "10/m",
     "signup": "20/m",
     "app": "20/m",
+    "mail": "5/m",
     "token": "60/m",
     "search": "60/m",
     "complete": "300/m",
@@ -120,6 +123,35 @@ def default_media_root(url: str, base: Path) -> Path:
     """Return the default of MEDIA_ROOT: a folder in the data directory, which is created at the first upload."""
     scheme, _, directory = url.partition("://")
     return (Path(directory).expanduser() if scheme == "embedded" else base / "data") / "media"
+
+
+def default_mail_root(url: str, base: Path) -> Path:
+    """Return the folder of the mails of a site without MAIL_URL, which is created at the first mail."""
+    return default_media_root(url, base).with_name("mail")
+
+
+def parse_mail_url(url: str, folder: Path) -> dict[str, Any]:
+    """Return Django's settings of the SMTP server at `url`, or those of files in `folder` for "".
+
+    `smtp+tls` uses STARTTLS at port 587, `smtp+ssl` TLS at port 465, `smtp` no encryption at port 25.
+    """
+    if not url:
+        return {"EMAIL_BACKEND": "accounts.mail.backends.FileBackend"}
+    ports = {"smtp": 25, "smtp+tls": 587, "smtp+ssl": 465}
+    try:
+        parts = urlsplit(url)
+        is_valid = bool(parts.hostname) and parts.scheme in ports and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ImproperlyConfigured('MAIL_URL must be like "smtp+tls://user:password@mail.example.org:587".')
+    config: dict[str, Any] = environ.Env.email_url_config(url)  # type: ignore[no-untyped-call]
+    return {**config, "EMAIL_PORT": config["EMAIL_PORT"] or ports[parts.scheme]}
+
+
+def default_mail_from(site_name: str, site_url: str) -> str:
+    """Return the sender of mails: the site's name, and noreply at its host."""
+    return formataddr((site_name, f"noreply@{urlsplit(site_url).hostname or 'localhost'}"))
 
 
 def build_media_storage(root: Path, bucket: str, endpoint: str) -> dict[str, Any]:

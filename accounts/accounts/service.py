@@ -15,7 +15,7 @@ from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind, Pre
 from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
-from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged
+from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged, OnPasswordChanged
 from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
@@ -42,6 +42,7 @@ class AccountService:
     on_account_deleted: OnAccountDeleted
     on_account_created: OnAccountCreated
     on_names_changed: OnNamesChanged
+    on_password_changed: OnPasswordChanged
 
     # Finding accounts
 
@@ -262,6 +263,11 @@ class AccountService:
         """Change the password as an operator, without the old password."""
         return await self._replace_password(account, new, keep_session_id, expected_hash="")
 
+    @sensitive_variables("new")
+    async def reset_password(self, *, account: Account, new: str, caller: Caller | None) -> Account:
+        """Change the password after a link of a mail. Raises FieldErrors if it was changed since `account` was read."""
+        return await self._replace_password(account, new, None, expected_hash=account.password, caller=caller)
+
     # Profile and state
 
     async def edit_profile(
@@ -359,6 +365,7 @@ class AccountService:
         await self.end_sessions(account_id, keep_session_id)
         log.info("password_changed", account=account_id)
         await self.events.record(account_id, "password_changed", caller)
+        await self.on_password_changed(account_id)
         return await self.get(account_id)
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
+from accounts.mail.service import MailService
 from accounts.models import Account
 from accounts.oauth.repository import OAuthRepository
 from accounts.oauth.scopes import DEFAULT_SCOPE, are_known, includes, includes_all, parse_scopes
@@ -52,6 +53,7 @@ class OAuthService:
     oauth: OAuthRepository
     access_tokens: AccessTokenService
     accounts: AccountService
+    mail: MailService
     limits: ActionLimits
     clock: TimeSource
 
@@ -142,6 +144,7 @@ class OAuthService:
         token = await self.access_tokens.issue(account, grant)
         await self.oauth.complete_code(app.id, code, self.access_tokens.reference(token))
         log.info("token_issued", account=account.id, app=app.id)
+        await self.mail.notify_if_available(AccountId(account.id), "new_app", app=app.name)
         return token, grant
 
     async def issue_app_token(

@@ -7,6 +7,7 @@ from django.http import HttpResponse
 
 from accounts.factors.step_up import store_confirmation
 from accounts.known_browsers import KnownBrowser
+from accounts.mail.service import MailService
 from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
@@ -47,6 +48,9 @@ async def sign_in(request: SiteRequest, account: Account, factor: str = "") -> N
     log.info("signed_in", account=account.id)
     events, account_id = request.services[SecurityEvents], AccountId(account.id)
     await events.record(account_id, "login", request.caller, device=session.device, factor=factor)
+    browser = get_known_browser(request)
+    if browser is None or not browser.knows(account.id):
+        await request.services[MailService].notify_if_available(account_id, "new_device", device=session.device or "?")
 
 
 def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:

@@ -22,6 +22,7 @@ from accounts.forms import (
     validate_form,
     validate_password_form,
 )
+from accounts.mail.service import MailService
 from accounts.models import Account
 from accounts.presenters import account_json
 from accounts.sessions.authentication import (
@@ -67,6 +68,8 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/signup.html", form, error)
     await sign_in(request, account)
+    if fields["address"]:
+        await request.services[MailService].request_address(AccountId(account.id), fields["address"], None)
     response = done(request, {"account": account_json(account)}, default="/welcome/", status=201)
     return remember_browser(request, response, account)
 

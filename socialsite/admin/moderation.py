@@ -7,6 +7,8 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.domain import Author
 from accounts.errors import AccountNotFound
+from accounts.mail.repository import MailAccount
+from accounts.mail.values import SentMail
 from accounts.models import Account
 from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
@@ -45,6 +47,8 @@ class AccountOverview:
     view_counts: ViewCounts
     sessions: list[ActiveSession]
     rate_limit_usage: list[WindowStats]
+    mail_account: MailAccount
+    mails: list[SentMail]
 
 
 class Moderation:
@@ -87,6 +91,8 @@ class Moderation:
             posts=await services.reading.post_count(account_id),
             view_counts=view_counts or ViewCounts(),
             sessions=await services.sessions.list_sessions(account_id),
+            mail_account=await services.mail.find(account_id),
+            mails=await services.mail.list_mails(account_id),
             rate_limit_usage=await services.limits.read_stats(
                 Identifier.account(account_id), list(services.rules.values()), services.clock.server_ms()
             ),

@@ -37,7 +37,7 @@ FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
-        "accounts": "account accounts events factors handle refusals totals",
+        "accounts": "account accounts address events factors handle mail mails refusals totals",
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
         " totals usage versions votes",
@@ -46,7 +46,7 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " quieted ranks reports requested requests tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead drift fence lock owed polls posts stream trail turn unfinished waiting worker",
+        "jobs": "dead digests drift due fence lock owed polls posts stream trail turn unfinished waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

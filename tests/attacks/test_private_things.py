@@ -28,11 +28,14 @@ OWN = {
     "virtual list": "canaryvirtual",
     "filter": "canaryfilter",
     "draft": "canarydraft",
+    "address": "canaryaddress@example.org",
     "post": "canaryfollowers",
     "answer": "canaryanswer",
 }
 OF_FOLLOWERS = {OWN["post"], OWN["answer"]}
-CHANGING = re.compile(r"/(accounts/(logout|signup|login)|ops/accounts/\d+/sessions/end)/")
+CHANGING = re.compile(
+    r"/(accounts/(logout|signup|login|reset|mail/(confirm|unsubscribe))|ops/accounts/\d+/sessions/end)/"
+)
 FIELDS = {"title": "taken over", "phrase": "taken", "handle": "carol", "text": "taken"}
 """The fields of every form, so that only the missing right makes a request fail."""
 OBJECTS = (
@@ -62,7 +65,7 @@ class PrivateDataScenario:
         answers: list[object] = []
         for path in (
             "/lists/", f"/lists/{self.ids['list_id']}/", "/accounts/filters/", "/bookmarks/", "/tags/",
-            "/drafts/", "/accounts/archive/", f"/media/{self.ids['media_id']}/",
+            "/drafts/", "/accounts/archive/", "/accounts/mail/", f"/media/{self.ids['media_id']}/",
             "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/requests/",
             "/accounts/notifications/", self.ids["post_path"], "/@alice/following/", "/@alice/followers/",
         ):  # fmt: skip
@@ -88,6 +91,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     phrase = await alice.post_json("/accounts/filters/", phrase=OWN["filter"])
     draft = await alice.post_json("/drafts/", text=OWN["draft"])
     archive = await alice.post_json("/accounts/archive/")
+    await alice.post_json("/accounts/mail/", address=OWN["address"])
     row = await site.media.upload(owner_id=AccountId(1), content=uploaded(picture()))
     await encode_all(site)
     post = await alice.publish(f"{OWN['post']} #tea", audience="followers")

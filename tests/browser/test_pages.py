@@ -81,6 +81,7 @@ UNCHANGED = {
     "preferences": goes("/accounts/preferences/"),
     "settings": goes("/accounts/settings/"),
     "password": goes("/accounts/password/"),
+    "mail": goes("/accounts/mail/"),
     "sessions": goes("/accounts/sessions/"),
     "delete": goes("/accounts/delete/"),
     "log out": goes("/accounts/logout/"),
@@ -136,6 +137,7 @@ SIGNED_IN = {
     "redraft": posts.a_redraft,
     "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
     "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
+    "mail, refused address": fills("/accounts/mail/", address="nobody@nowhere"),
     "delete, wrong password": fills("/accounts/delete/", password="not this"),
     "operations": goes_as_staff("/ops/"),
     "operations, statistics": goes_as_staff("/ops/statistics/?range=7d"),
@@ -156,6 +158,8 @@ ANONYMOUS = {
     "sign up": goes("/accounts/signup/"),
     "sign up, errors": fills("/accounts/signup/", handle="No!", password1="1", password2="2"),
     "log in": goes("/accounts/login/"),
+    "forgotten password": goes("/accounts/reset/"),
+    "forgotten password, requested": fills("/accounts/reset/", address="nobody@example.org"),
     "log in, wrong": fills("/accounts/login/", username="nobody", password="not this"),
 }
 REFUSALS = {
@@ -176,7 +180,13 @@ AT_NIGHT = {
     *("notifications, mentions, none", "hashtags, none followed", "blocked accounts, none", "requests, none"),
     *("following", "boosts", "profile, muted", "muted accounts", "log in, wrong", "password, errors"),
     *("lists, refused title", "lists, a made one refused", "list, unknown member", "filters, refused"),
-    *("delete, wrong password", "operations, nobody found", "operations, own account", "operations, trail"),
+    *(
+        "delete, wrong password",
+        "mail, refused address",
+        "operations, nobody found",
+        "operations, own account",
+        "operations, trail",
+    ),
     *("405", "429, text", "400, search"),
 }
 """Pages that differ from another page of the tables in few elements. `make nightly` checks them."""

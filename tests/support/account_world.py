@@ -51,6 +51,7 @@ class AccountWorld:
             on_account_deleted=self._deleted,
             on_account_created=lambda: None,
             on_names_changed=self._ignore,
+            on_password_changed=self._ignore,
         )
         services: dict[type[Any], Any] = {AccountService: self.accounts, SessionService: self.sessions}
         bind_services(services)

@@ -33,6 +33,7 @@ FIELDS = (
     "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",
     "content",
     "queue",
+    "address", "digest",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from accounts.domain import Author
+from accounts.mail.presenters import mails_json, mails_page
 from accounts.presenters import account_json
 from accounts.sessions.presenters import sessions_json
 from socialsite.admin.audit_log import AuditLogEntry
@@ -38,6 +39,9 @@ def overview_page(case: AccountOverview, own_id: int) -> TemplateContext:
         "posts": case.posts,
         "visits": case.view_counts,
         "sessions": case.sessions,
+        "address": case.mail_account.address,
+        "pending_address": case.mail_account.pending,
+        "mails": mails_page(case.mails),
         "usage": [{"rule": u.rule, "limit": u.limit, "used": -(-u.used_milli // 1000)} for u in case.rate_limit_usage],
         "is_own": account.id == own_id,
         "page_title": f"@{account.handle}",
@@ -50,6 +54,11 @@ def overview_json(case: AccountOverview) -> JsonObject:
         "account": {**account_json(account), "state": account.state, "staff": account.is_staff},
         "counts": {**asdict(case.counts), "posts": case.posts},
         "last_seen": format_iso_time(visits.seen_ms) if visits.seen_ms else None,
+        "mail": {
+            "address": case.mail_account.address or None,
+            "pending": case.mail_account.pending or None,
+            "mails": mails_json(case.mails),
+        },
         **sessions_json(case.sessions),
     }
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils.crypto import salted_hmac
@@ -78,6 +79,9 @@ class Command(SiteCommand):
         supervisor.start([RedisProcess(EmbeddedServer(directory))])
         call_command("collectstatic", interactive=False, verbosity=0)
         self.print_demo_logins(directory, demo=demo)
+        os.environ.setdefault("SITE_URL", f"http://localhost:{self.address[1]}")  # of links in mails
+        if not settings.MAIL_URL:
+            self.print_line(f"Mails are files in {settings.MAIL_ROOT}")
         supervisor.start([make_worker_process(reading), make_web_process(reading, listening.fileno())])
         supervisor.run(self.announce_readiness)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from accounts.mail.links import confirmation_token
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.asgi import application
 from socialsite.container import Services
@@ -160,6 +161,11 @@ async def use_relations(site: Services, world: World) -> None:
     await grace.mutes(ivan)
     await site.blocks_and_mutes.hide_boosts(account_id=grace.id, other_id=ivan.id, now_ms=site.clock.now_ms())
     await site.filters.add(account_id=grace.id, phrase="tea")
+    token = confirmation_token(grace.id, "grace@example.org")
+    await site.mail.request_address(grace.id, "grace@example.org", None)
+    await site.mail.confirm_address(token)
+    await site.mail.choose_digest(grace.id, "weekly")
+    await site.mail_queue.postpone(b"a job", site.clock.now_ms())
     await ivan.locks()
     await grace.follows(ivan)
     now_ms = site.clock.now_ms()

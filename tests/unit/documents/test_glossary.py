@@ -17,7 +17,7 @@ PLAIN = frozenset(
     directory disable event frames
     dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
-    known labels lag lines linkify listener load lookup map memory merge merging menu message messages meter
+    known labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pagination pair parsers partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows

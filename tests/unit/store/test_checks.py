@@ -76,6 +76,23 @@ def test_a_site_without_a_contact_for_security_holes_is_reported(settings: Any) 
     assert ids(run_checks(tags=["redis"], include_deployment_checks=True)) == ["socialsite.W004"]
 
 
+def test_a_site_without_a_mail_server_or_with_a_sender_of_another_domain_is_reported(settings: Any) -> None:
+    settings.SITE_URL, settings.MAIL_URL = "https://social.example.org", ""
+    (warning,) = run_checks(tags=["mail"], include_deployment_checks=True)
+    assert (warning.id, "MAIL_URL" in warning.msg) == ("socialsite.W005", True)
+    settings.MAIL_URL = "smtp+tls://mail.example.org"
+    for sender, is_reported in (
+        ("Site <noreply@example.org>", False),
+        ("noreply@social.example.org", False),
+        ("noreply@example.com", True),
+        ("noreply@l.example.org.evil", True),
+    ):
+        settings.MAIL_FROM = sender
+        warnings = run_checks(tags=["mail"], include_deployment_checks=True)
+        assert ids(warnings) == ["socialsite.W005"] * is_reported
+    assert run_checks(tags=["mail"]) == []
+
+
 def test_an_unknown_topology_is_reported_by_name(settings: Any) -> None:
     settings.REDIS_URL = "mysql://127.0.0.1"
     settings.REDIS_COMPONENT_URLS = {}

@@ -131,6 +131,30 @@ def test_the_example_names_every_variable_the_settings_read() -> None:
     assert named - read == set()
 
 
+@pytest.mark.parametrize(
+    ("url", "host", "port", "tls", "ssl"),
+    [
+        ("smtp+tls://me:p%40ss@mail.example.org", "mail.example.org", 587, True, False),
+        ("smtp+ssl://mail.example.org", "mail.example.org", 465, False, True),
+        ("smtp://127.0.0.1:2525", "127.0.0.1", 2525, False, False),
+    ],
+)
+def test_a_mail_url_names_the_server_its_port_and_its_encryption(url: str, host: str, port: int, tls: bool, ssl: bool):
+    found = settings_parsers.parse_mail_url(url, Path("mail"))
+    assert (found["EMAIL_HOST"], found["EMAIL_PORT"]) == (host, port)
+    assert (bool(found.get("EMAIL_USE_TLS")), bool(found.get("EMAIL_USE_SSL"))) == (tls, ssl)
+    if "@" in url:
+        assert (found["EMAIL_HOST_USER"], found["EMAIL_HOST_PASSWORD"]) == ("me", "p@ss")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://mail.example.org", "smtp://", "mail.example.org", "consolemail://", "smtp://x:y"]
+)
+def test_a_mail_url_that_names_no_server_is_refused(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="MAIL_URL"):
+        settings_parsers.parse_mail_url(url, Path("mail"))
+
+
 def test_https_enables_host_cookies_and_strict_transport_security() -> None:
     answer = manage("diffsettings", "--output", "hash", HTTPS="1")
     settings = dict(line.split(" = ", 1) for line in answer.stdout.splitlines() if " = " in line)

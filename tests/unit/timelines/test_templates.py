@@ -14,7 +14,7 @@ from timelines.pages.presenters import ACTIONS_PLACEHOLDER, author_json
 from timelines.templatetags.timelines_tags import avatar, hue, initial, iso, ms_datetime, number
 
 ROOT = Path(__file__).resolve().parents[3]
-TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*.html") if path.parent.name != "mail")
 SCRIPTS = sorted((ROOT / "static/js").glob("*.js"))
 LATER_SCRIPTS = ("crop", "passkeys", "pictures", "picture_parts", "viewer")
 """The modules that a page loads when a reader first needs them."""

@@ -13,6 +13,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.FieldErrors: (422, "invalid"),
     accounts.HandleTaken: (409, "handle_taken"),
     accounts.AccountNotFound: (404, "not_found"),
+    accounts.AddressTaken: (409, "address_taken"),
+    accounts.InvalidLink: (404, "not_found"),
     accounts.InvalidCredentials: (401, "wrong_login"),
     accounts.FactorNeeded: (401, "factor_needed"),
     accounts.FactorNotFound: (404, "not_found"),

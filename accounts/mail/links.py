@@ -1,0 +1,73 @@
+"""The secret links of mails. A link is made when its mail is sent, and expires."""
+
+import re
+from functools import partial
+
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.core import signing
+from django.utils.crypto import salted_hmac
+
+from accounts.models import Account
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId
+
+CONFIRMATION_MAX_AGE_S = DAY_MS // 1_000
+TOKEN_MAX_LENGTH = 500
+_RESET_PATTERN = re.compile(r"([1-9][0-9]{0,15})\.([0-9a-z]{1,13}-[0-9a-f]{32,64})")
+_sign = partial(signing.dumps, salt="accounts.mail.confirm")
+_sign_unsubscribe = partial(signing.dumps, salt="accounts.mail.unsubscribe")
+_reset_tokens = PasswordResetTokenGenerator()
+
+
+def address_digest(address: str) -> str:
+    """Return the keyed digest under which the owner of an address is stored."""
+    return salted_hmac("accounts.mail.address", address, algorithm="sha256").hexdigest()[:32]
+
+
+def confirmation_token(account_id: AccountId, address: str) -> str:
+    return _sign([account_id, address])
+
+
+def parse_confirmation(token: str) -> tuple[AccountId, str] | None:
+    """Return the account and its address, or None if the token is wrong or older than a day."""
+    try:
+        account_id, address = signing.loads(
+            token[:TOKEN_MAX_LENGTH], salt="accounts.mail.confirm", max_age=CONFIRMATION_MAX_AGE_S
+        )
+    except signing.BadSignature:
+        return None
+    return AccountId(account_id), address
+
+
+def unsubscribe_token(account_id: AccountId) -> str:
+    return _sign_unsubscribe(account_id)
+
+
+def parse_unsubscribe(token: str) -> AccountId | None:
+    """Return the account of a token. It does not expire, because a mail may be read late."""
+    try:
+        return AccountId(signing.loads(token[:TOKEN_MAX_LENGTH], salt="accounts.mail.unsubscribe"))
+    except signing.BadSignature:
+        return None
+
+
+def reset_token(account: Account, address: str) -> str:
+    """Return a token that ends after settings.PASSWORD_RESET_TIMEOUT, and with the password and the address."""
+    return f"{account.id}.{_reset_tokens.make_token(_with_address(account, address))}"
+
+
+def find_reset_account(token: str) -> AccountId | None:
+    """Return the account that a token is for. `is_reset_token` checks the token itself."""
+    match = _RESET_PATTERN.fullmatch(token)
+    return AccountId(int(match[1])) if match else None
+
+
+def is_reset_token(account: Account, address: str, token: str) -> bool:
+    return _reset_tokens.check_token(_with_address(account, address), token.partition(".")[2])
+
+
+def _with_address(account: Account, address: str) -> Account:
+    """Return a copy with the attribute that Django's tokens also contain."""
+    copy = account.copy()
+    copy.email = address  # type: ignore[attr-defined]
+    return copy

@@ -1,0 +1,57 @@
+"""Builds the message of a mail: a text and an HTML part, without pictures, scripts or tracking."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import formatdate, parseaddr
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+from django.template.loader import render_to_string
+from django.utils.formats import date_format
+from django.utils.translation import override
+
+from accounts.mail.texts import MAIL_PATH, write_mail
+from accounts.mail.values import SendMail
+
+UNSUBSCRIBE_PATH = "/accounts/mail/unsubscribe/"
+
+
+def build_message(job: SendMail, facts: Mapping[str, str]) -> EmailMultiAlternatives:
+    """Return the message of a job. It has the same Message-ID in every try.
+
+    `facts` has the handle, and `path` or `unsubscribe` of the kinds that need them. Raises BadHeaderError if a header
+    would contain a line break.
+    """
+    created = datetime.fromtimestamp(job.created_ms / 1000, UTC)
+    with override(job.language or settings.LANGUAGE_CODE):
+        known = {"site": settings.SITE_NAME, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
+        text = write_mail(job.kind, {**known, **job.context, **facts})
+        context = {
+            "text": text,
+            "site_name": settings.SITE_NAME,
+            "site_url": settings.SITE_URL,
+            "handle": facts.get("handle", ""),
+            "language": job.language or settings.LANGUAGE_CODE,
+            "button_url": settings.SITE_URL + text.button[1] if text.button else "",
+            "settings_url": settings.SITE_URL + MAIL_PATH,
+            "unsubscribe_url": settings.SITE_URL + facts["unsubscribe"] if "unsubscribe" in facts else "",
+        }
+        headers = {
+            "Message-ID": f"<{job.id}.{job.account_id}@{mail_host()}>",
+            "Date": formatdate(job.created_ms / 1000),
+            "Auto-Submitted": "auto-generated",
+        }
+        if "unsubscribe" in facts:  # RFC 8058
+            headers["List-Unsubscribe"] = f"<{context['unsubscribe_url']}>"
+            headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        message = EmailMultiAlternatives(
+            text.subject, render_to_string("mail/mail.txt", context), settings.MAIL_FROM, [job.address], headers=headers
+        )
+        message.attach_alternative(render_to_string("mail/mail.html", context), "text/html")
+    return message
+
+
+def mail_host() -> str:
+    """Return the host of Message-IDs: that of the site's address, or of MAIL_FROM if the site has none."""
+    return urlsplit(settings.SITE_URL).hostname or parseaddr(settings.MAIL_FROM)[1].rpartition("@")[2]

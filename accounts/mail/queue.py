@@ -1,0 +1,29 @@
+"""The queue of mails. Mails that could not be sent wait in a sorted set, so that they keep no worker busy."""
+
+from socialsite.recipes.job_queue import JobQueue, RetryPolicy
+from socialsite.store import Key, Store, load_script
+
+QUEUE_NAME = "mail"
+MAILS_AT_ONCE = 4
+DUE_PER_BATCH = 100
+DUE_INTERVAL_S = 10.0
+STUCK_AFTER_MS = 180_000
+"""Longer than the time limit of a job (handler.py)."""
+MOVE_DUE = load_script("move_due.lua", __package__)
+
+
+class MailQueue(JobQueue):
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, QUEUE_NAME, RetryPolicy(stuck_after_ms=STUCK_AFTER_MS))
+
+    @property
+    def due_key(self) -> Key:
+        """ZSET: the payload of a job that waits for its next try -> Unix ms of this try."""
+        return Key("jobs", tag=QUEUE_NAME, name="due")
+
+    async def postpone(self, payload: bytes, until_ms: int) -> None:
+        await self._store.write(self.due_key, ("ZADD", self.due_key, until_ms, payload))
+
+    async def move_due(self, now_ms: int) -> int:
+        """Move the jobs whose time has come to the stream. Return their number, at most DUE_PER_BATCH."""
+        return int(await self.node.run(MOVE_DUE, [self.due_key, self.stream_key], [now_ms, DUE_PER_BATCH]))

@@ -1,0 +1,107 @@
+"""Stores the mail address of each account, the owner of each address, and the state of the last mails."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from accounts import keys
+from accounts.mail.values import MAILS_CAP, SentMail, decode_mail, encode_mail
+from socialsite.ids import AccountId
+from socialsite.store.commands import load_script
+from socialsite.store.store import Store
+
+STORE_MAIL = load_script("store_mail.lua", __package__)
+CHANGE_ADDRESS = load_script("change_address.lua", __package__)
+CLAIM_ADDRESS = load_script("claim_address.lua", __package__)
+
+
+@dataclass(frozen=True, slots=True)
+class MailAccount:
+    """What an account stores for mail. `address` is confirmed, `pending` is not; each is "" if there is none."""
+
+    address: str = ""
+    pending: str = ""
+    language: str = ""
+    digest: str = "off"
+
+    @classmethod
+    def parse(cls, fields: list[bytes | None]) -> Self:
+        address, pending, language, digest = ((value or b"").decode() for value in fields)
+        return cls(address, pending, language, digest or "off")
+
+
+class MailRepository:
+    def __init__(self, store: Store) -> None:
+        self._accounts = store.component("accounts")
+        self._jobs = store.component("jobs")
+
+    async def find(self, account_id: AccountId) -> MailAccount:
+        key = keys.mail_account(account_id)
+        reply = await self._accounts[key].execute("HMGET", key, "address", "pending", "language", "digest")
+        return MailAccount.parse(reply)
+
+    async def change(self, account_id: AccountId, **fields: str) -> bool:
+        """Set fields; "" removes a field. Return False if the account is absent or deleted."""
+        changed = [keys.account(account_id), keys.mail_account(account_id)]
+        arguments = [part for pair in fields.items() for part in pair]
+        (reply,) = await self._accounts.write(changed[0], CHANGE_ADDRESS.command(changed, arguments))
+        return bool(reply)
+
+    # Owners of addresses
+
+    async def find_owner(self, digest: str) -> AccountId | None:
+        key = keys.address_owner(digest)
+        reply = await self._accounts[key].execute("GET", key)
+        return None if reply is None else AccountId(int(reply))
+
+    async def claim(self, digest: str, account_id: AccountId) -> bool:
+        """Make the account the owner of the address if it has none. Return whether the account is the owner now."""
+        key = keys.address_owner(digest)
+        command = CLAIM_ADDRESS.command([key], [account_id, ""])
+        (reply,) = await self._accounts.write(key, command)
+        return bool(reply)
+
+    async def release(self, digest: str, account_id: AccountId) -> None:
+        """Remove the account as the owner of the address, if it is the owner."""
+        key = keys.address_owner(digest)
+        await self._accounts.write(key, CLAIM_ADDRESS.command([key], ["", account_id]))
+
+    # Digests
+
+    async def schedule_digest(self, account_id: AccountId, at_ms: int) -> None:
+        await self._jobs.write(keys.due_digests(), ("ZADD", keys.due_digests(), at_ms, account_id))
+
+    async def remove_digest(self, account_id: AccountId) -> None:
+        await self._jobs.write(keys.due_digests(), ("ZREM", keys.due_digests(), account_id))
+
+    async def find_due_digests(self, now_ms: int, limit: int) -> list[tuple[AccountId, int]]:
+        """Return accounts whose digest is due, with the time of the digest, the oldest first."""
+        key = keys.due_digests()
+        reply = await self._jobs[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit, "WITHSCORES")
+        pairs = zip(reply[::2], reply[1::2], strict=True)
+        return [(AccountId(int(account_id)), int(float(at_ms))) for account_id, at_ms in pairs]
+
+    # The state of mails
+
+    async def find_mail(self, account_id: AccountId, mail_id: str) -> SentMail | None:
+        key = keys.sent_mails(account_id)
+        value = await self._accounts[key].execute("HGET", key, mail_id)
+        return None if value is None else decode_mail(value)
+
+    async def list_mails(self, account_id: AccountId) -> list[SentMail]:
+        """Return the state of the last mails, newest first."""
+        key = keys.sent_mails(account_id)
+        reply = await self._accounts[key].execute("HGETALL", key)
+        mails = sorted(zip(reply[::2], reply[1::2], strict=True), reverse=True)
+        return [decode_mail(value) for _id, value in mails]
+
+    async def store_mail(self, account_id: AccountId, mail_id: str, mail: SentMail, *, only_new: bool = False) -> bool:
+        """Store the state of a mail, with `only_new` unless it has one. Return False if the account is deleted."""
+        changed = [keys.account(account_id), keys.sent_mails(account_id)]
+        command = STORE_MAIL.command(changed, [mail_id, encode_mail(mail), MAILS_CAP, int(only_new)])
+        (reply,) = await self._accounts.write(changed[0], command)
+        return bool(reply)
+
+    async def delete_all(self, account_id: AccountId) -> None:
+        await self._accounts.write(
+            keys.mail_account(account_id), ("UNLINK", keys.mail_account(account_id), keys.sent_mails(account_id))
+        )

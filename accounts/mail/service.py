@@ -1,0 +1,206 @@
+"""The mail address of an account, and the mails to it. Each mail is a job, which handler.py performs."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from accounts.accounts.repository import AccountRepository
+from accounts.addresses import InvalidAddress, normalize_address
+from accounts.errors import AddressTaken, FieldErrors, InvalidLink
+from accounts.mail.links import (
+    address_digest,
+    find_reset_account,
+    is_reset_token,
+    parse_confirmation,
+    parse_unsubscribe,
+)
+from accounts.mail.queue import MailQueue
+from accounts.mail.repository import MailAccount, MailRepository
+from accounts.mail.values import (
+    DIGEST_PERIODS_MS,
+    MailKind,
+    RequestReset,
+    SendMail,
+    SentMail,
+    encode_job,
+)
+from accounts.models import Account
+from socialsite.ids import AccountId, TimeSource
+from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.rate_limit import Identifier, RateLimiter
+from socialsite.store.errors import StoreError
+
+MAILS_PER_DAY = 10
+"""The maximum number of mails of one kind to one address in a day, so that nobody can flood a mailbox."""
+
+log = structlog.get_logger("accounts.security")
+
+
+@dataclass(kw_only=True, slots=True)
+class MailService:
+    """Stores addresses, and adds the jobs of mails."""
+
+    mails: MailRepository
+    mail_queue: MailQueue
+    accounts: AccountRepository
+    limits: ActionLimits
+    limiter: RateLimiter
+    clock: TimeSource
+
+    async def notify(self, account_id: AccountId, kind: MailKind, context: Mapping[str, str] | None = None) -> bool:
+        """Add a mail to the confirmed address of the account. Return False if it has none."""
+        row = await self.mails.find(account_id)
+        if not row.address:
+            return False
+        return await self.add_mail(account_id, kind, row.address, row.language, context)
+
+    async def notify_if_available(self, account_id: AccountId, kind: MailKind, **context: str) -> None:
+        """Call `notify` after a change that is done. An error of the store is logged, as the change stays done."""
+        try:
+            await self.notify(account_id, kind, context)
+        except StoreError as error:
+            log.warning("mail_not_stored", account=account_id, kind=kind, reason=type(error).__name__)
+
+    async def add_mail(
+        self,
+        account_id: AccountId,
+        kind: MailKind,
+        address: str,
+        language: str,
+        context: Mapping[str, str] | None = None,
+        mail_id: str = "",
+    ) -> bool:
+        """Store the job of a mail, and then its state. Return False if the address got too many of this kind today."""
+        now_ms = self.clock.now_ms()
+        receiver = {Identifier(address_digest(address)): MAILS_PER_DAY}
+        if not await self.limiter.hit_daily(f"mail{kind.replace('_', '')}", receiver, 1, now_ms):
+            log.warning("mail_limited", account=account_id, kind=kind)
+            return False
+        job = SendMail(account_id, mail_id or new_mail_id(now_ms), kind, address, language, now_ms, dict(context or {}))
+        await self.mail_queue.add(encode_job(job))
+        await self.mails.store_mail(account_id, job.id, SentMail(kind, address, "queued", now_ms), only_new=True)
+        return True
+
+    # The address of an account
+
+    async def find(self, account_id: AccountId) -> MailAccount:
+        return await self.mails.find(account_id)
+
+    async def list_mails(self, account_id: AccountId) -> list[SentMail]:
+        """Return the state of the last mails to the account, newest first."""
+        return await self.mails.list_mails(account_id)
+
+    async def request_address(self, account_id: AccountId, raw: str, caller: Caller | None) -> str:
+        """Send a mail with a link that confirms the address, and return the address. Raises FieldErrors, RateLimited.
+
+        The result is the same if another account has the address.
+        """
+        address = validate_address(raw)
+        await self.limits.enforce(caller, "mail")
+        language = get_language() or ""
+        await self.mails.change(account_id, pending=address, language=language)
+        await self.add_mail(account_id, "confirm_address", address, language)
+        return address
+
+    async def confirm_address(self, token: str) -> tuple[AccountId, str]:
+        """Make the address of a link the address of its account, and return both. A repetition changes nothing.
+
+        Raises InvalidLink, and AddressTaken if another account has the address.
+        """
+        account_id, address = parse_confirmation(token) or (AccountId(0), "")
+        row = await self.mails.find(account_id)
+        if not address or address not in (row.pending, row.address):
+            raise InvalidLink
+        if not await self.mails.claim(address_digest(address), account_id):
+            raise AddressTaken
+        if address == row.pending and not await self.mails.change(account_id, address=address, pending=""):
+            await self.mails.release(address_digest(address), account_id)
+            raise InvalidLink
+        if address != row.address:
+            await self._leave_address(account_id, row)
+            log.info("address_confirmed", account=account_id)
+        return account_id, address
+
+    async def remove_address(self, account_id: AccountId) -> None:
+        """Remove the address, the pending address and the digests."""
+        row = await self.mails.find(account_id)
+        await self.choose_digest(account_id, "off")
+        await self.mails.change(account_id, address="", pending="")
+        await self._leave_address(account_id, row)
+        log.info("address_removed", account=account_id)
+
+    async def forget(self, account_id: AccountId) -> None:
+        """Delete everything about mail of a deleted account, so that another account can have the address."""
+        row = await self.mails.find(account_id)
+        if row.address:
+            await self.mails.release(address_digest(row.address), account_id)
+        await self.mails.remove_digest(account_id)
+        await self.mails.delete_all(account_id)
+
+    async def find_by_address(self, address: str) -> Account | None:
+        """Return the account with this confirmed address, in any state."""
+        account_id = await self.mails.find_owner(address_digest(address))
+        if account_id is None or (await self.mails.find(account_id)).address != address:
+            return None
+        return await self.accounts.find(account_id)
+
+    async def unsubscribe(self, token: str) -> None:
+        """Switch off the digests of the account. Raises InvalidLink."""
+        account_id = parse_unsubscribe(token)
+        if account_id is None:
+            raise InvalidLink
+        await self.choose_digest(account_id, "off")
+
+    async def choose_digest(self, account_id: AccountId, digest: str) -> None:
+        """Set how often the account gets a digest: a value of DIGESTS. The next one comes after a whole period."""
+        if digest not in DIGEST_PERIODS_MS:
+            await self.mails.change(account_id, digest="")
+            await self.mails.remove_digest(account_id)
+        elif await self.mails.change(account_id, digest=digest, language=get_language() or ""):
+            await self.mails.schedule_digest(account_id, self.clock.now_ms() + DIGEST_PERIODS_MS[digest])
+
+    # Forgotten passwords
+
+    async def request_reset(self, raw: str, caller: Caller | None) -> None:
+        """Store a job that looks for the address. Raises FieldErrors, RateLimited.
+
+        Result and time are the same whether or not an account has the address.
+        """
+        address = validate_address(raw)
+        await self.limits.enforce(caller, "mail")
+        now_ms = self.clock.now_ms()
+        job = RequestReset(new_mail_id(now_ms), address, get_language() or "", now_ms)
+        await self.mail_queue.add(encode_job(job))
+
+    async def find_reset_account(self, token: str) -> Account:
+        """Return the account whose password the link resets. Raises InvalidLink."""
+        account_id = find_reset_account(token)
+        account = await self.accounts.find(account_id) if account_id is not None else None
+        if account is None or not account.is_active:
+            raise InvalidLink
+        address = (await self.mails.find(AccountId(account.id))).address
+        if not address or not is_reset_token(account, address, token):
+            raise InvalidLink
+        return account
+
+    async def _leave_address(self, account_id: AccountId, former: MailAccount) -> None:
+        """Release the former address, and tell it."""
+        if former.address:
+            await self.add_mail(account_id, "address_changed", former.address, former.language)
+            await self.mails.release(address_digest(former.address), account_id)
+
+
+def validate_address(raw: str) -> str:
+    """Return the normalized address. Raises FieldErrors."""
+    try:
+        return normalize_address(raw)
+    except InvalidAddress:
+        raise FieldErrors({"address": _("This is not a mail address.")}) from None
+
+
+def new_mail_id(now_ms: int) -> str:
+    return f"{now_ms:014d}-{secrets.token_hex(6)}"

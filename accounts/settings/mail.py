@@ -1,0 +1,221 @@
+"""The pages of the mail address, and of forgotten passwords. A GET never has an effect: mail programs fetch links."""
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.middleware.csrf import get_token
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.accounts.service import AccountService
+from accounts.errors import FieldErrors, InvalidLink
+from accounts.factors.step_up import require_step_up
+from accounts.forms import (
+    FORM_ERRORS,
+    NewPasswordForm,
+    make_address_field,
+    make_new_password_field,
+    make_password_field,
+    redisplay_form,
+    render_form,
+    validate_form,
+    validate_password_form,
+)
+from accounts.mail.links import parse_confirmation, parse_unsubscribe
+from accounts.mail.message import UNSUBSCRIBE_PATH
+from accounts.mail.presenters import DIGEST_LABELS, mails_json, mails_page
+from accounts.mail.service import MailService
+from accounts.mail.values import DIGESTS
+from accounts.models import Account
+from accounts.security.events import SecurityEvents
+from accounts.sessions.authentication import require_account
+from socialsite.errors import Conflict
+from socialsite.ids import AccountId
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
+from socialsite.web.responses import done, page_response, respond
+
+MAIL_PATH = "/accounts/mail/"
+
+
+class AddressForm(forms.Form):
+    address = make_address_field()
+
+
+class ForgottenPasswordForm(forms.Form):
+    address = make_address_field(gettext_lazy("The address that you confirmed for your account."))
+
+
+class ResetPasswordForm(NewPasswordForm):
+    token = forms.CharField(widget=forms.HiddenInput)
+    password1 = make_new_password_field(gettext_lazy("New password"))
+    password2 = make_password_field(gettext_lazy("New password again"), "new-password")
+
+    account: Account
+
+    def get_account(self) -> Account:
+        return self.account
+
+
+# The address
+
+
+async def mail_page(request: SiteRequest) -> HttpResponse:
+    account_id, service = AccountId(require_account(request).id), request.services[MailService]
+    row, mails = await service.find(account_id), await service.list_mails(account_id)
+    get_token(request)
+    return respond(
+        request,
+        "accounts/mail.html",
+        page=lambda: {
+            "form": AddressForm(),
+            "row": row,
+            "mails": mails_page(mails),
+            "digests": DIGEST_LABELS,
+            "is_required": settings.MAIL_REQUIRED,
+        },
+        data=lambda: {
+            "address": row.address or None,
+            "pending": row.pending or None,
+            "digest": row.digest,
+            "mails": mails_json(mails),
+        },
+    )
+
+
+async def change_address(request: SiteRequest) -> HttpResponse:
+    """Send a mail to confirm the submitted address. The confirmed address stays until then."""
+    require_step_up(request)
+    account_id, form = AccountId(require_account(request).id), AddressForm(get_form_data(request))
+    service = request.services[MailService]
+    try:
+        address = await service.request_address(account_id, validate_form(form)["address"], request.caller)
+    except FORM_ERRORS as error:
+        return redisplay_form(request, "accounts/mail_change.html", form, error)
+    messages.success(request, _("A mail was sent to %s. Open its link to confirm the address.") % address)
+    return done(request, {"pending": address}, default=MAIL_PATH)
+
+
+async def remove_address(request: SiteRequest) -> HttpResponse:
+    require_step_up(request)
+    account_id = AccountId(require_account(request).id)
+    if settings.MAIL_REQUIRED:
+        raise Conflict(_("This site needs a mail address. You can change it."))
+    await request.services[MailService].remove_address(account_id)
+    await request.services[SecurityEvents].record(account_id, "mail_removed", request.caller)
+    messages.success(request, _("Your mail address is removed."))
+    return done(request, {}, default=MAIL_PATH)
+
+
+async def choose_digest(request: SiteRequest) -> HttpResponse:
+    account_id, digest = AccountId(require_account(request).id), get_form_data(request).get("digest", "")
+    if digest not in DIGESTS:
+        raise FieldErrors({"digest": _("This is not one of the choices.")})
+    await request.services[MailService].choose_digest(account_id, digest)
+    messages.success(request, _("Your choices are saved."))
+    return done(request, {"digest": digest}, default=MAIL_PATH)
+
+
+# The links of mails. Each page has a button, because a program that reads mails may fetch the page.
+
+
+async def confirmation_page(request: SiteRequest) -> HttpResponse:
+    token = request.GET.get("token", "")
+    parsed = parse_confirmation(token)
+    if parsed is None:
+        raise InvalidLink
+    get_token(request)
+    page = {
+        "title": _("Confirm your mail address"),
+        "lead": _("Use %s for your account?") % parsed[1],
+        "button": _("Confirm the address"),
+        "action": "/accounts/mail/confirm/",
+        "token": token,
+    }
+    return page_response(request, "accounts/mail_link.html", page)
+
+
+async def confirm_address(request: SiteRequest) -> HttpResponse:
+    token = get_form_data(request).get("token", "")
+    account_id, address = await request.services[MailService].confirm_address(token)
+    await request.services[SecurityEvents].record(account_id, "mail_confirmed", request.caller)
+    messages.success(request, _("Your mail address is confirmed."), fail_silently=True)
+    return done(request, {"address": address}, default=MAIL_PATH if request.account else "/")
+
+
+@csrf_exempt
+async def unsubscribe_page(request: SiteRequest) -> HttpResponse:
+    token = request.GET.get("token", "")
+    if parse_unsubscribe(token) is None:
+        raise InvalidLink
+    page = {
+        "title": _("Unsubscribe"),
+        "lead": _("Get no more summaries by mail?"),
+        "button": _("Unsubscribe"),
+        "action": UNSUBSCRIBE_PATH,
+        "token": token,
+    }
+    get_token(request)
+    return page_response(request, "accounts/mail_link.html", page)
+
+
+@csrf_exempt
+async def unsubscribe(request: SiteRequest) -> HttpResponse:
+    """Switch off the digests. A mail program posts to the address of the header (RFC 8058), without a cookie."""
+    token = request.GET.get("token") or get_form_data(request).get("token", "")
+    await request.services[MailService].unsubscribe(token)
+    messages.success(request, _("You get no more summaries by mail."), fail_silently=True)
+    return done(request, {}, default="/")
+
+
+# Forgotten passwords
+
+
+async def forgotten_page(request: SiteRequest) -> HttpResponse:
+    return render_form(request, "accounts/reset.html", ForgottenPasswordForm())
+
+
+async def request_reset(request: SiteRequest) -> HttpResponse:
+    """Respond in the same way and the same time whether or not an account has the address."""
+    form = ForgottenPasswordForm(get_form_data(request))
+    try:
+        await request.services[MailService].request_reset(validate_form(form)["address"], request.caller)
+    except FORM_ERRORS as error:
+        return redisplay_form(request, "accounts/reset.html", form, error)
+    if wants_json(request):
+        return done(request, {}, default="/")
+    return page_response(request, "accounts/reset_requested.html", {})
+
+
+async def reset_page(request: SiteRequest) -> HttpResponse:
+    token = request.GET.get("token", "")
+    await request.services[MailService].find_reset_account(token)
+    return render_form(request, "accounts/reset_password.html", ResetPasswordForm(initial={"token": token}))
+
+
+@sensitive_variables()
+async def reset_password(request: SiteRequest) -> HttpResponse:
+    """Change the password and end all sessions. A second factor is still asked for at the log-in."""
+    form = ResetPasswordForm(get_form_data(request))
+    form.account = await request.services[MailService].find_reset_account(form.data.get("token", ""))
+    try:
+        password = (await validate_password_form(form, is_known=False))["password1"]
+    except FORM_ERRORS as error:
+        return redisplay_form(request, "accounts/reset_password.html", form, error)
+    try:
+        await request.services[AccountService].reset_password(account=form.account, new=password, caller=request.caller)
+    except FieldErrors:  # the link was used by another request meanwhile
+        raise InvalidLink from None
+    messages.success(request, _("Your password is changed. You can log in now."), fail_silently=True)
+    return done(request, {}, default=settings.LOGIN_URL)
+
+
+address = dispatch_by_method(GET=mail_page, POST=change_address)
+remove = dispatch_by_method(POST=remove_address)
+digest = dispatch_by_method(POST=choose_digest)
+confirm = dispatch_by_method(GET=confirmation_page, POST=confirm_address)
+stop = dispatch_by_method(GET=unsubscribe_page, POST=unsubscribe)
+forgotten = dispatch_by_method(GET=forgotten_page, POST=request_reset)
+reset = dispatch_by_method(GET=reset_page, POST=reset_password)

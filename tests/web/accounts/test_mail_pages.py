@@ -1,0 +1,347 @@
+"""The mail address, its confirmation, forgotten passwords and summaries, as a person uses them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from accounts.addresses import InvalidAddress, mask_address, normalize_address
+from accounts.mail.links import confirmation_token, reset_token, unsubscribe_token
+from socialsite.clock import DAY_MS, FixedClock
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.recipes.worker import Worker
+from tests.support.browser import HttpBrowser, hidden_field
+from tests.support.mail_server import MailServer, link_in, mail_server
+from tests.support.visitor import PASSWORD
+from tests.support.world import World
+
+ADDRESS, NEW_PASSWORD = "alice@example.org", "quite another phrase 7"
+ALICE, BOB = AccountId(1), AccountId(2)
+
+
+@pytest_asyncio.fixture
+async def smtp(settings: Any) -> AsyncIterator[MailServer]:
+    with mail_server(settings) as server:
+        yield server
+
+
+async def work(site: Services) -> None:
+    await site.mail_sending.move_due()
+    await asyncio.wait_for(Worker(site.mail_queue, site.mail_sending.handle).run_until_empty(), 30)
+
+
+async def open_link(browser: HttpBrowser, path: str, **fields: str) -> httpx.Response:
+    """Open the page of a link, and press its button."""
+    page = await browser.get(path)
+    assert page.status_code == 200, page.text
+    return await browser.post(path.partition("?")[0], token=hidden_field(page.text, "token"), **fields)
+
+
+async def confirm(site: Services, browser: HttpBrowser, smtp: MailServer, address: str = ADDRESS) -> None:
+    """Set an address on the page, and confirm it by the link of the mail."""
+    assert (await browser.post("/accounts/mail/", address=address)).status_code == 303
+    await work(site)
+    assert (await open_link(browser, link_in(smtp.to(address)[-1]))).status_code == 303
+    smtp.messages.clear()
+
+
+async def test_an_address_is_used_after_the_button_of_its_link_was_pressed(site, alice, smtp):
+    assert (await alice.post("/accounts/mail/", address=" Alice@EXAMPLE.org ")).status_code == 303
+    await work(site)
+    (message,) = smtp.messages
+    link = link_in(message)
+    for _ in range(2):  # a program that reads mails fetches the page, too
+        assert (await alice.get(link)).status_code == 200
+    before = (await alice.get_json("/accounts/mail/")).json()
+    assert (before["address"], before["pending"]) == (None, "Alice@example.org")
+    assert before["mails"] == [{**before["mails"][0], "kind": "confirm_address", "state": "sent"}]
+    assert before["mails"][0]["address"] == "A…@example.org"
+    assert (await open_link(alice, link)).headers["Location"] == "/accounts/mail/"
+    after = (await alice.get_json("/accounts/mail/")).json()
+    assert (after["address"], after["pending"]) == ("Alice@example.org", None)
+    page = (await alice.get("/accounts/mail/")).text
+    assert "Alice@example.org" in page
+    assert "Confirmation of the address" in page
+
+
+async def test_a_change_of_the_address_is_mailed_to_the_old_one_and_frees_it(site, alice, bob, smtp):
+    await confirm(site, alice, smtp)
+    await confirm(site, alice, smtp, "new@example.org")
+    await work(site)
+    (told,) = smtp.messages
+    assert (told["To"], told["Subject"]) == (ADDRESS, "@alice on Socialsite no longer uses this address")
+    await confirm(site, bob, smtp)
+    assert (await bob.get_json("/accounts/mail/")).json()["address"] == ADDRESS
+
+
+async def test_an_address_belongs_to_one_account_and_only_its_owner_learns_so(site, alice, bob, smtp):
+    await confirm(site, alice, smtp)
+    answer = await bob.post_json("/accounts/mail/", address="alice@EXAMPLE.ORG")
+    assert (answer.status_code, answer.json()) == (200, {"pending": ADDRESS})
+    answer = await bob.post_json("/accounts/mail/confirm/", token=confirmation_token(BOB, ADDRESS))
+    assert (answer.status_code, answer.json()["error"]) == (409, "address_taken")
+    assert (await bob.get_json("/accounts/mail/")).json()["address"] is None
+
+
+async def test_concurrent_confirmations_give_the_address_to_one_account(site, alice, bob):
+    for browser in (alice, bob):
+        await browser.post_json("/accounts/mail/", address=ADDRESS)
+    answers = await asyncio.gather(
+        alice.post_json("/accounts/mail/confirm/", token=confirmation_token(ALICE, ADDRESS)),
+        bob.post_json("/accounts/mail/confirm/", token=confirmation_token(BOB, ADDRESS)),
+    )
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+
+
+async def test_a_wrong_or_replaced_link_confirms_nothing(site, alice):
+    await alice.post_json("/accounts/mail/", address=ADDRESS)
+    token = confirmation_token(ALICE, ADDRESS)
+    for wrong in ("", token[:-1], token + "x", confirmation_token(BOB, ADDRESS), unsubscribe_token(ALICE)):
+        assert (await alice.post_json("/accounts/mail/confirm/", token=wrong)).status_code == 404
+    await alice.post_json("/accounts/mail/", address="other@example.org")
+    assert (await alice.post_json("/accounts/mail/confirm/", token=token)).status_code == 404
+
+
+async def test_a_change_of_the_address_needs_the_password_again(site, alice):
+    site.clock = FixedClock(site.clock.now_ms() + 11 * 60_000)
+    for path in ("/accounts/mail/", "/accounts/mail/remove/"):
+        answer = await alice.post_json(path, address=ADDRESS)
+        assert (answer.status_code, answer.json()["error"]) == (403, "confirmation_needed")
+
+
+async def test_an_address_is_removed_unless_the_site_needs_one(site, alice, smtp, settings):
+    await confirm(site, alice, smtp)
+    settings.MAIL_REQUIRED = True
+    assert (await alice.post_json("/accounts/mail/remove/")).status_code == 409
+    settings.MAIL_REQUIRED = False
+    assert (await alice.post("/accounts/mail/remove/")).status_code == 303
+    assert (await alice.get_json("/accounts/mail/")).json()["address"] is None
+    await work(site)
+    assert [message["To"] for message in smtp.messages] == [ADDRESS]
+
+
+async def test_an_address_is_on_no_page_of_others(site, alice, bob, smtp):
+    await confirm(site, alice, smtp)
+    for browser, path in ((bob, "/@alice/"), (alice, "/@alice/"), (bob, "/search/?q=alice"), (alice, "/")):
+        assert ADDRESS not in (await browser.get(path)).text
+        assert ADDRESS not in (await browser.get_json(path)).text
+
+
+async def test_a_sign_up_asks_for_an_address_if_the_site_needs_one(site, visitor, smtp, settings):
+    fields = {"handle": "carol", "password1": PASSWORD, "password2": PASSWORD}
+    settings.MAIL_REQUIRED = True
+    answer = await visitor.post_json("/accounts/signup/", **fields)
+    assert (answer.status_code, [*answer.json()["fields"]]) == (422, ["address"])
+    assert (await visitor.post_json("/accounts/signup/", address="x", **fields)).status_code == 422
+    assert (await visitor.post_json("/accounts/signup/", address="carol@example.org", **fields)).status_code == 201
+    await work(site)
+    assert [message["To"] for message in smtp.messages] == ["carol@example.org"]
+
+
+# Forgotten passwords
+
+
+async def request_reset(site: Services, visitor: HttpBrowser, smtp: MailServer) -> str:
+    """Ask for a link on the page, and return it."""
+    assert "way" in (await visitor.post("/accounts/reset/", address=ADDRESS)).text
+    await work(site)
+    (message,) = smtp.to(ADDRESS)
+    smtp.messages.clear()
+    return link_in(message)
+
+
+async def test_a_forgotten_password_is_reset_once_and_ends_all_sessions(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    link = await request_reset(site, visitor, smtp)
+    assert await alice.is_signed_in()  # the page of the link has no effect yet
+    wrong = await open_link(visitor, link, password1="short", password2="short")
+    assert wrong.status_code == 422
+    passwords = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    answer = await open_link(visitor, link, **passwords)
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/accounts/login/")
+    assert not await visitor.is_signed_in()
+    assert not await alice.is_signed_in()
+    assert (await visitor.get(link)).status_code == 404
+    token = link.partition("token=")[2]
+    assert (await visitor.post_json("/accounts/reset/confirm/", token=token, **passwords)).status_code == 404
+    assert (await visitor.log_in("alice")).status_code == 401
+    assert (await visitor.log_in("alice", NEW_PASSWORD)).status_code == 200
+    await work(site)
+    subjects = [message["Subject"] for message in smtp.messages]
+    assert subjects == ["Your password for Socialsite was changed", "New log-in to @alice on Socialsite"]
+
+
+async def test_concurrent_uses_of_one_link_change_the_password_once(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    token = (await request_reset(site, visitor, smtp)).partition("token=")[2]
+    await visitor.fetch_csrf_token()
+    words = [f"quite another phrase {number}" for number in range(4)]
+    answers = await asyncio.gather(
+        *(visitor.post_json("/accounts/reset/confirm/", token=token, password1=each, password2=each) for each in words)
+    )
+    statuses = [answer.status_code for answer in answers]
+    assert sorted(statuses) == [200, 404, 404, 404]
+    assert (await visitor.log_in("alice", words[statuses.index(200)])).status_code == 200
+
+
+async def test_a_link_ends_with_the_address_and_with_the_hour(site, alice, visitor, smtp, settings):
+    await confirm(site, alice, smtp)
+    account = await site.accounts.get(ALICE)
+    assert await site.mail.find_reset_account(reset_token(account, ADDRESS))
+    other = reset_token(account, "other@example.org")
+    assert (await visitor.get(f"/accounts/reset/confirm/?token={other}")).status_code == 404
+    token = reset_token(account, ADDRESS)
+    assert (await visitor.get(f"/accounts/reset/confirm/?token=2{token[1:]}")).status_code == 404
+    assert settings.PASSWORD_RESET_TIMEOUT == 3600
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    assert (await visitor.get(f"/accounts/reset/confirm/?token={token}")).status_code == 404
+
+
+async def test_known_and_unknown_addresses_have_the_same_answer_and_the_same_work(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    calls: list[list[str]] = []
+    bodies = []
+    for address in (ADDRESS, "nobody@example.org"):
+        await visitor.fetch_csrf_token()
+        before = await command_counts(site)
+        answer = await visitor.post("/accounts/reset/", address=address)
+        after = await command_counts(site)
+        calls.append(sorted(name for name in after for _ in range(after[name] - before.get(name, 0))))
+        bodies.append((answer.status_code, answer.text.replace(visitor.csrf_token, "")[:500], len(answer.text)))
+    assert calls[0] == calls[1]
+    assert bodies[0] == bodies[1]
+    await work(site)
+    assert [message["To"] for message in smtp.messages] == [ADDRESS]
+
+
+async def command_counts(site: Services) -> dict[str, int]:
+    """Return the number of calls of each Redis command so far, without those of background tasks."""
+    node = site.store.node(site.mail_queue.stream_key)
+    lines = (await node.execute("INFO", "commandstats")).decode().split()
+    pairs = (line.split(":calls=") for line in lines if line.startswith("cmdstat_"))
+    names = {"cmdstat_get", "cmdstat_hmget", "cmdstat_xadd", "cmdstat_evalsha", "cmdstat_hget"}
+    return {name: int(rest.split(",")[0]) for name, rest in pairs if name in names}
+
+
+async def test_a_suspended_account_gets_no_link(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    await site.accounts.suspend(account_id=ALICE)
+    await visitor.post_json("/accounts/reset/", address=ADDRESS)
+    await work(site)
+    assert smtp.messages == []
+
+
+async def test_requests_of_mails_are_limited(limited_site, open_browser, settings):
+    site: Services = limited_site
+    site.rules["mail"] = type(site.rules["post"])("mail", 2)
+    visitor = await open_browser()
+    statuses = [
+        (await visitor.post_json("/accounts/reset/", address=f"a{number}@example.org")).status_code
+        for number in range(3)
+    ]
+    assert statuses == [200, 200, 429]
+
+
+# Notices
+
+
+async def test_a_log_in_from_a_new_browser_is_mailed_and_from_a_known_one_is_not(site, alice, open_browser, smtp):
+    await confirm(site, alice, smtp)
+    other = await open_browser()
+    other.http.headers["User-Agent"] = "Mozilla/5.0 (X11; Linux x86_64) Firefox/141.0\r\n".strip()
+    for _ in range(2):
+        assert (await other.log_in("alice")).status_code == 200
+    await work(site)
+    (message,) = smtp.messages
+    assert message["Subject"] == "New log-in to @alice on Socialsite"
+    assert "Firefox on Linux" in message.get_body(("plain",)).get_content()
+
+
+# Summaries
+
+
+async def test_a_summary_is_mailed_once_a_period_however_many_workers_run(site, alice, bob, smtp, world: World):
+    await confirm(site, alice, smtp)
+    assert (await alice.post("/accounts/mail/digest/", digest="daily")).status_code == 303
+    site.clock = clock = FixedClock(site.clock.now_ms())
+    site.digests.clock = site.mail.clock = site.mail_sending.clock = clock
+    await bob.post("/@alice/follow/")
+    await world.deliver_all()
+    await site.digests.send_due()
+    await work(site)
+    assert smtp.messages == []  # the first comes after a day
+    clock.advance(DAY_MS)
+    for _ in range(3):
+        await site.digests.send_due()
+    await work(site)
+    (message,) = smtp.messages
+    assert "New followers: 1 (@bob)" in message.get_body(("plain",)).get_content()
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    clock.advance(3 * DAY_MS)
+    await site.digests.send_due()
+    await work(site)
+    assert len(smtp.messages) == 1  # nothing new: no mail
+
+
+async def test_a_summary_leaves_out_what_its_reader_may_not_see_or_has_read(site, alice, bob, smtp, world: World):
+    await confirm(site, alice, smtp)
+    await alice.post("/accounts/mail/digest/", digest="weekly")
+    await bob.post("/@alice/follow/")
+    await world.deliver_all()
+    await alice.post("/@bob/block/")
+    site.digests.clock = FixedClock(site.clock.now_ms() + 7 * DAY_MS)
+    await site.digests.send_due()
+    await work(site)
+    assert smtp.messages == []
+
+
+async def test_one_click_ends_the_summaries_without_a_session(site, alice, visitor, smtp):
+    await confirm(site, alice, smtp)
+    await alice.post("/accounts/mail/digest/", digest="daily")
+    path = f"/accounts/mail/unsubscribe/?token={unsubscribe_token(ALICE)}"
+    assert (await visitor.get(path)).status_code == 200
+    assert (await alice.get_json("/accounts/mail/")).json()["digest"] == "daily"
+    answer = await visitor.http.post(path, data={"List-Unsubscribe": "One-Click"})  # without a token of the page
+    assert answer.status_code == 303
+    assert (await alice.get_json("/accounts/mail/")).json()["digest"] == "off"
+    assert (await visitor.http.post("/accounts/mail/unsubscribe/?token=x")).status_code == 404
+
+
+# Addresses
+
+
+@pytest.mark.parametrize(
+    ("raw", "address"),
+    [
+        ("Bob.Smith+tag@EXAMPLE.ORG", "Bob.Smith+tag@example.org"),
+        ("bob@bücher.example", "bob@xn--bcher-kva.example"),
+        (" bob@example.museum ", "bob@example.museum"),
+    ],
+)
+def test_an_address_keeps_its_name_and_has_an_ascii_domain(raw: str, address: str) -> None:
+    assert normalize_address(raw) == address
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "", "bob", "@example.org", "bob@", "bob@@example.org", "bob@example", "bob@-example.org", "a" * 65 + "@x.org",
+        "bob@" + "a" * 60 + "." + "b" * 200 + ".org", "x" * 100_000 + "@example.org", "bob@example.org\nBcc: eve@x.org",
+        "bob@example.org\r\nBcc: eve@x.org", "bob\n@example.org", "bob@exam\rple.org", "bob@example.org\x00",
+        "bob@example.org\u2028Bcc: eve@x.org", "bob@example.org\x0bBcc:x", "bob@example.org, eve@x.org",
+        "bob@example.org;eve@x.org", "Bob <bob@example.org>", '"bob\r\nBcc: x"@example.org', '"b b"@example.org',
+        "bob(comment)@example.org", "bob@[127.0.0.1]", "bob@127.0.0.1\n", "bób@example.org", "bob%0abcc:x@x.org\n",
+        "\ud800@example.org", "bob@\ud800.org", "bob@exa mple.org", "=?utf-8?q?=0aBcc:x?=@example.org\x85",
+    ],
+)  # fmt: skip
+def test_an_address_with_a_line_break_or_a_second_address_is_refused(raw: str) -> None:
+    with pytest.raises(InvalidAddress):
+        normalize_address(raw)
+
+
+def test_a_shown_address_has_only_the_first_character_of_its_name() -> None:
+    assert mask_address("alice@example.org") == "a…@example.org"

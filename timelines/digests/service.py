@@ -1,0 +1,78 @@
+"""Mails that sum up the unread notifications of an account, daily or weekly, if the account chose them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import override
+
+from accounts.mail.repository import MailRepository
+from accounts.mail.service import MailService
+from accounts.mail.values import DIGEST_PERIODS_MS
+from socialsite.ids import AccountId, TimeSource
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from timelines.notifications.notification import VisibleNotification
+from timelines.notifications.service import NotificationService
+
+DUE_INTERVAL_S = 60.0
+DUE_PER_BATCH = 50
+NOTIFICATIONS_PER_DIGEST = 50
+NAMES_PER_LINE = 3
+KIND_LABELS: Mapping[str, str | Promise] = {
+    "reply": _("Replies"),
+    "mention": _("Mentions"),
+    "quote": _("Quotes"),
+    "boost": _("Boosts"),
+    "like": _("Likes"),
+    "follow": _("New followers"),
+    "request": _("Follow requests"),
+    "poll": _("Ended polls"),
+    "draft": _("Scheduled posts that were not published"),
+}
+
+
+@dataclass(kw_only=True, slots=True)
+class DigestService:
+    mails: MailRepository
+    mail: MailService
+    notifications: NotificationService
+    clock: TimeSource
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        return (PeriodicTask("digests", DUE_INTERVAL_S, self.send_due),)
+
+    async def send_due(self) -> None:
+        """Add the mails that are due. The id of a mail is that of its period, so a repetition sends no second one."""
+        for account_id, due_ms in await self.mails.find_due_digests(self.clock.now_ms(), DUE_PER_BATCH):
+            row = await self.mails.find(account_id)
+            period_ms = DIGEST_PERIODS_MS.get(row.digest)
+            if period_ms is None or not row.address:
+                await self.mails.remove_digest(account_id)
+                continue
+            lines = await self._write_lines(account_id, self.clock.now_ms() - period_ms, row.language)
+            if lines:
+                context, mail_id = {"lines": "\n".join(lines)}, f"{due_ms:014d}-digest"
+                await self.mail.add_mail(account_id, "digest", row.address, row.language, context, mail_id)
+            # A period that no worker was running for is left out.
+            missed = (self.clock.now_ms() - due_ms) // period_ms
+            await self.mails.schedule_digest(account_id, due_ms + (missed + 1) * period_ms)
+
+    async def _write_lines(self, account_id: AccountId, since_ms: int, language: str) -> Sequence[str]:
+        """Return a line for each kind of unread notifications since that time, of those that the account may see."""
+        page = await self.notifications.page(account_id, limit=NOTIFICATIONS_PER_DIGEST)
+        by_kind: dict[str, list[VisibleNotification]] = {}
+        for entry in page.entries:
+            if not entry.is_read and entry.created_ms > since_ms:
+                by_kind.setdefault(entry.kind, []).append(entry)
+        with override(language or settings.LANGUAGE_CODE):
+            return [_write_line(kind, by_kind[kind]) for kind in KIND_LABELS if kind in by_kind]
+
+
+def _write_line(kind: str, entries: Sequence[VisibleNotification]) -> str:
+    """Return a line such as "Likes: 5 (@bob, @carol, …)", without the text of a post."""
+    names = list(dict.fromkeys(f"@{entry.author.handle}" for entry in entries))
+    shown = names[:NAMES_PER_LINE] + ["…"] * (len(names) > NAMES_PER_LINE)
+    return f"{KIND_LABELS[kind]}: {len(entries)} ({', '.join(shown)})"
