@@ -76,6 +76,7 @@ from timelines.notifications.service import NotificationService
 from timelines.notifications.visibility import NotificationVisibility
 from timelines.pins.service import PinService
 from timelines.polls.service import PollService
+from timelines.previews.service import PreviewQueue, PreviewService
 from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
@@ -246,7 +247,7 @@ class Services:
 
     @cached_property
     def pipeline(self) -> ReadPipeline:
-        sources = self._build(Sources, members=self.repositories.members)
+        sources = self._build(Sources, members=self.repositories.members, shows_previews=self.config.link_previews)
         return ReadPipeline(sources=sources, clock=self.clock)
 
     list_rules = _Built(ListRules)
@@ -278,6 +279,12 @@ class Services:
     def notifications(self) -> NotificationService:
         visibility = self._build(NotificationVisibility)
         return self._build(NotificationService, visibility=visibility, live=self.live, pushes=self.push_events)
+
+    @cached_property
+    def preview_queue(self) -> PreviewQueue:
+        return PreviewQueue(self.store)
+
+    previews = _Built(PreviewService)
 
     @cached_property
     def push_queue(self) -> PushQueue:
@@ -414,6 +421,7 @@ class Services:
             BackgroundQueue(self.push_queue, self.push_sending.handle),
             BackgroundQueue(self.archive_queue, self.imports.handle, 1, JOB_TIMEOUT_S),
             BackgroundQueue(self.mail_queue, self.mail_sending.handle, MAILS_AT_ONCE, MAIL_TIMEOUT_S),
+            BackgroundQueue(self.preview_queue, self.previews.handle),
         )
         return {each.queue.name: each for each in queues}
 
@@ -423,11 +431,17 @@ class Services:
             FanOutService,
             meter=self.statistics.meter,
             slice_ms=self.config.time_slice_ms,
-            post_listeners=(self.notifications.notify, self.trends.count_post, self.polls.schedule_end),
+            post_listeners=(
+                self.notifications.notify,
+                self.trends.count_post,
+                self.polls.schedule_end,
+                self.previews.request,
+            ),
             edit_listeners=(
                 self.notifications.notify_edit,
                 self.trends.count_edit,
                 self.polls.schedule_end_of_edit,
+                self.previews.request_edit,
             ),
         )
 

@@ -35,6 +35,7 @@ from timelines.posts.polls import PollRepository
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.replies import ReplyRepository
 from timelines.posts.repository import PostRepository
+from timelines.previews.repository import PreviewRepository
 from timelines.push.repository import PushSubscriptions
 from timelines.reactions.bookmarks import Bookmarks
 from timelines.reactions.repository import Reactions
@@ -80,6 +81,7 @@ class Repositories:
         self.members = ListMembers(store, partitions=partitions, members_cap=config.list_members_cap)
         self.lag = DeliveryLag(store)
         self.notifications = Notifications(store)
+        self.previews = PreviewRepository(store)
         self.push_subscriptions = PushSubscriptions(store)
         self.followed_hashtags = FollowedHashtags(store)
         self.trends = Trends(store)

@@ -39,6 +39,7 @@ METRICS_DIR: str = env.str("METRICS_DIR", default="")  # analytics/multiprocess.
 SECURITY_CONTACT: str = env.str("SECURITY_CONTACT", default="")
 # The address of the site in mails and for passkeys, without a slash at the end. Requests never change it.
 SITE_URL: str = env.str("SITE_URL", default="").rstrip("/") or settings_parsers.default_site_url(ALLOWED_HOSTS, HTTPS)
+LINK_PREVIEWS: bool = env.bool("LINK_PREVIEWS", default=True)
 PUSH: bool = env.bool("PUSH", default=True)
 VAPID_PRIVATE_KEY: str = env.str("VAPID_PRIVATE_KEY", default="")
 STAFF_SECOND_FACTOR: bool = env.bool("STAFF_SECOND_FACTOR", default=not DEBUG)  # quickstart sets it to 0

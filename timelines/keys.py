@@ -74,6 +74,16 @@ def quotes(post_id: int) -> Key:
     return Key("posts", tag=str(post_id), name="quotes")
 
 
+def preview(digest: str) -> Key:
+    """STRING: a MessagePack LinkPreview of the link with this digest. TTL: 30 days, or 1 h after a failure."""
+    return Key("posts", tag=digest, name="preview")
+
+
+def hidden_preview(post_id: int) -> Key:
+    """STRING: digest of the link whose preview the author removed from the post. Deleted with the post."""
+    return Key("posts", tag=str(post_id), name="unpreviewed")
+
+
 def idempotency_record(account_id: int, digest: str) -> Key:
     """STRING "<post id>:<digest of the request>", expires after 25 h. The first request of a form claims it."""
     return Key("posts", tag=f"a{account_id}", name=f"idempotency:{digest}")

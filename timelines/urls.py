@@ -22,6 +22,7 @@ from timelines.onboarding import views as onboarding
 from timelines.pages.dates import redirect_date_queries
 from timelines.pins import views as pins
 from timelines.polls import views as polls
+from timelines.previews import views as previews
 from timelines.profiles import views as profiles
 from timelines.profiles.pictures import set_avatar, set_header
 from timelines.publishing import views as posts
@@ -117,6 +118,7 @@ urlpatterns = [
     path("posts/<id:post_id>/bookmark/", limited("like", reactions.bookmark), name="bookmark"),
     path("posts/<id:post_id>/unbookmark/", limited("like", reactions.unbookmark), name="unbookmark"),
     path("posts/<id:post_id>/pin/", limited("like", pins.pin), name="pin"),
+    path("posts/<id:post_id>/unpreview/", limited("like", previews.remove), name="unpreview"),
     path("posts/<id:post_id>/unpin/", limited("like", pins.unpin), name="unpin"),
     path("posts/<id:post_id>/vote/", limited("like", polls.vote), name="vote"),
     path("posts/<id:post_id>/quote/", dispatch_by_method(GET=quotes.show_form), name="quote"),

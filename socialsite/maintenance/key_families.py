@@ -39,8 +39,8 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     for component, words in {
         "accounts": "account accounts address events factors handle mail mails refusals totals",
         "sessions": "app challenge code index login session token tokens",
-        "posts": "boosts checks counts fading folder gone idempotency likes media post quotes replies source tally"
-        " totals usage versions votes",
+        "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
+        " tally totals unpreviewed usage versions votes",
         "timelines": "authors blockers blocks bookmarks boosted drafts exclusive filters home imported liked list"
         " lists media mutes notifications notified partitions pins position posts preferences profile push"
         " quieted ranks reports requested requests tag tags transfers vapid voted",

@@ -7,6 +7,7 @@ import msgspec
 from accounts.domain import Author
 from socialsite.ids import MAX_ID, PostId
 from timelines.posts.post import Post, PostCounts
+from timelines.previews.preview import LinkPreview
 from timelines.visibility.filter import KeywordFilter
 
 DEFAULT_LIMIT = 30
@@ -144,6 +145,7 @@ class HydratedPost(msgspec.Struct, frozen=True, gc=False):
     replied_author: Author | None = None
     poll: PollState | None = None
     quote: Quote | None = None
+    preview: LinkPreview | None = None
 
     @property
     def id(self) -> PostId:

@@ -26,6 +26,7 @@ from timelines.pages.pictures import attachment_json, pictures_context
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
+from timelines.previews.preview import LinkPreview, link_of
 from timelines.text.linkify import linkify
 from timelines.visibility.rights import NO_EXPIRY_MS, requires_follow
 
@@ -39,7 +40,7 @@ DETAIL_NAMES = (
     "spoiler_text", "sensitive", "language", "media_attachments", "edited_at", "quote_approval_policy",
 )  # fmt: skip
 """The fields of `_details_json`, which the JSON of a boost takes from its original."""
-POLL_PLACEHOLDER, QUOTE_PLACEHOLDER = "<!--poll-->", "<!--quote-->"
+POLL_PLACEHOLDER, QUOTE_PLACEHOLDER, CARD_PLACEHOLDER = "<!--poll-->", "<!--quote-->", "<!--card-->"
 ACTIONS_PLACEHOLDER, ENTRY_PLACEHOLDER = "<!--actions-->", "<!--entry-->"
 POST_ID_PLACEHOLDER, HANDLE_PLACEHOLDER = "{post}", "{handle}"
 """The id of a post and the handle of its author in the cached menu. Handles have no characters that HTML escapes."""
@@ -115,7 +116,18 @@ def post_json(entry: HydratedPost) -> Json:
         "audience": NAME_BY_AUDIENCE[displayed.post.audience],
         **({} if displayed.poll is None else {"poll": poll_json(displayed)}),
         **({} if displayed.quote is None else {"quote": quote_json(displayed.quote)}),
+        **({} if displayed.preview is None else {"card": card_json(displayed.preview)}),
         **({} if entry.filter_phrase is None else {"filtered": entry.filter_phrase}),
+    }
+
+
+def card_json(preview: LinkPreview) -> Json:
+    """Return the preview of a link with the field names of Mastodon's PreviewCard."""
+    return {
+        "url": preview.url,
+        "title": preview.title,
+        "description": preview.description,
+        "provider_name": preview.host,
     }
 
 
@@ -220,12 +232,20 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
         before = before.replace(POLL_PLACEHOLDER, poll_html(displayed, language))
     if displayed.quote is not None:
         before = before.replace(QUOTE_PLACEHOLDER, quote_html(displayed.quote, language))
+    if displayed.preview is not None:
+        before = before.replace(CARD_PLACEHOLDER, _card_html(displayed.preview))
     html = f"{before}{actions}{menu}{after}"
     return (
         html
         if entry.filter_phrase is None
         else _filtered_html(entry.filter_phrase, language).replace(ENTRY_PLACEHOLDER, html)
     )
+
+
+@lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
+def _card_html(preview: LinkPreview) -> str:
+    parts = {name: getattr(preview, name) for name in ("url", "title", "description", "host")}
+    return render_to_string("timelines/_card.html", parts)
 
 
 def quote_html(quote: Quote, language: str) -> str:
@@ -285,6 +305,7 @@ def _entry_html_around_actions(
             **(pictures_context(post) if post.extra.media else {}),
             "has_poll": post.extra.poll is not None,
             "has_quote": post.extra.quote_of is not None,
+            "has_card": link_of(post) is not None,
             "version": post.extra.version,
             "edited_ms": post.extra.edited_ms,
         },
@@ -306,13 +327,14 @@ def _menu_html(entry: HydratedPost, language: str) -> str:
     is_quotable = bool(is_own) or not (requires_follow(post, author) or post.extra.quote_policy == "nobody")
     quoted = None if entry.quote is None else entry.quote.post
     quotes_viewer = not is_own and quoted is not None and quoted.viewer is not None and quoted.viewer.own
-    menu = _menu_with_placeholders(is_own, is_pinned, is_quotable, quotes_viewer, language)
+    has_card = bool(is_own) and entry.preview is not None
+    menu = _menu_with_placeholders(is_own, is_pinned, is_quotable, quotes_viewer, has_card, language)
     return menu.replace(POST_ID_PLACEHOLDER, str(post.id)).replace(HANDLE_PLACEHOLDER, author.handle)
 
 
 @lru_cache
 def _menu_with_placeholders(
-    is_own: bool | None, is_pinned: bool, is_quotable: bool, quotes_viewer: bool, language: str
+    is_own: bool | None, is_pinned: bool, is_quotable: bool, quotes_viewer: bool, has_card: bool, language: str
 ) -> str:
     """Return the menu of any post. To render it for each post took a third of the time of an entry.
 
@@ -325,5 +347,6 @@ def _menu_with_placeholders(
         "is_pinned": is_pinned,
         "is_quotable": is_quotable,
         "quotes_viewer": quotes_viewer,
+        "has_card": has_card,
     }
     return render_to_string("timelines/_post_menu.html", context)

@@ -5,7 +5,7 @@
 -- The replies and their count remain, because the replies still exist.
 -- KEYS[1] post, KEYS[2] totals, KEYS[3] likes, KEYS[4] boosts, KEYS[5] counts, KEYS[6] replies
 -- KEYS[7] the boosts that a job has yet to delete
--- KEYS[8] votes of the poll, KEYS[9] tally of the poll, KEYS[10] versions, KEYS[11] quotes
+-- KEYS[8] votes of the poll, KEYS[9] tally of the poll, KEYS[10] versions, KEYS[11] quotes, KEYS[12] removed preview
 -- ARGV[1] author of the post, ARGV[2] "claimed" if a reserved id without a post is also replaced
 -- returns 1 if the post is deleted, 2 if it is deleted and its body is in the archive, 3 if it is deleted and was edited,
 -- 0 if there was no post
@@ -23,7 +23,7 @@ if written and not archived then
 end
 redis.call('SET', KEYS[1], tombstone)
 local edits = redis.call('DEL', KEYS[10])
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[8], KEYS[9], KEYS[11])
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[8], KEYS[9], KEYS[11], KEYS[12])
 if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('RENAME', KEYS[4], KEYS[7]) end
 local replies = redis.call('ZCARD', KEYS[6])
 if replies == 0 then

@@ -105,6 +105,7 @@ class PostRepository:
         poll = keys.poll_votes(post_id), keys.poll_tally(post_id)
         args = [author_id, "claimed"] if include_reserved else [author_id]
         touched = [key, *beside, *counted, *poll, keys.post_versions(post_id), keys.quotes(post_id)]
+        touched.append(keys.hidden_preview(post_id))
         (answer,) = await self._posts.write(key, DELETE_POST_SCRIPT.command(touched, args))
         if answer in (WAS_ARCHIVED, WAS_EDITED):  # an edit leaves the body of an archived post there (`_unarchive`)
             await self._archive.remove([post_id], may_be_absent=answer == WAS_EDITED)

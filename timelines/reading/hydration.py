@@ -20,6 +20,8 @@ from timelines.posts.polls import read_choices, read_tallies
 from timelines.posts.post import FOLLOWERS, Post
 from timelines.posts.quotes import read_consents
 from timelines.posts.repository import PostRepository
+from timelines.previews.preview import link_of
+from timelines.previews.repository import read_previews
 from timelines.reading.viewer_rights import LoadedPosts, ViewerContext, ViewerRights
 from timelines.visibility.boosters import read_earlier_boosters
 from timelines.visibility.rights import FOLLOWED_CONTEXTS, LANGUAGE_CONTEXTS, AllowedAuthors, ViewContext
@@ -48,6 +50,8 @@ class PostFactsCache:
         """The author of the parent by the id of the reply."""
         self.quoted_of: dict[PostId, tuple[PostId, AccountId]] = {}
         """The quoted post and its author by the id of the quote."""
+        self.link_of: dict[PostId, str] = {}
+        """The link of a post that has a preview. An edit replaces it when the post is loaded next."""
 
     def add(self, posts: Iterable[Post]) -> None:
         if len(self.author_of) > FACTS_CAP:
@@ -55,6 +59,7 @@ class PostFactsCache:
             self.original_of.clear()
             self.replied_author_of.clear()
             self.quoted_of.clear()
+            self.link_of.clear()
         for post in posts:
             self.author_of[post.id] = post.author_id
             if post.boost_of is not None and post.boosted_author_id is not None:
@@ -76,6 +81,12 @@ class PostFactsCache:
         if not self.quoted_of:
             return {}
         return {post_id: self.quoted_of[post_id][0] for post_id in post_ids if post_id in self.quoted_of}
+
+    def links_among(self, post_ids: Iterable[PostId]) -> dict[PostId, str]:
+        """Return the link of each known post with a link among `post_ids`."""
+        if not self.link_of:
+            return {}
+        return {post_id: self.link_of[post_id] for post_id in post_ids if post_id in self.link_of}
 
     def replied_authors_of(self, post_ids: Iterable[PostId]) -> set[AccountId]:
         """Return the authors of the parents of the replies among `post_ids`, if the cache has them."""
@@ -99,6 +110,7 @@ class Sources:
     authors: AccountService
     follows: Follows
     members: ListMembers
+    shows_previews: bool = False
     facts: PostFactsCache = field(default_factory=PostFactsCache)
 
 
@@ -210,7 +222,13 @@ class HydrationState:
         reads += [sources.authors.read_preferences(rights.viewer_id) for rights in choosers if rights.viewer_id]
         if quotes:
             reads.append(read_consents(quotes))
+        links = sources.facts.links_among(post_ids) if sources.shows_previews else {}
+        if links:
+            reads.append(read_previews(links))
         stored_posts, counts, authors, *results = await sources.store.read(*reads)
+        if links:
+            self.loaded.links |= links
+            self.loaded.previews |= results.pop()
         if quotes:
             self.loaded.consents |= results.pop()
         for rights in reversed(choosers):
@@ -284,6 +302,8 @@ class HydrationState:
         others: list[ViewerRights] = []
         limited: list[tuple[ViewerRights, AllowedAuthors]] = []
         await self._read_polls()
+        if self._sources.shows_previews:
+            await self._read_new_previews()
         for rights in self.rights:
             rights.reset_cache()
             if rights.read_replyable is not None:
@@ -311,6 +331,22 @@ class HydrationState:
         for viewer_id, chosen in zip(viewer_ids, choices, strict=True):
             for rights in self._rights_by_viewer[viewer_id]:
                 rights.poll_choices |= chosen
+
+    async def _read_new_previews(self) -> None:
+        """Read the previews of posts whose link was unknown before they were loaded, or was edited."""
+        loaded, facts = self.loaded, self._sources.facts
+        linking = {post.id: link for post in loaded.posts.values() if (link := link_of(post)) is not None}
+        outdated = loaded.links.keys() - linking.keys()
+        new_links = {post_id: link for post_id, link in linking.items() if loaded.links.get(post_id) != link}
+        for post_id in outdated:
+            facts.link_of.pop(post_id, None)
+            loaded.previews.pop(post_id, None)
+        if not new_links:
+            return
+        facts.link_of |= new_links
+        loaded.links |= new_links
+        (previews,) = await self._sources.store.read(read_previews(new_links))
+        loaded.previews |= previews
 
     async def _read_replyable(self, limited: Sequence[tuple[ViewerRights, AllowedAuthors]]) -> None:
         """Read, for lists that restrict replies, the accounts to which replies are shown."""

@@ -207,7 +207,7 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
     """Return the posts with their counts and the viewer's reactions, ready for pages and JSON."""
-    if not rights.is_plain or loaded.tallies or loaded.consents:
+    if not rights.is_plain or loaded.tallies or loaded.consents or loaded.previews:
         return [present_post(loaded, rights, visible) for visible in visible_posts]
     counts, viewer_id = loaded.counts, rights.viewer_id
     others = None if viewer_id is None else NO_ACTIONS
@@ -226,14 +226,26 @@ def present_post(loaded: LoadedPosts, rights: ViewerRights, visible: VisiblePost
         poll = rights.poll_state(post) if loaded.tallies else None
         quote = present_quote(loaded, rights, post) if loaded.consents else None
         return HydratedPost(
-            post, author, loaded.counts[post.id], viewer, None, keyword_filter, replied_author, poll, quote
+            post,
+            author,
+            loaded.counts[post.id],
+            viewer,
+            None,
+            keyword_filter,
+            replied_author,
+            poll,
+            quote,
+            loaded.previews.get(post.id),
         )
     original, original_author = visible.original
     counts, viewer = loaded.counts[original.id], _viewer_state(rights, original)
     replied_author = _replied_author(loaded, original)
     poll = rights.poll_state(original) if loaded.tallies else None
     quote = present_quote(loaded, rights, original) if loaded.consents else None
-    shown = HydratedPost(original, original_author, counts, viewer, None, keyword_filter, replied_author, poll, quote)
+    preview = loaded.previews.get(original.id)
+    shown = HydratedPost(
+        original, original_author, counts, viewer, None, keyword_filter, replied_author, poll, quote, preview
+    )
     return HydratedPost(post, author, counts, viewer, shown, keyword_filter)
 
 

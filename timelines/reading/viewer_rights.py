@@ -15,6 +15,7 @@ from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import PollState, QuoteState
 from timelines.posts.polls import Tally
 from timelines.posts.post import FOLLOWERS, PUBLIC, Post, PostCounts
+from timelines.previews.preview import LinkPreview
 from timelines.visibility.filter import KeywordFilter, find_filter
 from timelines.visibility.rights import (
     DELIBERATE_CONTEXTS,
@@ -47,7 +48,7 @@ class ViewerContext(NamedTuple):
 class LoadedPosts:
     """The loaded posts with their counts and authors. All viewers share this data."""
 
-    __slots__ = "authors", "consents", "counts", "earlier_boosters", "posts", "tallies"
+    __slots__ = "authors", "consents", "counts", "earlier_boosters", "links", "posts", "previews", "tallies"
 
     def __init__(self) -> None:
         self.posts: dict[PostId, Post] = {}
@@ -57,6 +58,9 @@ class LoadedPosts:
         """The accounts that boosted the same post earlier, by boost id. Filled only if a timeline shows boosts once."""
         self.tallies: dict[PostId, Tally] = {}
         """The counts of the polls."""
+        self.links: dict[PostId, str] = {}
+        """The link of each post whose preview was read."""
+        self.previews: dict[PostId, LinkPreview | None] = {}
         self.consents: dict[PostId, bool | None] = {}
         """For each quote, True if the quoted author consents, False if the author revoked the quote, else None."""
 

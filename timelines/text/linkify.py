@@ -53,9 +53,14 @@ def display_url(url: str) -> str:
     return f"{host}{slash}{path[: max_length - tail_length - 1]}…{path[-tail_length:]}"
 
 
+def find_urls(text: str) -> Iterator[str]:
+    """Yield the URLs of the links in a text, in order."""
+    return _targets(text, "url")
+
+
 def has_links(text: str) -> bool:
     """Return whether the text contains a URL."""
-    return any(_targets(text, "url"))
+    return any(find_urls(text))
 
 
 def _targets(text: str, kind: str) -> Iterator[str]:

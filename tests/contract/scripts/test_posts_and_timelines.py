@@ -87,6 +87,7 @@ async def test_a_tombstone_replaces_a_post_or_a_reservation(
         keys.poll_tally,
         keys.post_versions,
         keys.quotes,
+        keys.hidden_preview,
     )
     place = [POST, *(build(id) for build in beside)]
     for argument, expected in ((["claimed"], over_a_claim), ([], left)):

@@ -13,8 +13,9 @@ from timelines.api.entities.media import attachment_entity
 from timelines.api.entities.poll import poll_entity
 from timelines.drafts.draft import Draft
 from timelines.pages.page import HydratedPost
-from timelines.pages.presenters import Json, hashtag_url, post_url, profile_url
+from timelines.pages.presenters import Json, card_json, hashtag_url, post_url, profile_url
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
+from timelines.previews.preview import LinkPreview
 from timelines.publishing.forms import PostForm
 from timelines.text.linkify import find_all_hashtags
 from timelines.visibility.rights import requires_follow
@@ -55,7 +56,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "tags": [] if is_boost else tags_json(post, site_url),
         "emojis": [],
         "poll": None if is_boost else poll_entity(shown),
-        "card": None,
+        "card": None if is_boost or entry.preview is None else card_entity(entry.preview),
         "application": None,
         **(
             {}
@@ -69,6 +70,21 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
             }
         ),
         "filtered": filter_results(entry.keyword_filter),
+    }
+
+
+def card_entity(preview: LinkPreview) -> Json:
+    """Return a PreviewCard (https://docs.joinmastodon.org/entities/PreviewCard/) without a picture."""
+    empty = dict.fromkeys(("author_name", "author_url", "provider_url", "html", "embed_url", "image_description"), "")
+    sizes = {"width": 0, "height": 0, "image": None, "blurhash": None}
+    return {
+        **empty,
+        **sizes,
+        "type": "link",
+        "authors": [],
+        "language": None,
+        "published_at": None,
+        **card_json(preview),
     }
 
 

@@ -1,0 +1,232 @@
+"""Previews of links: what is fetched and stored, and where the preview is shown."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+
+from socialsite.container import Services
+from socialsite.ids import PostId
+from socialsite.outgoing.requests import OutgoingClient
+from tests.support.noticing import ThreePeople
+from tests.support.remote_server import RemoteServer, redirect_to, remote_server, respond
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.errors import PostNotFound
+from timelines.pages.presenters import entry_html, post_json
+from timelines.posts.post import Post
+from timelines.previews.preview import LinkPreview, find_link, parse_page
+
+PAGE = """<html><head><title>Plain &amp; title</title>
+<meta property="og:title" content="A &quot;title&quot;"><meta name="description" content='What it
+is about'></head></html>"""
+
+
+@dataclass
+class PreviewScene:
+    world: World
+    services: Services
+    site: RemoteServer
+
+    async def deliver(self) -> int:
+        """Run the workers, and return the number of pages that were fetched."""
+        fetched = len(self.site.requests)
+        await self.world.deliver_all()
+        queue = self.services.preview_queue
+        await queue.create_group()
+        while jobs := await queue.fetch("abad1dea", 100, 1):
+            for job in jobs:
+                await self.services.previews.handle(job.payload)
+                await queue.finish(job)
+        return len(self.site.requests) - fetched
+
+    async def card(self, post: Post, viewer: Person | None = None, services: Services | None = None) -> str | None:
+        """Return the title of the preview that the viewer sees."""
+        entry = await (services or self.services).pipeline.find_visible(viewer and viewer.id, post.id)
+        assert entry is not None
+        return None if entry.shown.preview is None else entry.shown.preview.title
+
+
+@pytest.fixture
+async def scene(world: World, services: Services) -> AsyncIterator[PreviewScene]:
+    async with remote_server() as site:
+        services.outgoing = OutgoingClient(exempt=site.exempt)
+        site.answers["/"] = respond(PAGE)
+        yield PreviewScene(world, services, site)
+
+
+async def test_a_post_shows_the_title_and_the_text_of_its_link(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, bob, carol = three
+    post = await alice.publishes(f"read {scene.site.origin}/ and https://other.example/")
+    assert await scene.card(post) is None
+    assert await scene.deliver() == 1
+    entry = await scene.services.pipeline.find_visible(bob.id, post.id)
+    assert entry is not None
+    assert entry.preview is not None
+    assert (entry.preview.title, entry.preview.description) == ('A "title"', "What it is about")
+    assert entry.preview.host == f"127.0.0.1:{scene.site.port}"
+    assert post_json(entry)["card"]["title"] == 'A "title"'
+    html = entry_html(entry, "en")
+    assert '<bdi class="card-title">A &quot;title&quot;</bdi>' in html
+    assert f'href="{scene.site.origin}/" rel="nofollow ugc noopener"' in html
+    assert "unpreview" not in html
+    await scene.services.reactions.boost(account_id=carol.id, post_id=post.id, now_ms=scene.services.clock.now_ms())
+    assert await scene.card(post, alice) == 'A "title"'
+
+
+async def test_a_link_is_fetched_once_for_all_posts_also_if_it_fails(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, bob, _ = three
+    broken = f"{scene.site.origin}/broken"
+    scene.site.answers["/broken"] = respond("x", status="500 Internal Server Error")
+    for person in (alice, bob, alice):
+        await person.publishes(f"{scene.site.origin}/")
+        await person.publishes(f"{broken} once more")
+        await scene.deliver()
+    assert [request.path for request in scene.site.requests] == ["/", "/broken"]
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/image", respond(b"GIF89a", "image/gif")),
+        ("/private", redirect_to("http://169.254.169.254/latest/meta-data/")),
+        ("/empty", respond("")),
+        ("/hidden", respond("<title>\u202eevil\x07</title>")),
+        ("/large", respond("<p>" + "x" * 600_000 + "<title>late</title>")),
+    ],
+)
+async def test_a_page_without_a_usable_title_has_no_preview(
+    scene: PreviewScene, three: ThreePeople, path: str, answer: bytes
+) -> None:
+    scene.site.answers[path] = answer
+    post = await three[0].publishes(scene.site.origin + path)
+    assert await scene.deliver() == 1
+    assert await scene.card(post) is None
+    assert await scene.services.repositories.previews.find(scene.site.origin + path) is not None
+
+
+async def test_the_author_removes_a_preview_and_an_edit_keeps_it_removed(
+    scene: PreviewScene, three: ThreePeople
+) -> None:
+    alice, bob, _ = three
+    url = f"{scene.site.origin}/"
+    post = await alice.publishes(f"read {url}")
+    other = await bob.publishes(f"I read {url}, too")
+    await scene.deliver()
+    with pytest.raises(PostNotFound):
+        await scene.services.previews.remove(bob.id, post.id)
+    with pytest.raises(PostNotFound):
+        await scene.services.previews.remove(alice.id, PostId(7))
+    entry = await scene.services.pipeline.find_visible(alice.id, post.id)
+    assert entry is not None
+    assert f"/posts/{post.id}/unpreview/" in entry_html(entry, "en")
+    await scene.services.previews.remove(alice.id, post.id)
+    assert await scene.card(post, alice) is None
+    await alice.edits(post, f"please read {url}")
+    await scene.deliver()
+    assert await scene.card(post) is None
+    assert await scene.card(other) == 'A "title"'
+    await alice.deletes(post)
+    key = keys.hidden_preview(post.id)
+    assert not await scene.services.store.node(key).execute("EXISTS", key)
+
+
+async def test_an_edit_replaces_the_preview(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, _, _ = three
+    scene.site.answers["/new"] = respond("<title>New</title>")
+    post = await alice.publishes(f"{scene.site.origin}/")
+    await scene.deliver()
+    assert await scene.card(post) == 'A "title"'
+    edited = await alice.edits(post, f"{scene.site.origin}/new")
+    await scene.deliver()
+    assert await scene.card(post) == "New"
+    await alice.edits(edited, "no link")
+    assert await scene.card(post) is None
+
+
+async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, _, _ = three
+    linking = await alice.publishes(f"{scene.site.origin}/")
+    await alice.publishes("no link")
+    await scene.deliver()
+    reads: list[int] = []
+    services = Services(scene.services.store, scene.services.clock, scene.services.config)
+    without = Services(services.store, services.clock, replace(services.config, link_previews=False))
+    for each in (services, without):
+        for _ in range(2):
+            assert (await each.reading.public(viewer_id=None)).entries[0] is not None
+    for each in (services, without):
+        state_reads = 0
+        store_read = each.store.read
+
+        async def counting(*parts: object, read: object = store_read) -> object:
+            nonlocal state_reads
+            state_reads += 1
+            return await read(*parts)  # type: ignore[operator]
+
+        each.store.read = counting  # type: ignore[method-assign,assignment]
+        await each.reading.public(viewer_id=None)
+        reads.append(state_reads)
+        del each.store.read  # type: ignore[method-assign]
+    assert reads[0] == reads[1]
+    assert await scene.card(linking, None, services) == 'A "title"'
+
+
+async def test_a_site_without_previews_fetches_and_shows_nothing(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, _, _ = three
+    post = await alice.publishes(f"{scene.site.origin}/")
+    off = Services(scene.services.store, scene.services.clock, replace(scene.services.config, link_previews=False))
+    await off.previews.request(post)
+    assert (await off.preview_queue.read_depth()).is_empty
+    await scene.deliver()
+    assert await scene.card(post) == 'A "title"'
+    assert await scene.card(post, None, off) is None
+
+
+def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
+    settings.SITE_URL, settings.ALLOWED_HOSTS = "https://own.com", ["own.com"]  # type: ignore[attr-defined]
+    find_link.cache_clear()
+    assert find_link("see https://own.com/@a/1/ or https://a.com/x. https://b.com/") == "https://a.com/x"
+    assert find_link("mailto:a@b.com, ftp://a.com/ and @a@b.com #c") is None
+    find_link.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("page", "charset", "title", "description"),
+    [
+        ("<meta name=twitter:title content=Short><title>Long</title>", "", "Short", ""),
+        ('<meta content="b" property="og:title"><meta property="og:title" content="c">', "", "b", ""),
+        ("<TITLE>\n a\tb </TITLE>", "", "a b", ""),
+        (
+            '<meta property="og:title" content="a > b"><meta property=\'og:description\' content="it\'s">',
+            "",
+            "a > b",
+            "it's",
+        ),
+        ("<meta charset=latin-1><title>caf\u00e9</title>", "latin-1", "café", ""),
+        ("<title>" + "x" * 500 + "</title>", "", "x" * 150 + "…", ""),
+        ("<title>a</title><script>&lt;</script>", "no-such-charset", "a", ""),
+        ("<title>&lt;script&gt;alert(1)&lt;/script&gt;</title>", "", "<script>alert(1)</script>", ""),
+        ("<title>\u202eabc\u2066</title>", "", "abc", ""),
+    ],
+)
+def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, title: str, description: str) -> None:
+    preview = parse_page("https://a.example/", page.encode(charset if charset == "latin-1" else "utf-8"), charset, 1)
+    assert (preview.title, preview.description) == (title, description)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["<meta ", '<meta "', "<meta '", "<title>", "<!--", "<meta a='", '<meta content="a" ', "<", '"', "<title ", "&#"],
+)
+def test_no_page_makes_the_parser_slow(part: str) -> None:
+    body = (part * (512 * 1024 // len(part))).encode()
+    began = time.process_time()
+    parse_page("https://a.example/", body, "", 1)
+    assert time.process_time() - began < 3
+
+
+def test_the_host_of_a_preview_cannot_imitate_another() -> None:
+    assert LinkPreview("https://www.example.com/login").host == "example.com"
+    assert LinkPreview("https://\u0430pple.com/").host == "xn--pple-43d.com"

@@ -1,0 +1,104 @@
+"""Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.message import Message
+
+import msgspec
+import structlog
+
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, OutgoingRefused, OutgoingResponse
+from socialsite.recipes.job_queue import JobQueue, PermanentFailure
+from socialsite.store import Store
+from timelines.errors import PostNotFound
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.previews.preview import LinkPreview, link_of, parse_page
+from timelines.previews.repository import PreviewRepository
+
+QUEUE_NAME = "previews"
+PAGE_TYPES = ("text/html", "application/xhtml+xml")
+PAGE_MAX_BYTES = 512 * 1024
+RENEW_AFTER_MS = DAY_MS
+"""A link that is published again after this time is fetched again."""
+log = structlog.stdlib.get_logger("timelines.previews")
+
+
+class FetchPreview(msgspec.Struct, frozen=True, tag="preview"):
+    """Fetch the preview of a link, for an author's post."""
+
+    url: str
+    account_id: AccountId
+
+
+encode_job = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(FetchPreview)
+
+
+class PreviewQueue(JobQueue):
+    """The queue of links to fetch."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, QUEUE_NAME)
+
+
+@dataclass(kw_only=True, slots=True)
+class PreviewService:
+    previews: PreviewRepository
+    preview_queue: PreviewQueue
+    posts: PostRepository
+    outgoing: OutgoingClient
+    clock: TimeSource
+    link_previews: bool
+
+    async def request(self, post: Post) -> None:
+        """Queue the link of a new post, unless it was fetched lately. The worker calls this; it may repeat."""
+        url = link_of(post) if self.link_previews and post.boost_of is None else None
+        if url is not None and not await self._is_fresh(url):
+            await self.preview_queue.add(encode_job(FetchPreview(url, post.author_id)), sender=post.author_id)
+
+    async def request_edit(self, versions: Sequence[Post], number: int) -> None:
+        """Queue the link of the newest version of an edited post."""
+        await self.request(versions[-1])
+
+    async def _is_fresh(self, url: str) -> bool:
+        preview = await self.previews.find(url)
+        return preview is not None and preview.fetched_ms > self.clock.now_ms() - RENEW_AFTER_MS
+
+    async def handle(self, payload: bytes) -> tuple[bytes, ...]:
+        """Fetch a link and store its preview, or that it failed. Raises PermanentFailure if this is not a job."""
+        try:
+            job = _decoder.decode(payload)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise PermanentFailure(f"not a job of this release: {error}") from error
+        if self.link_previews and not await self._is_fresh(job.url):
+            await self.previews.save(await self._fetch(job.url))
+        return ()
+
+    async def _fetch(self, url: str) -> LinkPreview:
+        """Return the preview of a link, or a failure."""
+        now_ms = self.clock.now_ms()
+        try:
+            response = await self.outgoing.get(url, accept=PAGE_TYPES, max_bytes=PAGE_MAX_BYTES, is_cut=True)
+        except (OutgoingRefused, OutgoingFailed) as error:
+            log.info("preview_failed", reason=str(error))
+            return LinkPreview(url, fetched_ms=now_ms)
+        if response.status != 200:
+            return LinkPreview(url, fetched_ms=now_ms)
+        return parse_page(url, response.body, _charset(response), now_ms)
+
+    async def remove(self, account_id: AccountId, post_id: PostId) -> None:
+        """Remove the preview from an own post. It stays removed for this link. Raises PostNotFound."""
+        post = await self.posts.find(post_id)
+        url = link_of(post) if post is not None and post.author_id == account_id else None
+        if url is None:
+            raise PostNotFound
+        await self.previews.hide(post_id, url)
+
+
+def _charset(response: OutgoingResponse) -> str:
+    head = Message()
+    head["Content-Type"] = response.headers.get("content-type", "")
+    return str(head.get_content_charset() or "")
