@@ -53,6 +53,7 @@ ACTIONS: dict[str, str] = {
             *(
                 "/posts/<id:post_id>/pin/",
                 "/posts/<id:post_id>/unpin/",
+                "/posts/<id:post_id>/unpreview/",
                 "/media/<id:media_id>/delete/",
             ),
             *(f"/posts/<id:post_id>/{name}/" for name in ("bookmark", "unbookmark", "unquote")),

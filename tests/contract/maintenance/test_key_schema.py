@@ -45,6 +45,7 @@ from timelines.jobs import DeleteBoostsOfPost, encode_job
 from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post, PostDetails
+from timelines.previews.preview import LinkPreview
 from timelines.publishing.polls import PollForm
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 
@@ -150,6 +151,9 @@ async def use_notices(site: Services, world: World) -> None:
         await act(account_id=erin.id, post_id=post.id, now_ms=now_ms)
     await site.pins.pin(account_id=frank.id, post_id=post.id, now_ms=now_ms)
     await erin.publishes("look", details=PostDetails(quote_of=post.id))
+    linking = await frank.publishes("https://example.com/")
+    await site.repositories.previews.save(LinkPreview("https://example.com/", "title"))
+    await site.previews.remove(frank.id, linking.id)
     boosted = await frank.publishes("on its way out")
     await site.reactions.boost(account_id=erin.id, post_id=boosted.id, now_ms=now_ms)
     await site.repositories.posts.delete(boosted.id, frank.id)  # and stop before its boosts are deleted
