@@ -77,6 +77,11 @@ def security_refusals(account_id: AccountId) -> Key:
     return Key("accounts", tag=str(account_id), name="refusals")
 
 
+def browsers(account_id: AccountId) -> Key:
+    """HASH: browser id -> BrowserRecord as MessagePack, at most BROWSERS_CAP. TTL: a year. Deleted with the account."""
+    return Key("accounts", tag=str(account_id), name="browsers")
+
+
 def factors(account_id: AccountId) -> Key:
     """HASH: totp, codes (digests of recovery codes), passkey:<id>, as MessagePack. Deleted with the account."""
     return Key("accounts", tag=str(account_id), name="factors")

@@ -17,6 +17,7 @@ from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
 from accounts.mail.service import MailService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
+from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PendingLogins
 from accounts.sessions.service import SessionService
@@ -189,6 +190,7 @@ class Services:
     # Accounts
 
     security_events = _Built(SecurityEvents)
+    browsers = _Built(BrowserRegistry)
 
     @cached_property
     def accounts(self) -> AccountService:
@@ -213,7 +215,6 @@ class Services:
         """Close the sockets of a deleted account, and delete its counters, events, factors and mail address."""
         await self.live.account_closed(account_id)
         await self.security_events.delete_all(account_id)
-        await self.factors.delete_all(account_id)
         await self.mail.forget(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 

@@ -16,6 +16,7 @@ from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, Hand
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged, OnPasswordChanged
+from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
@@ -38,6 +39,7 @@ class AccountService:
     end_sessions: EndSessions
     limits: ActionLimits
     events: SecurityEvents
+    browsers: BrowserRegistry
     on_deletion_requested: OnAccountDeleted
     on_account_deleted: OnAccountDeleted
     on_account_created: OnAccountCreated
@@ -191,7 +193,9 @@ class AccountService:
         account is suspended.
         """
         account = await self.find_by_handle(handle)
-        is_known = caller is None or (account is not None and browser is not None and browser.knows(account.id))
+        is_known = caller is None or (
+            account is not None and await self.browsers.is_known(AccountId(account.id), browser)
+        )
         by_handle, at_ms = Identifier.handle(_login_handle(handle)), 0
         if caller is not None:
             factors = {address_identifier(caller.address): 1, by_handle: NETWORKS_PER_HANDLE}

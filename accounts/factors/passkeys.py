@@ -60,7 +60,7 @@ class PasskeyService:
 
     async def begin_registration(self, account: Account) -> dict[str, Any]:
         """Return the options of navigator.credentials.create() as JSON."""
-        factors, challenge = await self.find(AccountId(account.id)), secrets.token_bytes(32)
+        factors, challenge = await self.factors.find(AccountId(account.id)), secrets.token_bytes(32)
         user = PublicKeyCredentialUserEntity(
             id=str(account.id).encode(), name=account.handle, display_name=account.display_name
         )
@@ -98,7 +98,7 @@ class PasskeyService:
         """Return the options of navigator.credentials.get() as JSON. Raises RateLimited."""
         await self.limits.enforce(caller, "token")
         challenge = secrets.token_bytes(32)
-        descriptors = _descriptors(await self.find(account_id)) if account_id else None
+        descriptors = _descriptors(await self.factors.find(account_id)) if account_id else None
         options, _state = make_server().authenticate_begin(descriptors, _verification(purpose), challenge=challenge)
         await self._store(challenge, purpose, account_id or 0)
         return dict(options)
@@ -121,12 +121,9 @@ class PasskeyService:
             raise PasskeyRefused from error
         return owner
 
-    async def find(self, account_id: AccountId) -> Factors:
-        return await self.factors.find(account_id)
-
     async def _verify(self, owner: AccountId, state: dict[str, Any], response: AuthenticationResponse) -> None:
         """Check the signature, and that the count of signatures grows: a copy of the passkey would repeat it."""
-        factors, id = await self.find(owner), passkey_id(response.raw_id)
+        factors, id = await self.factors.find(owner), passkey_id(response.raw_id)
         passkey = factors.passkeys.get(id)
         if passkey is None:
             raise PasskeyRefused

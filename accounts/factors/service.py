@@ -29,6 +29,7 @@ from accounts.factors.values import (
     normalize_code,
 )
 from accounts.known_browsers import KnownBrowser
+from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller, address_identifier
@@ -45,6 +46,7 @@ class FactorService:
     """The second factors of accounts."""
 
     factors: FactorRepository
+    browsers: BrowserRegistry
     limits: ActionLimits
     events: SecurityEvents
     clock: TimeSource
@@ -114,15 +116,11 @@ class FactorService:
             await self.events.record(account_id, "factors_disabled", None)
         return removed
 
-    async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the factors of a deleted account."""
-        await self.factors.delete_all(account_id)
-
     # Check
 
     async def check_code(self, account_id: AccountId, text: str, caller: Caller, browser: KnownBrowser | None) -> str:
         """Use up a TOTP code or a recovery code. Return its kind. Raises FieldErrors, RateLimited."""
-        is_known = browser is not None and browser.knows(account_id)
+        is_known = await self.browsers.is_known(account_id, browser)
         by_browser = Identifier.browser(browser.secret) if is_known and browser is not None else None
         await self.limits.enforce_for({by_browser or address_identifier(caller.address): 1}, "login")
         code = normalize_code(text)

@@ -65,9 +65,10 @@ class SecurityEvents:
         return sorted((event for event in events if event.at_ms > oldest_ms), key=lambda event: -event.at_ms)
 
     async def delete_all(self, account_id: AccountId) -> None:
-        """Delete the events of a deleted account."""
+        """Delete the events, browsers and second factors of a deleted account."""
         key = keys.security_events(account_id)
-        await self.store.write(key, ("UNLINK", key, keys.security_refusals(account_id)))
+        others = keys.security_refusals(account_id), keys.browsers(account_id), keys.factors(account_id)
+        await self.store.write(key, ("UNLINK", key, *others))
 
 
 def rough_network(address: str) -> str:

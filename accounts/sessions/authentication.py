@@ -9,6 +9,7 @@ from accounts.factors.step_up import store_confirmation
 from accounts.known_browsers import KnownBrowser
 from accounts.mail.service import MailService
 from accounts.models import Account
+from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from accounts.sessions.service import SessionStore
@@ -53,12 +54,14 @@ async def sign_in(request: SiteRequest, account: Account, factor: str = "") -> N
         await request.services[MailService].notify_if_available(account_id, "new_device", device=session.device or "?")
 
 
-def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:
+async def remember_browser(request: SiteRequest, response: HttpResponse, account: Account) -> HttpResponse:
     """Set the cookie that gives this browser a limit of its own for log-ins to the account."""
-    browser = get_known_browser(request) or KnownBrowser.generate()
+    browser = (get_known_browser(request) or KnownBrowser.generate()).with_account(account.id)
+    registry, device = request.services[BrowserRegistry], get_session(request).device
+    await registry.remember(AccountId(account.id), browser, device, request.caller)
     response.set_cookie(
         settings.KNOWN_BROWSER_COOKIE_NAME,
-        browser.with_account(account.id).cookie_value,
+        browser.cookie_value,
         max_age=KNOWN_BROWSER_MAX_AGE_S,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,

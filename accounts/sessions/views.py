@@ -71,7 +71,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     if fields["address"]:
         await request.services[MailService].request_address(AccountId(account.id), fields["address"], None)
     response = done(request, {"account": account_json(account)}, default="/welcome/", status=201)
-    return remember_browser(request, response, account)
+    return await remember_browser(request, response, account)
 
 
 async def login_page(request: SiteRequest) -> HttpResponse:
@@ -100,7 +100,7 @@ async def log_in(request: SiteRequest) -> HttpResponse:
 async def _finish_login(request: SiteRequest, account: Account, factor: str = "") -> HttpResponse:
     request.services.statistics.meter.count(LOGINS)
     await sign_in(request, account, factor)
-    return remember_browser(request, done(request, {"account": account_json(account)}, default="/"), account)
+    return await remember_browser(request, done(request, {"account": account_json(account)}, default="/"), account)
 
 
 async def _ask_for_factor(request: SiteRequest, account: Account, next_url: str) -> HttpResponse:

@@ -9,14 +9,15 @@ from django.utils.translation import gettext_lazy as _
 from accounts.factors.service import FactorService
 from accounts.factors.values import Factors
 from accounts.oauth.scopes import describe_scopes
+from accounts.security.browsers import BrowserRecord, BrowserRegistry
 from accounts.security.events import SecurityEvent, SecurityEvents
 from accounts.sessions.authentication import get_session, require_account
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.ids import AccountId
-from socialsite.web.requests import SiteRequest, dispatch_by_method
-from socialsite.web.responses import format_iso_time, respond
+from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data
+from socialsite.web.responses import done, format_iso_time, respond
 
 EVENT_LABELS: Mapping[str, str | Promise] = {
     "login": _("Logged in"),
@@ -44,7 +45,9 @@ async def security_page(request: SiteRequest) -> HttpResponse:
     sessions = await services[SessionService].list_sessions(account_id, current=get_session(request).session_id)
     tokens = await services[AccessTokenService].list_tokens(account_id)
     events = await services[SecurityEvents].list_newest(account_id)
+    browsers = await services[BrowserRegistry].list_browsers(account_id)
     page = {
+        "browsers": browsers.items(),
         "factors": factors,
         "passkeys": factors.passkeys.items(),
         "codes_left": len(factors.code_digests),
@@ -59,9 +62,17 @@ async def security_page(request: SiteRequest) -> HttpResponse:
         data=lambda: {
             "factors": _factors_json(factors),
             **sessions_json(sessions, tokens),
+            "browsers": [_browser_json(id, browser) for id, browser in browsers.items()],
             "events": [_event_json(event) for event in events],
         },
     )
+
+
+async def forget_browser(request: SiteRequest) -> HttpResponse:
+    """Forget a browser: its next log-in counts as that of a stranger."""
+    account_id, id = AccountId(require_account(request).id), get_form_data(request).get("browser", "")
+    await request.services[BrowserRegistry].forget(account_id, id)
+    return done(request, {}, default=request.path)
 
 
 def _factors_json(factors: Factors) -> dict[str, object]:
@@ -80,8 +91,13 @@ def _factors_json(factors: Factors) -> dict[str, object]:
     }
 
 
+def _browser_json(id: str, browser: BrowserRecord) -> dict[str, object]:
+    last_login_at = format_iso_time(browser.last_login_ms)
+    return {"id": id, "device": browser.device, "network": browser.network, "last_login_at": last_login_at}
+
+
 def _event_json(event: SecurityEvent) -> dict[str, object]:
     return {"at": format_iso_time(event.at_ms), "kind": event.kind, "network": event.network, **event.details}
 
 
-security = dispatch_by_method(GET=security_page)
+security = dispatch_by_method(GET=security_page, POST=forget_browser)

@@ -92,6 +92,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/preferences/": "open_warnings quote_policy language languages",
     "/accounts/password/": "old_password new_password1 new_password2",
     "/accounts/sessions/": "session",
+    "/accounts/security/": "browser",
     "/accounts/confirm/": "password code credential next",
     "/accounts/login/factor/": "code credential next",
     "/accounts/login/passkey/": "credential next",

@@ -7,6 +7,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
 from accounts.current import bind_services
 from accounts.models import Account
+from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.service import SessionService, SessionStore
@@ -44,6 +45,7 @@ class AccountWorld:
         self.events = SecurityEvents(store=self.store, clock=self.clock)
         self.accounts = AccountService(
             events=self.events,
+            browsers=BrowserRegistry(store=self.store, clock=self.clock),
             accounts=self.account_repository,
             end_sessions=self.sessions.end_all,
             limits=ActionLimits(RateLimiter(self.store), {}, self.clock),

@@ -26,7 +26,7 @@ FIELDS = (
     "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
     "status", "in_reply_to_id", "source[privacy]", "source[language]", "fields_attributes[0][value]", "note", "locked",
     "choices[]", "media_ids[]", "poll[options][]", "reblogs", "notify", "notifications", "description", "focus",
-    "credential", "purpose", "setup", "factor",
+    "credential", "purpose", "setup", "factor", "browser",
     "endpoint", "p256dh", "auth", "kinds", "text", "subscription[endpoint]", "subscription[keys][p256dh]",
     "subscription[keys][auth]", "queue", "subscription[standard]", "data[alerts][mention]", "data[policy]",
     "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",

@@ -19,6 +19,7 @@ def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int)
         account_keys.account(AccountId(account_id)),
         account_keys.session_index(AccountId(account_id)),
         account_keys.access_token_index(AccountId(account_id)),
+        account_keys.browsers(AccountId(account_id)),
         account_keys.factors(AccountId(account_id)),
         account_keys.security_events(AccountId(account_id)),
         account_keys.security_refusals(AccountId(account_id)),

@@ -10,10 +10,13 @@ import pytest_asyncio
 from accounts import keys
 from accounts.factors.service import WRONG_CODES_PER_DAY, FactorService
 from accounts.factors.step_up import STEP_UP_TTL_MS
+from accounts.known_browsers import KnownBrowser
+from accounts.security.browsers import BROWSERS_CAP, BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from socialsite.clock import FixedClock
 from socialsite.container import Services
+from socialsite.limits import Caller
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.web.services import loop_services
@@ -308,3 +311,26 @@ async def test_the_pages_of_staff_need_a_second_factor(alice, clock, site, setti
 async def test_an_account_that_is_not_staff_gets_no_hint_of_the_pages_of_staff(alice, settings):
     settings.STAFF_SECOND_FACTOR = True
     assert (await alice.get("/ops/")).status_code == 404
+
+
+async def test_a_forgotten_browser_has_no_budget_of_its_own(alice, bob, site):
+    browser = KnownBrowser.parse(alice.http.cookies["known"])
+    assert await site[BrowserRegistry].is_known(1, browser)
+    assert not await site[BrowserRegistry].is_known(2, browser)
+    (listed,) = (await alice.get_json("/accounts/security/")).json()["browsers"]
+    assert listed["network"] == "203.0.113.0/24"
+    await bob.post_json("/accounts/security/", browser=listed["id"])
+    assert await site[BrowserRegistry].is_known(1, browser)
+    assert (await alice.post("/accounts/security/", browser=listed["id"])).status_code == 303
+    assert not await site[BrowserRegistry].is_known(1, browser)
+    assert (await alice.log_in("alice")).status_code == 200
+    assert await site[BrowserRegistry].is_known(1, browser)
+
+
+async def test_one_browser_more_than_the_cap_replaces_the_least_recently_used(alice, site, clock):
+    caller, first = Caller(None, "2001:db8:1:2::3"), KnownBrowser.parse(alice.http.cookies["known"])
+    for _ in range(BROWSERS_CAP):
+        clock.advance(1_000)
+        await site[BrowserRegistry].remember(1, KnownBrowser.generate(), "Firefox on Linux", caller)
+    assert len(await site[BrowserRegistry].list_browsers(1)) == BROWSERS_CAP
+    assert not await site[BrowserRegistry].is_known(1, first)

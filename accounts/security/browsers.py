@@ -1,0 +1,71 @@
+"""The browsers in which an account was signed in. The viewer sees them and can forget each.
+
+A browser is known by its cookie (known_browsers.py) and its entry here; without the entry the cookie has no effect.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from accounts import keys
+from accounts.known_browsers import KnownBrowser
+from accounts.security.events import rough_network
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId, TimeSource
+from socialsite.limits import Caller
+from socialsite.store.commands import load_script
+from socialsite.store.store import Store
+
+BROWSERS_CAP: Final = 20
+"""The maximum number of browsers of an account. One more replaces the least recently used browser."""
+BROWSER_TTL_MS: Final = 365 * DAY_MS
+REMEMBER_BROWSER_SCRIPT = load_script("remember_browser.lua", __package__)
+
+
+class BrowserRecord(msgspec.Struct, frozen=True, array_like=True):
+    """The last log-in in a browser."""
+
+    last_login_ms: int
+    device: str
+    network: str
+
+
+@dataclass(kw_only=True, slots=True)
+class BrowserRegistry:
+    """Stores the known browsers of accounts."""
+
+    store: Store
+    clock: TimeSource
+
+    async def is_known(self, account_id: AccountId, browser: KnownBrowser | None) -> bool:
+        """Return whether the account was signed in with this browser, and nobody has forgotten it."""
+        if browser is None or not browser.knows(account_id):
+            return False
+        key = keys.browsers(account_id)
+        return bool(await self.store.node(key).execute("HEXISTS", key, browser_id(browser)))
+
+    async def remember(self, account_id: AccountId, browser: KnownBrowser, device: str, caller: Caller) -> None:
+        record = BrowserRecord(self.clock.now_ms(), device, rough_network(caller.address))
+        others = [id for id in await self.list_browsers(account_id) if id != browser_id(browser)]
+        args = (browser_id(browser), msgspec.msgpack.encode(record), BROWSER_TTL_MS, *others[BROWSERS_CAP - 1 :])
+        key = keys.browsers(account_id)
+        await self.store.component("accounts")[key].run(REMEMBER_BROWSER_SCRIPT, [key], args)
+
+    async def list_browsers(self, account_id: AccountId) -> dict[str, BrowserRecord]:
+        """Return the browsers by id, the last used first."""
+        key = keys.browsers(account_id)
+        reply = await self.store.node(key).execute("HGETALL", key)
+        values = (msgspec.msgpack.decode(value, type=BrowserRecord) for value in reply[1::2])
+        records = zip(reply[::2], values, strict=True)
+        return {id.decode(): record for id, record in sorted(records, key=lambda item: -item[1].last_login_ms)}
+
+    async def forget(self, account_id: AccountId, id: str) -> None:
+        """Delete a browser. It is no error if there is none."""
+        key = keys.browsers(account_id)
+        await self.store.write(key, ("HDEL", key, id))
+
+
+def browser_id(browser: KnownBrowser) -> str:
+    return hashlib.sha256(browser.secret.encode()).hexdigest()[:32]
