@@ -29,6 +29,7 @@ from accounts.factors.values import (
     normalize_code,
 )
 from accounts.known_browsers import KnownBrowser
+from accounts.mail.service import MailService
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
@@ -49,6 +50,7 @@ class FactorService:
     browsers: BrowserRegistry
     limits: ActionLimits
     events: SecurityEvents
+    mail: MailService
     clock: TimeSource
 
     async def find(self, account_id: AccountId) -> Factors:
@@ -80,7 +82,7 @@ class FactorService:
         if is_full or field in before.encoded or await self.factors.replace(account_id, field, None, value) != 1:
             raise FieldErrors({"": _("This is set up already, or there is no room for another one.")})
         log.info("factor_added", account=account_id, kind=kind)
-        await self.events.record(account_id, kind, caller, **details)
+        await self._announce(account_id, kind, caller, **details)
         return [] if before.is_set else await self.renew_codes(account_id, None)
 
     async def renew_codes(self, account_id: AccountId, caller: Caller | None) -> list[str]:
@@ -106,15 +108,19 @@ class FactorService:
         if not after.is_set:
             await self.factors.replace(account_id, CODES_FIELD, after.encoded.get(CODES_FIELD), None)
         log.info("factor_removed", account=account_id)
-        await self.events.record(account_id, "factor_removed", caller, name=passkey.name if passkey else "")
+        await self._announce(account_id, "factor_removed", caller, name=passkey.name if passkey else "")
 
     async def disable(self, account_id: AccountId) -> bool:
         """Remove all factors of a locked-out account as an operator. Return whether there were any."""
         removed = await self.factors.delete_all(account_id)
         if removed:
             log.warning("factors_disabled", account=account_id)
-            await self.events.record(account_id, "factors_disabled", None)
+            await self._announce(account_id, "factors_disabled", None)
         return removed
+
+    async def _announce(self, account_id: AccountId, kind: str, caller: Caller | None, **details: str) -> None:
+        await self.events.record(account_id, kind, caller, **details)
+        await self.mail.notify_if_available(account_id, "factor_changed")
 
     # Check
 

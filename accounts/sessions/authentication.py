@@ -49,8 +49,7 @@ async def sign_in(request: SiteRequest, account: Account, factor: str = "") -> N
     log.info("signed_in", account=account.id)
     events, account_id = request.services[SecurityEvents], AccountId(account.id)
     await events.record(account_id, "login", request.caller, device=session.device, factor=factor)
-    browser = get_known_browser(request)
-    if browser is None or not browser.knows(account.id):
+    if not await request.services[BrowserRegistry].is_known(account_id, get_known_browser(request)):
         await request.services[MailService].notify_if_available(account_id, "new_device", device=session.device or "?")
 
 

@@ -334,3 +334,11 @@ async def test_one_browser_more_than_the_cap_replaces_the_least_recently_used(al
         await site[BrowserRegistry].remember(1, KnownBrowser.generate(), "Firefox on Linux", caller)
     assert len(await site[BrowserRegistry].list_browsers(1)) == BROWSERS_CAP
     assert not await site[BrowserRegistry].is_known(1, first)
+
+
+async def test_a_changed_factor_is_told_by_mail(alice, site, clock):
+    await site.mail.mails.change(1, address="alice@example.org", language="en")
+    device = await set_up_totp(alice, clock)
+    await alice.post_json("/accounts/factors/remove/", factor="totp")
+    assert device.recovery_codes
+    assert [mail.kind for mail in await site.mail.list_mails(1)] == ["factor_changed", "factor_changed"]
