@@ -59,7 +59,13 @@ WAYS: list[Way] = [
 
 
 @pytest.mark.parametrize(
-    ("options", "ways"), [({}, WAYS), (PHONE, [reply_link, new_post_from_another_page])], ids=["desk", "phone"]
+    ("options", "ways"),
+    [
+        ({}, [reply_link, reply_key, new_post_from_another_page]),
+        (PHONE, [reply_link, new_post_from_another_page]),
+        pytest.param({}, WAYS, marks=pytest.mark.nightly),
+    ],
+    ids=["desk", "phone", "every way"],
 )
 def test_the_cursor_stays_in_the_box(
     reader: OpenReader, visitor: SignUpVisitor, options: dict[str, object], ways: list[Way]

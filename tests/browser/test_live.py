@@ -10,6 +10,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import BrowserPage
+from tests.support.models import mostly_nightly
 from tests.support.site import QuickstartSite
 from tests.support.visitor import PASSWORD, HttpVisitor
 
@@ -85,7 +86,7 @@ def test_a_deleted_post_disappears_from_open_pages_and_from_the_pill(me: Browser
     assert me.entry_ids() == [remaining["id"]] == fresh_ids(me)
 
 
-@pytest.mark.parametrize("role", ["web", "worker", "redis"])
+@pytest.mark.parametrize("role", mostly_nightly(["web", "redis", "worker"], 2))
 def test_a_killed_process_loses_no_post_for_any_reader(
     me: BrowserPage, friend: HttpVisitor, site: QuickstartSite, role: str
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
+from tests.support.models import mostly_nightly
 from tests.support.power_cut import AOF_FILE, FsyncRecord, FsyncTracer, copy_durable_files, last_sync_before
 from tests.support.redis_server import RedisServer
 from tests.support.stalls import StallMonitor
@@ -35,7 +36,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("policy", LOST_AT_MOST_S)
+@pytest.mark.parametrize("policy", mostly_nightly(LOST_AT_MOST_S, 1))
 async def test_a_power_cut_loses_only_writes_since_the_last_fsync(policy: str, tmp_path: Path) -> None:
     server = RedisServer(aof=True, options=("--appendfsync", policy)).start()
     try:

@@ -160,6 +160,7 @@ def site(tmp_path: Path) -> Iterator[QuickstartSite]:
         yield running
 
 
+@pytest.mark.nightly
 async def test_many_sockets_reconnect_soon_and_miss_nothing(site: QuickstartSite) -> None:
     author = await asyncio.to_thread(lambda: HttpVisitor(site.url, "author").sign_up())
     post_ids = {int((await asyncio.to_thread(author.publishes, "before"))["id"])}

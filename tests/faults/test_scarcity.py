@@ -89,6 +89,7 @@ def test_without_file_descriptors_it_serves_open_connections_and_accepts_others_
     assert pulse.slowest_s < REQUEST_DEADLINE_S + 1.5 + late_s
 
 
+@pytest.mark.nightly  # it slows the other tests, too
 def test_without_processor_time_it_is_slow_and_loses_nothing(
     server: RedisServer, site: ProductionSite, tmp_path: Path
 ) -> None:

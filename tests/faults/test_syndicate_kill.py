@@ -22,7 +22,7 @@ from timelines.keys import home_timeline
 
 FOLLOWERS, POSTS = (
     int(os.environ.get("SYNDICATE_FOLLOWERS", "300")),
-    int(os.environ.get("SYNDICATE_KILLS", "5")),
+    int(os.environ.get("SYNDICATE_KILLS", "3")),
 )
 PASS = max(1, FOLLOWERS // 300)
 AT_ONCE = 20

@@ -6,6 +6,7 @@ from socialsite.migration import commands as operation
 from socialsite.migration.progress import MigrationProgress
 from socialsite.store import Key, StoreUrls
 from tests.support.cluster import RedisCluster
+from tests.support.models import mostly_nightly
 from tests.support.moving_town import ActiveSite, key_names, ongoing_activity, open_active_site
 from tests.support.redis_server import RedisServer
 from tests.support.repartition import migration_site, run_migration
@@ -79,7 +80,7 @@ async def test_keys_keep_their_time_to_live_and_streams_their_pending_jobs(
     assert [job.payload for job in await outbox.fetch("abad1dea", 5, 10)] == [b"second"]
 
 
-@pytest.mark.parametrize("name", ["shards-ring", "sentinel"])
+@pytest.mark.parametrize("name", mostly_nightly(["sentinel", "shards-ring"], 1))
 async def test_a_site_moves_from_and_to_other_topologies(old: str, name: str) -> None:
     with TOPOLOGIES[name]() as elsewhere:
         url = elsewhere.urls.default

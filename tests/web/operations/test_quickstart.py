@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from socialsite.store.embedded.server import EmbeddedServer
+from tests.support.models import mostly_nightly
 from tests.support.redis_server import pause_until_aof_written
 from tests.support.site import QuickstartSite, is_alive, running_site
 from tests.support.waiting import wait_until
@@ -122,7 +123,7 @@ def test_kill_9_leaves_no_child_and_the_next_start_takes_over(start: Start, data
     assert not is_alive(int(str(orphan)))
 
 
-@pytest.mark.parametrize("role", ["web", "worker"])
+@pytest.mark.parametrize("role", mostly_nightly(["web", "worker"], 1))
 def test_a_killed_child_is_started_again(site: QuickstartSite, role: str) -> None:
     victim = site.kill_one(role)
     wait_until(lambda: site.children().get(role, victim) != victim, timeout_s=60)

@@ -22,7 +22,7 @@ from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign
 from tests.support.writing_town import RandomActivitySite
 from timelines.posts.post import FOLLOWERS
 
-ROUNDS = int(os.environ.get("SOCKET_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("SOCKET_ROUNDS", "4"))
 LIVE = 25
 """Actions while a socket stays open."""
 HOURS_MS = 10 * 3_600_000
