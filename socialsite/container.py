@@ -15,6 +15,7 @@ from accounts.mail.handler import JOB_TIMEOUT_S as MAIL_TIMEOUT_S
 from accounts.mail.handler import MailSending
 from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
 from accounts.mail.service import MailService
+from accounts.mail.values import MailKind
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
 from accounts.security.browsers import BrowserRegistry
@@ -332,8 +333,9 @@ class Services:
         lists_import = self._build(AccountListsImport, following=self._build(FollowingService))  # without notifications
         return self._build(ImportService, lists_import=lists_import, notify=self._notify_of_transfer)
 
-    async def _notify_of_transfer(self, account_id: AccountId, kind: str) -> None:
+    async def _notify_of_transfer(self, account_id: AccountId, kind: MailKind) -> None:
         """Send a mail about an export or import that is finished."""
+        await self.mail.notify_if_available(account_id, kind)
 
     # Publishing and reactions
 

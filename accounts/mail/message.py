@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from django.utils.formats import date_format
 from django.utils.translation import override
 
-from accounts.mail.texts import MAIL_PATH, write_mail
+from accounts.mail.texts import MAIL_PATH, TEXTS
 from accounts.mail.values import SendMail
 
 UNSUBSCRIBE_PATH = "/accounts/mail/unsubscribe/"
@@ -26,14 +26,14 @@ def build_message(job: SendMail, facts: Mapping[str, str]) -> EmailMultiAlternat
     created = datetime.fromtimestamp(job.created_ms / 1000, UTC)
     with override(job.language or settings.LANGUAGE_CODE):
         known = {"site": settings.SITE_NAME, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
-        text = write_mail(job.kind, {**known, **job.context, **facts})
+        text = TEXTS[job.kind].fill({**known, **job.context, **facts})
         context = {
             "text": text,
             "site_name": settings.SITE_NAME,
             "site_url": settings.SITE_URL,
             "handle": facts.get("handle", ""),
             "language": job.language or settings.LANGUAGE_CODE,
-            "button_url": settings.SITE_URL + text.button[1] if text.button else "",
+            "button_url": settings.SITE_URL + text.path,
             "settings_url": settings.SITE_URL + MAIL_PATH,
             "unsubscribe_url": settings.SITE_URL + facts["unsubscribe"] if "unsubscribe" in facts else "",
         }
@@ -46,7 +46,11 @@ def build_message(job: SendMail, facts: Mapping[str, str]) -> EmailMultiAlternat
             headers["List-Unsubscribe"] = f"<{context['unsubscribe_url']}>"
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         message = EmailMultiAlternatives(
-            text.subject, render_to_string("mail/mail.txt", context), settings.MAIL_FROM, [job.address], headers=headers
+            str(text.subject),
+            render_to_string("mail/mail.txt", context),
+            settings.MAIL_FROM,
+            [job.address],
+            headers=headers,
         )
         message.attach_alternative(render_to_string("mail/mail.html", context), "text/html")
     return message

@@ -25,7 +25,6 @@ from accounts.forms import (
     validate_password_form,
 )
 from accounts.mail.links import parse_confirmation, parse_unsubscribe
-from accounts.mail.message import UNSUBSCRIBE_PATH
 from accounts.mail.presenters import DIGEST_LABELS, mails_json, mails_page
 from accounts.mail.service import MailService
 from accounts.mail.values import DIGESTS
@@ -104,7 +103,7 @@ async def remove_address(request: SiteRequest) -> HttpResponse:
     if settings.MAIL_REQUIRED:
         raise Conflict(_("This site needs a mail address. You can change it."))
     await request.services[MailService].remove_address(account_id)
-    await request.services[SecurityEvents].record(account_id, "mail_removed", request.caller)
+    await request.services[SecurityEvents].record(account_id, "address_changed", request.caller)
     messages.success(request, _("Your mail address is removed."))
     return done(request, {}, default=MAIL_PATH)
 
@@ -122,43 +121,26 @@ async def choose_digest(request: SiteRequest) -> HttpResponse:
 
 
 async def confirmation_page(request: SiteRequest) -> HttpResponse:
-    token = request.GET.get("token", "")
-    parsed = parse_confirmation(token)
+    parsed = parse_confirmation(request.GET.get("token", ""))
     if parsed is None:
         raise InvalidLink
-    get_token(request)
-    page = {
-        "title": _("Confirm your mail address"),
-        "lead": _("Use %s for your account?") % parsed[1],
-        "button": _("Confirm the address"),
-        "action": "/accounts/mail/confirm/",
-        "token": token,
-    }
-    return page_response(request, "accounts/mail_link.html", page)
+    lead = _("Use %s for your account?") % parsed[1]
+    return _link_page(request, _("Confirm your mail address"), lead, _("Confirm the address"))
 
 
 async def confirm_address(request: SiteRequest) -> HttpResponse:
     token = get_form_data(request).get("token", "")
     account_id, address = await request.services[MailService].confirm_address(token)
-    await request.services[SecurityEvents].record(account_id, "mail_confirmed", request.caller)
+    await request.services[SecurityEvents].record(account_id, "address_changed", request.caller)
     messages.success(request, _("Your mail address is confirmed."), fail_silently=True)
     return done(request, {"address": address}, default=MAIL_PATH if request.account else "/")
 
 
 @csrf_exempt
 async def unsubscribe_page(request: SiteRequest) -> HttpResponse:
-    token = request.GET.get("token", "")
-    if parse_unsubscribe(token) is None:
+    if parse_unsubscribe(request.GET.get("token", "")) is None:
         raise InvalidLink
-    page = {
-        "title": _("Unsubscribe"),
-        "lead": _("Get no more summaries by mail?"),
-        "button": _("Unsubscribe"),
-        "action": UNSUBSCRIBE_PATH,
-        "token": token,
-    }
-    get_token(request)
-    return page_response(request, "accounts/mail_link.html", page)
+    return _link_page(request, _("Unsubscribe"), _("Get no more summaries by mail?"), _("Unsubscribe"))
 
 
 @csrf_exempt
@@ -168,6 +150,13 @@ async def unsubscribe(request: SiteRequest) -> HttpResponse:
     await request.services[MailService].unsubscribe(token)
     messages.success(request, _("You get no more summaries by mail."), fail_silently=True)
     return done(request, {}, default="/")
+
+
+def _link_page(request: SiteRequest, title: str, lead: str, button: str) -> HttpResponse:
+    """Return a page whose button posts the token of the link to the same address."""
+    get_token(request)
+    page = {"title": title, "lead": lead, "button": button, "token": request.GET["token"], "action": request.path}
+    return page_response(request, "accounts/mail_link.html", page)
 
 
 # Forgotten passwords

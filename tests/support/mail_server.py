@@ -23,6 +23,7 @@ class MailServer:
 
     def __init__(self) -> None:
         self.messages: list[EmailMessage] = []
+        self.recipients: list[list[str]] = []
         self.faults: list[tuple[Stage, Fault]] = []
         self.dialogues = 0
         self._released = asyncio.Event()
@@ -80,6 +81,7 @@ class MailServer:
         refusal = await self._fail_at("DATA", server)
         if refusal:
             return refusal
+        self.recipients.append(envelope.rcpt_tos)
         content: Any = envelope.content
         self.messages.append(email.message_from_bytes(content, policy=email.policy.default))
         return await self._fail_at("END", server) or "250 Accepted"

@@ -17,6 +17,7 @@ from django.core.files.base import File
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
+from accounts.mail.values import MailKind
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.job_queue import PermanentFailure
@@ -60,7 +61,7 @@ class ImportService:
     clock: TimeSource
     post_max_length: int
     archive_keep_ms: int
-    notify: Callable[[AccountId, str], Awaitable[None]]
+    notify: Callable[[AccountId, MailKind], Awaitable[None]]
     slice_s: float = SLICE_S
 
     # Actions of the person

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from django.core.management import CommandError
 
+from accounts.mail.links import address_digest
 from accounts.mail.values import RETRY_DELAYS_MS, SendMail, SentMail, encode_job
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
@@ -74,6 +75,15 @@ async def test_a_mail_has_two_parts_and_the_headers_of_an_automatic_mail(service
     assert "<img" not in html
     sent = await state_of(services, alice)
     assert (sent.state, sent.tries, sent.address) == ("sent", 1, ALICE)
+
+
+async def test_a_line_break_in_a_fact_adds_no_header_and_no_recipient(services, alice, smtp):
+    injected = "Tusky\r\nBcc: eve@example.org\r\n\r\n.\r\nMAIL FROM:<eve@example.org>"
+    await services.mail.notify(alice, "new_app", {"app": injected})
+    await services.mail.notify(alice, "new_device", {"device": injected})
+    await work(services)
+    assert [(message["To"], message["Bcc"]) for message in smtp.messages] == [(ALICE, None)] * 2
+    assert smtp.recipients == [[ALICE]] * 2
 
 
 async def test_an_account_without_a_confirmed_address_gets_no_mail(services, alice, smtp):
@@ -147,11 +157,13 @@ async def test_a_mail_of_a_restored_backup_is_not_sent_days_later(services, alic
 
 async def test_a_deleted_account_gets_no_mail_and_keeps_no_state(services, alice, smtp, store: Store):
     await services.mail.notify(alice, "password_changed")
+    assert await services.mail.mails.claim(address_digest(ALICE), alice)
     await services.accounts.delete(account_id=alice)
     await work(services)
     assert smtp.messages == []
     assert await services.mail.list_mails(alice) == []
     assert (await services.mail.find(alice)).address == ""
+    assert await services.mail.mails.find_owner(address_digest(ALICE)) is None
 
 
 async def test_mails_of_one_kind_are_limited_for_each_address(services, alice, smtp):

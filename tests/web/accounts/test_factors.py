@@ -11,11 +11,13 @@ from accounts import keys
 from accounts.factors.service import WRONG_CODES_PER_DAY, FactorService
 from accounts.factors.step_up import STEP_UP_TTL_MS
 from accounts.known_browsers import KnownBrowser
+from accounts.mail.links import reset_token
 from accounts.security.browsers import BROWSERS_CAP, BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
 from socialsite.clock import FixedClock
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.limits import Caller
 from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
@@ -342,3 +344,16 @@ async def test_a_changed_factor_is_told_by_mail(alice, site, clock):
     await alice.post_json("/accounts/factors/remove/", factor="totp")
     assert device.recovery_codes
     assert [mail.kind for mail in await site.mail.list_mails(1)] == ["factor_changed", "factor_changed"]
+
+
+async def test_a_reset_of_the_password_leaves_the_second_factor(visitor, alice, device, site):
+    address = "alice@example.org"
+    await site.mail.mails.change(AccountId(1), address=address)
+    token = reset_token(await site.accounts.get(AccountId(1)), address)
+    fields = {"token": token, "password1": "quite another phrase 7", "password2": "quite another phrase 7"}
+    assert (await visitor.post("/accounts/reset/confirm/", **fields)).status_code == 303
+    answer = await visitor.post("/accounts/login/", username="alice", password="quite another phrase 7")
+    assert answer.headers["location"].startswith(FACTOR_PATH)
+    assert not await visitor.is_signed_in()
+    assert (await visitor.post(FACTOR_PATH, code=device.next_code())).status_code == 303
+    assert await visitor.is_signed_in()

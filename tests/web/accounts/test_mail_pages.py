@@ -10,9 +10,12 @@ import pytest_asyncio
 
 from accounts.addresses import InvalidAddress, mask_address, normalize_address
 from accounts.mail.links import confirmation_token, reset_token, unsubscribe_token
+from accounts.mail.texts import TEXTS
+from accounts.mail.values import MailKind
 from socialsite.clock import DAY_MS, FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from socialsite.limits import Caller
 from socialsite.recipes.worker import Worker
 from tests.support.browser import HttpBrowser, hidden_field
 from tests.support.mail_server import MailServer, link_in, mail_server
@@ -259,6 +262,20 @@ async def test_a_log_in_from_a_new_browser_is_mailed_and_from_a_known_one_is_not
     (message,) = smtp.messages
     assert message["Subject"] == "New log-in to @alice on Socialsite"
     assert "Firefox on Linux" in message.get_body(("plain",)).get_content()
+
+
+@pytest.mark.parametrize("kind", [kind for kind, text in TEXTS.items() if text.path])
+async def test_the_button_of_a_mail_leads_to_a_page_of_the_site(alice: HttpBrowser, kind: MailKind) -> None:
+    assert (await alice.get(TEXTS[kind].path)).status_code in (200, 303)
+
+
+async def test_a_changed_second_factor_is_mailed(site, alice, smtp):
+    await confirm(site, alice, smtp)
+    await site.factors.add(ALICE, "totp", b"x", Caller(ALICE, "203.0.113.9"), "totp_added")
+    await work(site)
+    assert [message["Subject"] for message in smtp.messages] == [
+        "The second factor of @alice on Socialsite was changed"
+    ]
 
 
 # Summaries
