@@ -206,19 +206,22 @@ async def test_a_link_ends_with_the_address_and_with_the_hour(site, alice, visit
 
 async def test_known_and_unknown_addresses_have_the_same_answer_and_the_same_work(site, alice, visitor, smtp):
     await confirm(site, alice, smtp)
-    calls: list[list[str]] = []
-    bodies = []
+    calls, bodies = [], []
     for address in (ADDRESS, "nobody@example.org"):
-        await visitor.fetch_csrf_token()
-        before = await command_counts(site)
-        answer = await visitor.post("/accounts/reset/", address=address)
-        after = await command_counts(site)
-        calls.append(sorted(name for name in after for _ in range(after[name] - before.get(name, 0))))
-        bodies.append((answer.status_code, answer.text.replace(visitor.csrf_token, "")[:500], len(answer.text)))
+        fewest: dict[str, int] = {}
+        for _ in range(5):  # other work of the site may run beside a request, but not beside each of five
+            before = await command_counts(site)
+            answer = await visitor.post("/accounts/reset/", address=address)
+            after = await command_counts(site)
+            used = {name: after[name] - before.get(name, 0) for name in after}
+            fewest = {name: min(count, fewest.get(name, count)) for name, count in used.items()}
+        calls.append({name: count for name, count in fewest.items() if count})
+        bodies.append((answer.status_code, len(answer.text)))
     assert calls[0] == calls[1]
+    assert calls[0]["cmdstat_xadd"] == 1
     assert bodies[0] == bodies[1]
     await work(site)
-    assert [message["To"] for message in smtp.messages] == [ADDRESS]
+    assert {message["To"] for message in smtp.messages} == {ADDRESS}
 
 
 async def command_counts(site: Services) -> dict[str, int]:
