@@ -1,0 +1,78 @@
+"""Factors, challenges, pending log-ins and known browsers in the store, on every topology."""
+
+import asyncio
+
+import pytest
+
+from accounts import keys
+from accounts.factors.repository import CHALLENGE_TTL_MS, FIELDS_CAP, Challenge, FactorRepository
+from accounts.known_browsers import KnownBrowser
+from accounts.sessions.pending import PENDING_LOGIN_TTL_MS
+from accounts.sessions.values import SessionToken
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.limits import Caller
+from tests.support.scripting import run_command
+
+ALICE, BOB = AccountId(1), AccountId(2)
+
+
+@pytest.fixture
+def factors(services: Services) -> FactorRepository:
+    return services.repositories.factors
+
+
+async def test_a_value_is_replaced_only_if_nobody_changed_it(factors: FactorRepository) -> None:
+    assert await factors.replace(ALICE, "totp", None, b"one") == 1
+    assert await factors.replace(ALICE, "totp", None, b"two") == 0
+    results = await asyncio.gather(*(factors.replace(ALICE, "totp", b"one", b"%d" % n) for n in range(20)))
+    assert sorted(results) == [0] * 19 + [1]
+    current = (await factors.find(ALICE)).encoded["totp"]
+    assert await factors.replace(ALICE, "totp", current, None) == 1
+    assert (await factors.find(ALICE)).encoded == (await factors.find(BOB)).encoded == {}
+
+
+async def test_the_number_of_factors_is_capped(factors: FactorRepository) -> None:
+    results = [await factors.replace(ALICE, f"passkey:{n}", None, b"x") for n in range(FIELDS_CAP + 1)]
+    assert results == [1] * FIELDS_CAP + [-1]
+    assert await factors.replace(ALICE, "passkey:0", b"x", b"y") == 1
+    assert await factors.delete_all(ALICE)
+    assert not await factors.delete_all(ALICE)
+
+
+async def test_a_challenge_is_taken_once(services: Services, factors: FactorRepository) -> None:
+    digest, challenge = "ab" * 32, Challenge("login", 0, "required")
+    await factors.add_challenge(digest, challenge)
+    key = keys.passkey_challenge(digest)
+    assert 0 < await run_command(services.store, "PTTL", key) <= CHALLENGE_TTL_MS
+    taken = await asyncio.gather(*(factors.take_challenge(digest) for _ in range(20)))
+    assert [each for each in taken if each] == [challenge]
+
+
+async def test_a_pending_log_in_is_finished_once_and_expires(services: Services) -> None:
+    account = await services.accounts.sign_up(handle="alice", password="ceiling lamp 7", now_ms=1)
+    cookie, pending = await services.pending_logins.begin(account), services.pending_logins
+    token = SessionToken.parse(cookie)
+    assert token is not None
+    key = keys.pending_login(token.account_id, token.session_id)
+    assert 0 < await run_command(services.store, "PTTL", key) <= PENDING_LOGIN_TTL_MS
+    found = await pending.find(cookie)
+    assert found is not None
+    assert found.id == account.id
+    assert await pending.find(SessionToken.generate(token.account_id).cookie_value) is None
+    assert sorted(await asyncio.gather(*(pending.finish(cookie) for _ in range(10)))) == [False] * 9 + [True]
+    assert await pending.find(cookie) is None
+
+
+async def test_a_browser_is_known_to_its_account_until_it_is_forgotten(services: Services) -> None:
+    registry, caller = services.browsers, Caller(None, "203.0.113.9")
+    browser = KnownBrowser.generate().with_account(ALICE)
+    assert not await registry.is_known(ALICE, browser)
+    await registry.remember(ALICE, browser, "Firefox on Linux", caller)
+    assert await registry.is_known(ALICE, browser)
+    assert not await registry.is_known(BOB, browser)
+    assert not await registry.is_known(ALICE, KnownBrowser(browser.secret))  # without the MAC
+    ((id, record),) = (await registry.list_browsers(ALICE)).items()
+    assert (record.device, record.network) == ("Firefox on Linux", "203.0.113.0/24")
+    await registry.forget(ALICE, id)
+    assert not await registry.is_known(ALICE, browser)
