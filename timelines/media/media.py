@@ -11,7 +11,7 @@ from socialsite.errors import LazyText
 from socialsite.ids import AccountId, PostId
 from timelines.posts.post import MediaAttachment
 
-MediaKind = Literal["picture", "avatar", "header"]
+MediaKind = Literal["picture", "avatar", "header", "preview"]
 MediaState = Literal["processing", "ready", "refused", "deleting"]
 MediaSize = Literal["full", "small"]
 SIZES: Final[tuple[MediaSize, ...]] = ("full", "small")
@@ -27,6 +27,11 @@ MEDIA_PER_ACCOUNT = 20_000
 ALT_MAX_LENGTH = 1_500  # graphemes
 UNATTACHED_MS = 24 * 3_600_000
 """Time after which an upload that nothing uses is deleted."""
+
+PREVIEW_OWNER = AccountId(0)
+"""The owner of the pictures of link previews, which count for the site and for no account."""
+PREVIEW_PICTURE_TTL_MS = 31 * 24 * 3_600_000
+"""Time after which the picture of a preview is deleted: a day after the preview."""
 
 NAME = re.compile(r"([1-9][0-9]{0,15})-([0-9a-f]{32})")
 REFUSALS: Final[Mapping[str, LazyText]] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hmac import compare_digest
 
 import structlog
-from django.core.files.base import File
+from django.core.files.base import ContentFile, File
 from django.utils.translation import gettext_lazy as _
 from msgspec import structs
 
@@ -26,6 +26,8 @@ from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, Med
 from timelines.media.media import (
     ALT_MAX_LENGTH,
     MEDIA_PER_POST,
+    PREVIEW_OWNER,
+    PREVIEW_PICTURE_TTL_MS,
     REFUSALS,
     UNATTACHED_MS,
     UPLOAD_MAX_BYTES,
@@ -55,6 +57,8 @@ DELETION_MS = 60_000
 ABANDONED_FILE_MS = 3_600_000
 """No process writes a temporary file for so long."""
 READY_POLL_S = 0.1
+PREVIEW_PICTURE_TIMEOUT_S = 15.0
+"""Time that a job waits for the encoding of the picture of a preview."""
 PROFILE_PICTURE_TIMEOUT_S = 5.0
 """Time that a change of the profile waits for the encoding."""
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
@@ -131,7 +135,8 @@ class MediaService:
         await self.rows.schedule_check([row.name], now_ms + UNATTACHED_MS)
         if not await self.rows.add(row):  # another process chose the same id in the same millisecond
             raise MediaInvalid
-        if not await self.rows.count(owner_id, row.id, size, self.media_account_quota):
+        quota_bytes = 0 if kind == "preview" else self.media_account_quota
+        if not await self.rows.count(owner_id, row.id, size, quota_bytes):
             await self.rows.remove(row.id)
             await self.rows.complete_check(row.name)
             raise MediaQuotaReached
@@ -145,6 +150,27 @@ class MediaService:
         if folder_id is not None and await self.rows.agree_on_folder(folder_id) != folder_id:
             log.error("media_folder_differs", folder=str(self.files.folder))
             raise Unavailable
+
+    async def upload_preview(self, content: bytes) -> MediaAttachment | None:
+        """Store the picture of a link preview, and return it encoded, or None if it is refused or takes too long."""
+        _, site_bytes = await self.rows.read_totals(PREVIEW_OWNER)
+        if self.media_site_quota and site_bytes >= self.media_site_quota:
+            return None
+        try:
+            row = await self.upload(owner_id=PREVIEW_OWNER, content=ContentFile(content), kind="preview")
+        except (MediaInvalid, MediaRefused, MediaQuotaReached):
+            return None
+        for done in await self.wait_until_done([row], PREVIEW_PICTURE_TIMEOUT_S):
+            if done.state == "ready":
+                return done.attachment
+        await self.discard_preview(row.id, row.name)
+        return None
+
+    async def discard_preview(self, media_id: int, name: str) -> None:
+        """Let the next check delete the picture of a preview."""
+        now_ms = self.clock.now_ms()
+        if await self.rows.update(media_id, {"kind": "preview"}, {"unused_ms": now_ms}):
+            await self.rows.schedule_check([name], now_ms, earlier=True)
 
     async def wait_until_done(self, rows: Sequence[Media], timeout_s: float) -> list[Media]:
         """Return the rows when all are encoded or refused, or as they are after the timeout."""
@@ -308,6 +334,8 @@ class MediaService:
         return ServedFile(media_file(name, size, extension), is_public)
 
     async def _find_row_audience(self, viewer_id: AccountId | None, row: Media) -> bool | None:
+        if row.kind == "preview":
+            return True
         if row.kind != "picture":
             owner = (await self.accounts.find_authors([row.owner])).get(row.owner)
             return True if owner is not None and owner.is_visible else None
@@ -341,6 +369,9 @@ class MediaService:
 
     async def _used_until(self, row: Media) -> int | None:
         """Return None if nothing uses the picture, 0 if something uses it, or the time in ms of the next check."""
+        if row.kind == "preview":
+            until_ms = row.created_ms + PREVIEW_PICTURE_TTL_MS
+            return until_ms if not row.unused_ms and self.clock.now_ms() < until_ms else None
         owner = await self.accounts.find(row.owner)
         if owner is None or owner.state == DELETED:
             return None

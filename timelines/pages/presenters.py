@@ -22,7 +22,7 @@ from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, Quote, ViewerState
-from timelines.pages.pictures import attachment_json, pictures_context
+from timelines.pages.pictures import attachment_json, attachment_url, pictures_context
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
@@ -128,6 +128,7 @@ def card_json(preview: LinkPreview) -> Json:
         "title": preview.title,
         "description": preview.description,
         "provider_name": preview.host,
+        "image": attachment_url(preview.picture, "full") if preview.picture else None,
     }
 
 
@@ -245,7 +246,8 @@ def entry_html(entry: HydratedPost, language: str | None = None) -> str:
 @lru_cache(maxsize=FRAGMENT_CACHE_SIZE)
 def _card_html(preview: LinkPreview) -> str:
     parts = {name: getattr(preview, name) for name in ("url", "title", "description", "host")}
-    return render_to_string("timelines/_card.html", parts)
+    picture_url = attachment_url(preview.picture, "small") if preview.picture else ""
+    return render_to_string("timelines/_card.html", {**parts, "picture_url": picture_url})
 
 
 def quote_html(quote: Quote, language: str) -> str:

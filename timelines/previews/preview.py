@@ -12,7 +12,7 @@ import msgspec
 from django.conf import settings
 
 from socialsite.characters import readable_url
-from timelines.posts.post import Post
+from timelines.posts.post import MediaAttachment, Post
 from timelines.text.linkify import find_urls
 from timelines.text.post_text import TextRefused, normalize_text
 
@@ -37,6 +37,7 @@ class LinkPreview(msgspec.Struct, frozen=True, array_like=True, gc=False):
     title: str = ""
     description: str = ""
     fetched_ms: int = 0
+    picture: MediaAttachment | None = None
 
     @property
     def host(self) -> str:
@@ -79,8 +80,8 @@ def digest_of(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:32]
 
 
-def parse_page(url: str, body: bytes, charset: str, now_ms: int) -> LinkPreview:
-    """Return the preview of a page. Without a title it is a failure."""
+def parse_page(url: str, body: bytes, charset: str, now_ms: int) -> tuple[LinkPreview, str]:
+    """Return the preview of a page, and the address of its picture or "". Without a title it is a failure."""
     text = _decode(body, charset)
     parser = _MetaParser()
     for number, match in enumerate(_TAG.finditer(text)):
@@ -89,12 +90,13 @@ def parse_page(url: str, body: bytes, charset: str, now_ms: int) -> LinkPreview:
         parser.feed(match[0])
     found = {part: next(filter(None, map(parser.values.get, names)), "") for part, names in NAMES.items()}
     title = _TITLE.search(text)
-    return LinkPreview(
+    preview = LinkPreview(
         url,
         _clean(found["title"] or (html.unescape(title[1]) if title else ""), TITLE_MAX_LENGTH),
         _clean(found["description"], DESCRIPTION_MAX_LENGTH),
         now_ms,
     )
+    return preview, found["picture"].strip()
 
 
 def _decode(body: bytes, charset: str) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import Message
+from urllib.parse import urljoin
 
 import msgspec
 import structlog
+from msgspec import structs
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, TimeSource
@@ -13,14 +15,16 @@ from socialsite.outgoing.requests import OutgoingClient, OutgoingFailed, Outgoin
 from socialsite.recipes.job_queue import JobQueue, PermanentFailure
 from socialsite.store import Store
 from timelines.errors import PostNotFound
-from timelines.posts.post import Post
+from timelines.media.media import UPLOAD_TYPES
+from timelines.media.service import MediaService
+from timelines.posts.post import MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.previews.preview import LinkPreview, link_of, parse_page
 from timelines.previews.repository import PreviewRepository
 
 QUEUE_NAME = "previews"
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
-PAGE_MAX_BYTES = 512 * 1024
+PAGE_MAX_BYTES, PICTURE_MAX_BYTES = 512 * 1024, 4 * 1024 * 1024
 RENEW_AFTER_MS = DAY_MS
 """A link that is published again after this time is fetched again."""
 log = structlog.stdlib.get_logger("timelines.previews")
@@ -49,6 +53,7 @@ class PreviewService:
     previews: PreviewRepository
     preview_queue: PreviewQueue
     posts: PostRepository
+    media: MediaService
     outgoing: OutgoingClient
     clock: TimeSource
     link_previews: bool
@@ -74,20 +79,39 @@ class PreviewService:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise PermanentFailure(f"not a job of this release: {error}") from error
         if self.link_previews and not await self._is_fresh(job.url):
-            await self.previews.save(await self._fetch(job.url))
+            former = await self.previews.find(job.url)
+            preview, picture_url = await self._fetch(job.url)
+            if preview.title and picture_url:
+                preview = structs.replace(preview, picture=await self._fetch_picture(picture_url))
+            await self.previews.save(preview)
+            if former is not None and (picture := former.picture) is not None:
+                await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
         return ()
 
-    async def _fetch(self, url: str) -> LinkPreview:
-        """Return the preview of a link, or a failure."""
+    async def _fetch_picture(self, url: str) -> MediaAttachment | None:
+        """Return the picture of a page after it was encoded, or None."""
+        try:
+            response = await self.outgoing.get(url, accept=UPLOAD_TYPES, max_bytes=PICTURE_MAX_BYTES)
+        except (OutgoingRefused, OutgoingFailed) as error:
+            log.info("preview_picture_failed", reason=str(error))
+            return None
+        return await self.media.upload_preview(response.body) if response.status == 200 else None
+
+    async def _fetch(self, url: str) -> tuple[LinkPreview, str]:
+        """Return the preview of a link, or a failure, and the address of its picture or ""."""
         now_ms = self.clock.now_ms()
         try:
             response = await self.outgoing.get(url, accept=PAGE_TYPES, max_bytes=PAGE_MAX_BYTES, is_cut=True)
         except (OutgoingRefused, OutgoingFailed) as error:
             log.info("preview_failed", reason=str(error))
-            return LinkPreview(url, fetched_ms=now_ms)
+            return LinkPreview(url, fetched_ms=now_ms), ""
         if response.status != 200:
-            return LinkPreview(url, fetched_ms=now_ms)
-        return parse_page(url, response.body, _charset(response), now_ms)
+            return LinkPreview(url, fetched_ms=now_ms), ""
+        preview, picture_url = parse_page(url, response.body, _charset(response), now_ms)
+        try:
+            return preview, urljoin(response.url, picture_url) if picture_url else ""
+        except ValueError:
+            return preview, ""
 
     async def remove(self, account_id: AccountId, post_id: PostId) -> None:
         """Remove the preview from an own post. It stays removed for this link. Raises PostNotFound."""

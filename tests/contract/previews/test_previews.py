@@ -1,5 +1,6 @@
 """Previews of links: what is fetched and stored, and where the preview is shown."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -7,13 +8,16 @@ from dataclasses import dataclass, replace
 import pytest
 
 from socialsite.container import Services
-from socialsite.ids import PostId
+from socialsite.ids import AccountId, PostId
 from socialsite.outgoing.requests import OutgoingClient
 from tests.support.noticing import ThreePeople
+from tests.support.pictures import picture
 from tests.support.remote_server import RemoteServer, redirect_to, remote_server, respond
 from tests.support.world import Person, World
 from timelines import keys
+from timelines.api.presenters import status_json
 from timelines.errors import PostNotFound
+from timelines.media.media import PREVIEW_PICTURE_TTL_MS, UNATTACHED_MS
 from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
 from timelines.previews.preview import LinkPreview, find_link, parse_page
@@ -173,6 +177,55 @@ async def test_previews_cost_no_round_trip_once_the_posts_are_known(scene: Previ
     assert await scene.card(linking, None, services) == 'A "title"'
 
 
+async def test_the_picture_of_a_link_is_stored_and_deleted_by_the_site(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, _, _ = three
+    services, media, origin = scene.services, scene.services.media, scene.site.origin
+    scene.site.answers["/page"] = respond('<title>Page</title><meta property="og:image" content="/picture">')
+    scene.site.answers["/picture"] = respond(picture((300, 200)), "image/jpeg")
+    post = await alice.publishes(f"{origin}/page")
+    encoder = services.background_queues["media"].make_worker()
+    running = asyncio.create_task(encoder.run())
+    try:
+        assert await scene.deliver() == 2
+    finally:
+        encoder.stop()
+        await running
+    entry = await services.pipeline.find_visible(None, post.id)
+    assert entry is not None
+    assert entry.preview is not None
+    attachment = entry.preview.picture
+    assert attachment is not None
+    url = f"/media/{attachment.id}-{attachment.secret}/small.{attachment.extension}"
+    assert f'<img src="{url}" alt=""' in entry_html(entry, "en")
+    card = bytes(await status_json(services, "https://own.example", entry))
+    assert f'"image":"https://own.example{url.replace("small", "full")}"'.encode() in card
+    name = f"{attachment.id}-{attachment.secret}"
+    assert (await media.find_file(None, name, "small", attachment.extension)).is_public
+    assert (await services.repositories.media_rows.read_totals(alice.id))[0] == 0
+    assert (await services.repositories.media_rows.read_totals(AccountId(0)))[0] > 0
+    row = await services.repositories.media_rows.find(attachment.id)
+    assert row is not None
+    assert await services.repositories.media_rows.find_check(name) >= row.created_ms + UNATTACHED_MS
+    assert not await media.check(name)  # the check after a day keeps it
+    assert await services.repositories.media_rows.find_check(name) == row.created_ms + PREVIEW_PICTURE_TTL_MS
+    await media.discard_preview(attachment.id, name)
+    assert await media.check_due() == 1
+    assert (await services.repositories.media_rows.read_totals(AccountId(0)))[0] == 0
+
+
+async def test_the_picture_of_a_link_passes_the_guard(scene: PreviewScene, three: ThreePeople) -> None:
+    addresses = ("http://127.0.0.1:1/a.png", "file:///etc/passwd", "http://[::1", "/page", "/large")
+    for number, address in enumerate(addresses):
+        scene.site.answers[f"/{number}"] = respond(f'<title>Page</title><meta property="og:image" content="{address}">')
+        scene.site.answers["/large"] = respond(b"\xff\xd8\xff" + bytes(5_000_000), "image/jpeg")
+        post = await three[0].publishes(f"{scene.site.origin}/{number}")
+        await scene.deliver()
+        entry = await scene.services.pipeline.find_visible(None, post.id)
+        assert entry is not None
+        assert entry.preview is not None
+        assert (entry.preview.title, entry.preview.picture) == ("Page", None)
+
+
 async def test_a_site_without_previews_fetches_and_shows_nothing(scene: PreviewScene, three: ThreePeople) -> None:
     alice, _, _ = three
     post = await alice.publishes(f"{scene.site.origin}/")
@@ -212,7 +265,7 @@ def test_the_first_link_to_another_site_is_chosen(settings: object) -> None:
     ],
 )
 def test_titles_and_descriptions_are_read_and_cleaned(page: str, charset: str, title: str, description: str) -> None:
-    preview = parse_page("https://a.example/", page.encode(charset if charset == "latin-1" else "utf-8"), charset, 1)
+    preview, _ = parse_page("https://a.example/", page.encode(charset if charset == "latin-1" else "utf-8"), charset, 1)
     assert (preview.title, preview.description) == (title, description)
 
 

@@ -56,7 +56,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "tags": [] if is_boost else tags_json(post, site_url),
         "emojis": [],
         "poll": None if is_boost else poll_entity(shown),
-        "card": None if is_boost or entry.preview is None else card_entity(entry.preview),
+        "card": None if is_boost or entry.preview is None else card_entity(entry.preview, site_url),
         "application": None,
         **(
             {}
@@ -73,18 +73,21 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
     }
 
 
-def card_entity(preview: LinkPreview) -> Json:
-    """Return a PreviewCard (https://docs.joinmastodon.org/entities/PreviewCard/) without a picture."""
-    empty = dict.fromkeys(("author_name", "author_url", "provider_url", "html", "embed_url", "image_description"), "")
-    sizes = {"width": 0, "height": 0, "image": None, "blurhash": None}
+def card_entity(preview: LinkPreview, site_url: str) -> Json:
+    """Return a PreviewCard (https://docs.joinmastodon.org/entities/PreviewCard/)."""
+    picture, card = preview.picture, card_json(preview)
+    texts = ("author_name", "author_url", "provider_url", "html", "embed_url", "image_description")
     return {
-        **empty,
-        **sizes,
+        **dict.fromkeys(texts, ""),
+        **card,
         "type": "link",
         "authors": [],
         "language": None,
         "published_at": None,
-        **card_json(preview),
+        "width": picture.width if picture else 0,
+        "height": picture.height if picture else 0,
+        "image": site_url + card["image"] if picture else None,
+        "blurhash": picture.blurhash if picture else None,
     }
 
 
