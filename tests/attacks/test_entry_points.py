@@ -138,6 +138,7 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "audit": (),
     "backup": (),
     "check": (),
+    "check_mail": ("TEXT",),
     "create_account": ("TEXT --password ceiling-lamp-7", "carol --password TEXT"),
     "create_token": ("TEXT", "alice --scopes TEXT", "alice --name TEXT"),
     "deadletters": ("retry TEXT", "drop TEXT"),

@@ -27,7 +27,7 @@ from tests.support.sockets import DaphneProcess, SocketClient, open_socket, runn
 from tests.support.visitor import JSON_HEADERS, PASSWORD, HttpVisitor
 
 INPUTS = int(os.environ.get("ATTACK_INPUTS", "300"))
-DJANGO_CACHE_KEY = re.compile(r"cache:1:(about|instance|memory|active-authors|newest-tags)")
+DJANGO_CACHE_KEY = re.compile(r"cache:1:(about|activity|instance|memory|active-authors|newest-tags)")
 GROWTH_KB = 20 * 1024
 """Largest growth of the process after a warm-up with a fifth of the inputs."""
 AT_A_TIME = 25

@@ -90,7 +90,7 @@ async def test_no_action_redirects_to_another_host(alice: HttpBrowser, bob: Http
     if path.endswith(("/accept/", "/refuse/")):
         await alice.post_json("/accounts/settings/", private="1")
         await bob.post_json("/@alice/follow/")  # bob's follow request is now pending
-    post, made = await alice.publish("mine"), await alice.post_json("/lists/", title="mine")
+    post, made = await alice.publish("mine https://example.org/"), await alice.post_json("/lists/", title="mine")
     if path.endswith("/vote/"):  # nobody votes in an own poll
         post = (await bob.post_json("/posts/", text="Tea?", **{"poll[options][]": ["yes", "no"]})).json()
     if path.endswith("/unquote/"):
