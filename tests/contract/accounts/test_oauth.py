@@ -1,0 +1,97 @@
+"""Apps, authorization codes and access tokens on every topology."""
+
+import asyncio
+
+import pytest
+
+from accounts.errors import FieldErrors
+from accounts.models import Account
+from accounts.oauth.values import AuthorizationRequest, OAuthApp, OAuthError
+from socialsite.container import Services
+from socialsite.errors import RateLimited
+from socialsite.ids import AccountId, ClientId
+from socialsite.limits import Caller
+from socialsite.service_config import ServiceConfig
+
+REDIRECT_URI = "https://app.example/callback"
+CALLER = Caller(None, "192.0.2.1")
+
+
+async def register(services: Services, scopes: str = "read write") -> tuple[OAuthApp, str]:
+    return await services.oauth.register_app(
+        name="An app", website="", redirect_uris=[REDIRECT_URI], scopes=scopes, caller=CALLER
+    )
+
+
+async def exchange(services: Services, app: OAuthApp, secret: str, code: str) -> str:
+    token, _ = await services.oauth.exchange_code(
+        client_id=app.id, client_secret=secret, code=code, redirect_uri=REDIRECT_URI, verifier="", caller=CALLER
+    )
+    return token
+
+
+async def issue_code(services: Services, account: Account, app: OAuthApp) -> str:
+    return await services.oauth.issue_code(account, AuthorizationRequest(app.id, REDIRECT_URI, ("read",)))
+
+
+@pytest.fixture
+async def alice(services: Services) -> Account:
+    now_ms = services.clock.now_ms()
+    return await services.accounts.sign_up(handle="alice", password=None, now_ms=now_ms)
+
+
+async def test_a_code_gives_one_token_and_a_repetition_ends_it(services: Services, alice: Account) -> None:
+    app, secret = await register(services)
+    assert await services.oauth.find_app(app.id) == app
+    code = await issue_code(services, alice, app)
+    token = await exchange(services, app, secret, code)
+    account, loaded = await services.access_tokens.load(token)
+    assert account is not None
+    assert loaded is not None
+    assert (account.id, loaded.grant.scopes, loaded.grant.app_name) == (alice.id, ("read",), "An app")
+    with pytest.raises(OAuthError):
+        await exchange(services, app, secret, code)
+    assert await services.access_tokens.load(token) == (None, None)
+
+
+async def test_of_concurrent_exchanges_one_gets_a_token(services: Services, alice: Account) -> None:
+    app, secret = await register(services)
+    code = await issue_code(services, alice, app)
+    results = await asyncio.gather(*(exchange(services, app, secret, code) for _ in range(8)), return_exceptions=True)
+    assert sorted(isinstance(result, OAuthError) for result in results) == [False, *[True] * 7]
+    assert len(await services.access_tokens.list_tokens(AccountId(alice.id))) <= 1
+
+
+async def test_an_app_ends_its_tokens_and_a_suspension_ends_those_of_the_account(
+    services: Services, alice: Account
+) -> None:
+    app, secret = await register(services)
+    first, second = [await exchange(services, app, secret, await issue_code(services, alice, app)) for _ in range(2)]
+    own, _ = await services.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=CALLER)
+    await services.oauth.revoke(client_id=app.id, client_secret=secret, token=first)
+    assert await services.access_tokens.load(first) == (None, None)
+    await services.accounts.suspend(account_id=AccountId(alice.id))
+    assert await services.access_tokens.load(second) == (None, None)
+    _, loaded = await services.access_tokens.load(own)
+    assert loaded is not None
+    assert loaded.account_id is None
+
+
+async def test_an_unknown_app_and_an_unknown_scope_are_refused(services: Services) -> None:
+    assert await services.oauth.find_app(ClientId("0" * 32)) is None
+    with pytest.raises(FieldErrors):
+        await register(services, scopes="admin")
+
+
+async def test_registrations_and_tokens_have_limits_of_their_own(services: Services) -> None:
+    limited = Services(services.store, services.clock, ServiceConfig(rate_limits={"app": 2, "token": 3}))
+    app, secret = await register(limited)
+    await register(limited)
+    with pytest.raises(RateLimited):
+        await register(limited)
+    for _ in range(3):
+        await limited.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=CALLER)
+    with pytest.raises(RateLimited):
+        await limited.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=CALLER)
+    other = Caller(None, "198.51.100.1")
+    assert await limited.oauth.issue_app_token(client_id=app.id, client_secret=secret, scope="", caller=other)
