@@ -10,6 +10,7 @@ from socialsite.store.store import Store
 
 CHALLENGE_TTL_MS = 5 * 60_000
 FIELDS_CAP = PASSKEYS_CAP + 2
+STORE_BRIEFLY_SCRIPT = load_script("store_briefly.lua", __package__)
 REPLACE_FACTOR_SCRIPT = load_script("replace_factor.lua", __package__)
 
 
@@ -45,7 +46,8 @@ class FactorRepository:
 
     async def add_challenge(self, digest: str, challenge: Challenge) -> None:
         key = keys.passkey_challenge(digest)
-        await self._sessions[key].execute("SET", key, msgspec.msgpack.encode(challenge), "PX", CHALLENGE_TTL_MS)
+        args = (msgspec.msgpack.encode(challenge), CHALLENGE_TTL_MS)
+        await self._sessions[key].run(STORE_BRIEFLY_SCRIPT, [key], args)
 
     async def take_challenge(self, digest: str) -> Challenge | None:
         """Return and delete a challenge. Only one of several concurrent calls gets the challenge."""

@@ -35,7 +35,10 @@ class Totp(msgspec.Struct, frozen=True, array_like=True):
         """Return the unused step near the present time that has this code, or None."""
         totp, present = pyotp.TOTP(self.secret), now_ms // 1000 // TOTP_STEP_S
         steps = range(present - TOTP_DRIFT_STEPS, present + TOTP_DRIFT_STEPS + 1)
-        return next((s for s in steps if compare_digest(totp.generate_otp(s), code) and s > self.last_step), None)
+        typed = code.encode()
+        return next(
+            (s for s in steps if compare_digest(totp.generate_otp(s).encode(), typed) and s > self.last_step), None
+        )
 
 
 class Passkey(msgspec.Struct, frozen=True, array_like=True):

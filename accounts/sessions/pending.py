@@ -11,6 +11,7 @@ from django.utils.crypto import constant_time_compare
 
 from accounts import keys
 from accounts.accounts.repository import AccountRepository
+from accounts.factors.repository import STORE_BRIEFLY_SCRIPT
 from accounts.models import Account
 from accounts.sessions.values import SessionToken
 from socialsite.ids import AccountId
@@ -37,7 +38,8 @@ class PendingLogins:
         """Return the cookie of a new pending log-in of the account."""
         token = SessionToken.generate(AccountId(account.id))
         key, value = _key(token), PendingLogin(account.get_session_auth_hash())
-        await self.store.node(key).execute("SET", key, msgspec.msgpack.encode(value), "PX", PENDING_LOGIN_TTL_MS)
+        args = (msgspec.msgpack.encode(value), PENDING_LOGIN_TTL_MS)
+        await self.store.component("sessions")[key].run(STORE_BRIEFLY_SCRIPT, [key], args)
         return token.cookie_value
 
     async def find(self, cookie: str | None) -> Account | None:

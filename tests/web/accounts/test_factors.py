@@ -357,3 +357,24 @@ async def test_a_reset_of_the_password_leaves_the_second_factor(visitor, alice, 
     assert not await visitor.is_signed_in()
     assert (await visitor.post(FACTOR_PATH, code=device.next_code())).status_code == 303
     assert await visitor.is_signed_in()
+
+
+@pytest.mark.parametrize("code", ["١٢٣٤٥٦", "é" * 6, "12345", "1234567", "-", "²²²²²²"])
+async def test_texts_that_are_no_code_are_refused(alice, device, visitor, code):
+    setup = (await alice.get_json("/accounts/factors/totp/")).json()["setup"]
+    assert (await alice.post_json("/accounts/factors/totp/", setup=setup, code=code)).status_code == 422
+    await visitor.log_in("alice")
+    assert (await visitor.post_json(FACTOR_PATH, code=code)).status_code == 422
+
+
+async def test_a_recovery_code_works_while_the_memory_of_the_store_is_full(visitor, device, site, redis_server):
+    """A code of an app does not, because wrong ones could not be counted."""
+    with redis_server.client() as client:
+        client.config_set("maxmemory", 1)
+        try:
+            assert (await visitor.log_in("alice")).json()["error"] == "factor_needed"
+            assert (await visitor.post_json("/accounts/login/options/", purpose="factor")).status_code == 200
+            assert (await visitor.post_json(FACTOR_PATH, code=device.next_code())).status_code == 503
+            assert (await visitor.post_json(FACTOR_PATH, code=device.recovery_codes[0])).status_code == 200
+        finally:
+            client.config_set("maxmemory", 0)
