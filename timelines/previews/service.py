@@ -81,6 +81,9 @@ class PreviewService:
         if self.link_previews and not await self._is_fresh(job.url):
             former = await self.previews.find(job.url)
             preview, picture_url = await self._fetch(job.url)
+            if not preview.title and former is not None and former.title:
+                await self.previews.save(structs.replace(former, fetched_ms=preview.fetched_ms))
+                return ()
             if preview.title and picture_url:
                 preview = structs.replace(preview, picture=await self._fetch_picture(picture_url))
             await self.previews.save(preview)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 import pytest
+from msgspec import structs
 
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -21,6 +22,7 @@ from timelines.media.media import PREVIEW_PICTURE_TTL_MS, UNATTACHED_MS
 from timelines.pages.presenters import entry_html, post_json
 from timelines.posts.post import Post
 from timelines.previews.preview import LinkPreview, find_link, parse_page
+from timelines.previews.service import RENEW_AFTER_MS
 
 PAGE = """<html><head><title>Plain &amp; title</title>
 <meta property="og:title" content="A &quot;title&quot;"><meta name="description" content='What it
@@ -88,6 +90,23 @@ async def test_a_link_is_fetched_once_for_all_posts_also_if_it_fails(scene: Prev
         await person.publishes(f"{broken} once more")
         await scene.deliver()
     assert [request.path for request in scene.site.requests] == ["/", "/broken"]
+
+
+async def test_a_preview_stays_if_the_page_cannot_be_fetched_again(scene: PreviewScene, three: ThreePeople) -> None:
+    alice, bob, _ = three
+    url = f"{scene.site.origin}/"
+    post = await alice.publishes(url)
+    await scene.deliver()
+    stored = scene.services.repositories.previews
+    preview = await stored.find(url)
+    assert preview is not None
+    await stored.save(structs.replace(preview, fetched_ms=preview.fetched_ms - RENEW_AFTER_MS))
+    scene.site.answers["/"] = respond("", status="500 Internal Server Error")
+    await bob.publishes(f"again {url}")
+    assert await scene.deliver() == 1
+    assert await scene.card(post) == 'A "title"'
+    await bob.publishes(f"once more {url}")
+    assert await scene.deliver() == 0
 
 
 @pytest.mark.parametrize(
