@@ -22,3 +22,5 @@ from socialsite.settings import *  # noqa: E402, F403
 if IS_FIRST:
     atexit.register(shutil.rmtree, os.environ["MEDIA_ROOT"], ignore_errors=True)
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+LINK_PREVIEWS = False  # workers of tests request no other sites; tests/contract/previews has a server of its own
