@@ -84,6 +84,7 @@ from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.edits import EditService
+from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
 from timelines.push.jobs import PushSending
@@ -368,6 +369,7 @@ class Services:
             check_memory=self.memory.check,
         )
 
+    new_hashtags = _Built(NewHashtagLimit)
     boosts = _Built(BoostService)
     polls = _Built(PollService)
     quotes = _Built(QuoteService)

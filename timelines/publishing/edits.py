@@ -136,7 +136,7 @@ class EditService:
                 raise EditConflict
             if post.extra.version >= VERSIONS_CAP:
                 raise EditsCapReached
-            value = encode_post(await self.publishing.limit_new_hashtags_of_edit(edited, caller))
+            value = encode_post(await self.publishing.new_hashtags.limit_edit(edited, caller))
             if edited.extra.media != post.extra.media:
                 await self.media.attach(edited)
             job = EditPost(msgspec.Raw(former), msgspec.Raw(value))

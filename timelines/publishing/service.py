@@ -12,8 +12,8 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import Protocol, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -25,7 +25,6 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
-from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.media.media import MediaChange
 from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
@@ -34,14 +33,13 @@ from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.forms import PostForm
+from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
-from timelines.text.linkify import find_hashtags
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, grapheme_count
 
 MAX_ATTEMPTS = 20
 UNASSIGNED_ID = PostId(0)
-KNOWN_HASHTAGS_CAP = 10_000
 
 
 class BoostRemover(Protocol):
@@ -82,17 +80,6 @@ class Request:
     reservation: Reservation
 
 
-class TakenHashtags(NamedTuple):
-    """New hashtags of a text, and how many uses of the author's daily number were counted for them."""
-
-    new: list[str]
-    counted: int
-
-    @property
-    def unused(self) -> int:
-        return max(0, self.counted - len(self.new))
-
-
 @dataclass(kw_only=True, slots=True)
 class PublishingService:
     """Publishes and deletes posts."""
@@ -105,8 +92,7 @@ class PublishingService:
     find_visible: Callable[[AccountId, PostId], Awaitable[HydratedPost | None]]
     check_memory: Callable[[], Awaitable[None]]
     max_graphemes: int
-    hashtag_timelines: HashtagTimelines
-    new_hashtags_per_day: int
+    new_hashtags: NewHashtagLimit
     posts_per_day: int
     poll_max_options: int
     limits: ActionLimits
@@ -115,8 +101,6 @@ class PublishingService:
     release_pictures: ReleasePictures
     quotes: QuoteRepository
     authorize_quote: AuthorizeQuote
-    _known_hashtags: set[str] = field(init=False, default_factory=set)
-    """Hashtags that had a timeline when this process used them. They are not new again."""
 
     async def publish_form(
         self,
@@ -176,13 +160,13 @@ class PublishingService:
                 request, taken = await self._prepare(
                     caller,
                     self._reserve(author_id, text, in_reply_to, audience, details, key_digest, now_ms),
-                    self._take_new_hashtags(text, audience, caller),
+                    self.new_hashtags.take(text, audience, caller),
                     stack.enter_async_context(self.limits.refundable(caller, "post")),
                     stack.enter_async_context(self.limits.refundable_daily(caller, "posts", self.posts_per_day)),
                     self.check_memory(),
                 )
                 request, unused = _limit_new_hashtags(request, taken)
-                refund = self.limits.refund_daily(caller, "newtags", unused)
+                refund = self.new_hashtags.refund(caller, unused)
                 post = await run_all_to_end(self._publish(request, now_ms, redraft_of), refund)
                 if redraft_of is not None:
                     await self.delete(account_id=author_id, post_id=redraft_of)
@@ -207,7 +191,7 @@ class PublishingService:
                 if isinstance(reserved, Request):
                     await self._withdraw(reserved)
                 if isinstance(taken, TakenHashtags):
-                    await self.limits.refund_daily(caller, "newtags", taken.counted)
+                    await self.new_hashtags.refund(caller, taken.counted)
                 raise result
         return cast(Request, reserved), cast(TakenHashtags, taken)
 
@@ -224,31 +208,6 @@ class PublishingService:
         if poll is not None:
             details = structs.replace(details, poll=poll.build(now_ms, self.poll_max_options))
         return self.validate_content(text, details)
-
-    async def _take_new_hashtags(self, text: str, audience: int | None, caller: Caller | None) -> TakenHashtags:
-        """Count the hashtags of the text that may be new against the author's daily number.
-
-        Sizes and counts take one round trip, so hashtags that this process does not know are counted before it is clear
-        which of them are new. The caller refunds the others. If the caller has no limits, no hashtag counts.
-        """
-        tags = find_hashtags(text) if caller is not None and audience in (None, PUBLIC) else []
-        unknown = [tag for tag in tags if tag not in self._known_hashtags]
-        if not unknown:
-            return TakenHashtags([], 0)
-        taken, sizes = await run_together(
-            self.limits.take_daily(caller, "newtags", self.new_hashtags_per_day, len(unknown)),
-            self.hashtag_timelines.sizes(unknown),
-        )
-        if len(self._known_hashtags) > KNOWN_HASHTAGS_CAP:
-            self._known_hashtags.clear()
-        self._known_hashtags.update(tag for tag in unknown if sizes[tag])
-        return TakenHashtags([tag for tag in unknown if not sizes[tag]], taken)
-
-    async def limit_new_hashtags_of_edit(self, post: Post, caller: Caller | None) -> Post:
-        """Count the new hashtags of an edited post, as for a new post."""
-        taken = await self._take_new_hashtags(post.text, post.audience, caller)
-        await self.limits.refund_daily(caller, "newtags", taken.unused)
-        return _exclude_hashtags(post, taken)
 
     async def _publish(self, request: Request, now_ms: int, redraft_of: PostId | None) -> Post:
         draft, reservation = request.draft, request.reservation
@@ -431,22 +390,11 @@ class PublishingService:
 
 
 def _limit_new_hashtags(request: Request, taken: TakenHashtags) -> tuple[Request, int]:
-    """Exclude the new hashtags beyond the author's daily number from the index.
-
-    The memory of a hashtag is never freed while its post exists, so a limit per minute is not enough. Returns also how
-    many counted uses to refund.
-    """
+    """Return the request with unindexed hashtags, and how many counted uses to refund."""
     audience = request.draft.audience if request.reservation.audience is None else request.reservation.audience
     if audience != PUBLIC or request.reservation.existing is not None:
         return request, taken.counted
-    return replace(request, draft=_exclude_hashtags(request.draft, taken)), taken.unused
-
-
-def _exclude_hashtags(post: Post, taken: TakenHashtags) -> Post:
-    unindexed = tuple(taken.new[taken.counted :])
-    if unindexed == post.extra.unindexed_hashtags:
-        return post
-    return structs.replace(post, details=structs.replace(post.extra, unindexed_hashtags=unindexed))
+    return replace(request, draft=taken.exclude_from(request.draft)), taken.unused
 
 
 def default_audience(is_private: bool, parent: HydratedPost | None = None, preferred: int = PUBLIC) -> int:
