@@ -8,6 +8,7 @@ import asyncio
 import smtplib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NoReturn
 
 import msgspec
 import structlog
@@ -114,7 +115,7 @@ class MailSending:
         await self.mail_queue.postpone(payload, now_ms + RETRY_DELAYS_MS[mail.tries - 1])
         await self.mails.store_mail(job.account_id, job.id, replace(mail, state="delayed", at_ms=now_ms))
 
-    async def _fail(self, job: SendMail, mail: SentMail, reason: str, cause: Exception | None = None) -> None:
+    async def _fail(self, job: SendMail, mail: SentMail, reason: str, cause: Exception | None = None) -> NoReturn:
         failed = replace(mail, state="failed", at_ms=self.clock.now_ms(), tries=0)
         await self.mails.store_mail(job.account_id, job.id, failed)
         raise PermanentFailure(reason) from cause

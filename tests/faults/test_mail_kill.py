@@ -15,7 +15,7 @@ from socialsite.startup import open_services
 from tests.support.mail_server import MailServer, Stage
 from tests.support.redis_server import RedisServer
 from tests.support.visitor import PASSWORD
-from tests.support.waiting import wait_until
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.slow
 
@@ -53,11 +53,11 @@ async def test_a_mail_of_a_killed_worker_is_sent_by_the_next_one_with_the_same_i
             account_id = await add_mail(services)
             smtp.faults = [(stage, "hang")]
             with running_worker(environment):
-                wait_until(lambda: not smtp.faults, timeout_s=60)  # the worker is in the middle of the dialogue
+                await eventually(lambda: not smtp.faults, timeout_s=60)  # the worker is in the middle of the dialogue
             (mail,) = await services.mail.list_mails(account_id)
             assert (mail.state, len(smtp.messages)) == ("sending", accepted)
             with running_worker(environment, "--once") as next_worker:
-                wait_until(lambda: next_worker.poll() is not None, timeout_s=60)
+                await eventually(lambda: next_worker.poll() is not None, timeout_s=60)
             (mail,) = await services.mail.list_mails(account_id)
             assert (mail.state, mail.tries) == ("sent", 2)
         assert len(smtp.messages) == accepted + 1
