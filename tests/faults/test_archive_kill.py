@@ -1,0 +1,134 @@
+"""A worker that exports, imports or undoes an import is killed by SIGKILL after any of its replies: nothing is lost."""
+
+import json
+import random
+import resource
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.service_config import ServiceConfig
+from socialsite.startup import open_services
+from tests.contract.importing.test_import_archives import attachment, note
+from tests.contract.importing.test_imports_by_people import mastodon, pictures
+from tests.support.corpora import read_posts
+from tests.support.dying_process import dying_processes, run_and_die
+from tests.support.fault_proxy import FaultProxy
+from tests.support.importing import import_posts, read_profile_posts, write_rows
+from tests.support.pictures import picture
+from tests.support.redis_server import RedisServer
+from tests.support.transferring import (
+    BASE_URL,
+    comparable,
+    export_account,
+    import_file,
+    perform_transfers,
+    read_export,
+    read_json,
+    start_import,
+)
+from tests.support.world import World
+from timelines.importing.rows import RowRules
+
+pytestmark = pytest.mark.slow
+
+TRIES = 12
+MAX_REPLIES = 90
+NEVER = 1 << 30
+POSTS = 72_567
+ACT = """
+async def act(services, line):
+    from tests.support.transferring import perform_transfers
+
+    await perform_transfers(services)
+"""
+
+
+async def finish_jobs(services: Services) -> None:
+    """Perform the jobs that the killed process has left."""
+    queue = services.archive_queue
+    for job in await queue.reclaim("abad1dee", count=10):
+        await queue.finish(job, await services.imports.handle(job.payload))
+    await perform_transfers(services)
+
+
+async def test_an_import_and_its_undoing_that_die_at_any_step_are_completed(
+    world: World, services: Services, redis_server: RedisServer
+) -> None:
+    alice = await world.person("alice")
+    notes = [note(number, published=f"2020-01-01T00:00:{number:02}Z") for number in range(1, 30)]
+    notes.append(note(30, attachment=[attachment("a.jpg")], inReplyTo="https://example.org/1"))
+    file = mastodon(*notes, files={"a.jpg": picture()})
+    killed, seed = 0, random.randrange(1 << 32)
+    chance = random.Random(seed)
+    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, ACT) as (stdin, stdout):
+        for _ in range(TRIES):
+            preview = await start_import(services, alice.id, file)
+            await services.imports.confirm(alice.id, preview.id)
+            killed += await run_and_die(proxy, stdin, stdout, b"1", chance.randrange(MAX_REPLIES))
+            proxy.drop_replies_after(NEVER)  # also if the process ended before
+            await finish_jobs(services)
+            done = await services.exports.find(alice.id, preview.id, "import")
+            assert (done.state, done.counts["posts"], done.counts["standing"]) == ("done", 30, 0), seed
+            posts = await read_profile_posts(services, "alice")
+            assert len(posts) == len({post.created_ms for post in posts}) == 30, seed
+            assert len(posts[-1].extra.media) == 1
+            await services.imports.undo(alice.id, done.id)
+            killed += await run_and_die(proxy, stdin, stdout, b"1", chance.randrange(MAX_REPLIES))
+            proxy.drop_replies_after(NEVER)  # also if the process ended before
+            await finish_jobs(services)
+            assert (await services.exports.find(alice.id, preview.id, "import")).state == "undone", seed
+            assert await read_profile_posts(services, "alice") == [], seed
+            await services.exports.delete(alice.id, done)
+    assert killed > TRIES / 2, seed
+    later = Services(services.store, services.clock, services.config).media
+    now_ms = services.clock.now_ms() + 3 * 86_400_000
+    later.clock = type("Later", (), {"now_ms": staticmethod(lambda: now_ms)})()
+    while await later.check_due():
+        pass
+    assert pictures() == []
+
+
+async def test_an_export_that_dies_at_any_step_is_written_again(
+    world: World, services: Services, redis_server: RedisServer
+) -> None:
+    alice = await world.person("alice")
+    for number in range(3):
+        await alice.publishes(f"Post {number}")
+    before = comparable(await export_account(services, alice.id))
+    killed = 0
+    with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, ACT) as (stdin, stdout):
+        for replies in range(0, MAX_REPLIES, 6):
+            export = await services.exports.request(alice.id, BASE_URL, "en")
+            killed += await run_and_die(proxy, stdin, stdout, b"1", replies)
+            proxy.drop_replies_after(NEVER)  # also if the process ended before
+            await finish_jobs(services)
+            archive = read_export(alice.id, await services.exports.find(alice.id, export.id, "export"))
+            assert comparable(archive) == before
+    assert killed > 3
+
+
+@pytest.mark.nightly
+async def test_72567_posts_are_exported_deleted_and_imported_in_minutes(redis_url: str, tmp_path: Path) -> None:
+    config = replace(ServiceConfig(), profile_cap=100_000, post_max_length=2_000)
+    rows = write_rows(tmp_path / "rows", ({**row, "author": "alice"} for row in read_posts("ubuntu-irc")))
+    async with open_services(redis_url, config) as services:
+        world = World(services)
+        await import_posts(services, rows, RowRules(max_graphemes=2_000, latest_ms=services.clock.now_ms()))
+        alice = await services.accounts.get_by_handle("alice")
+        peak_bytes, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, time.monotonic()
+        before = await export_account(services, AccountId(alice.id))
+        assert len(read_json(before, "outbox.json")["orderedItems"]) == POSTS
+        again = await world.person("again")
+        done = await import_file(services, again.id, before)
+        assert (done.state, done.counts["posts"], done.refused) == ("done", POSTS, {})
+        assert time.monotonic() - began < 900
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - peak_bytes < 600 << 20
+        after = await export_account(services, again.id)
+        (items, parents), (items_before, parents_before) = comparable(after), comparable(before)
+        assert json.dumps(items).replace("@again", "@alice") == json.dumps(items_before)
+        assert parents == parents_before
