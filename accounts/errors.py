@@ -80,6 +80,16 @@ class AccountSuspended(InvalidCredentials):
     message = _("This account is suspended. Please contact the people who run this site.")
 
 
+class DeletionPending(InvalidCredentials):
+    """Handle and password are right, but the owner of the account has requested its deletion."""
+
+    code = "deletion_pending"
+    message = _("This account will be deleted soon. To keep it, choose so below, and enter your password again.")
+
+    def __init__(self) -> None:
+        super().__init__(fields={"keep": type(self).message})
+
+
 class InvalidToken(Unauthorized):
     """The request has no access token, or one that has ended."""
 

@@ -132,6 +132,8 @@ class LoginForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT_ATTRS}),
     )
     password = make_password_field(_("Password"), "current-password")
+    keep = forms.BooleanField(label=_("Keep my account"), required=False, widget=forms.HiddenInput)
+    """Takes the requested deletion back. It is shown after a log-in to such an account."""
     next = forms.CharField(required=False, max_length=NEXT_MAX_LENGTH, widget=forms.HiddenInput)
 
     def clean_username(self) -> str:

@@ -10,7 +10,7 @@ from socialsite.store.key import Key, cached_key
 def account(account_id: AccountId) -> Key:
     """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
 
-    It never expires.
+    It never expires. `delete_ms` is the time of a requested deletion.
 
     Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
     """
@@ -20,6 +20,11 @@ def account(account_id: AccountId) -> Key:
 def handle(normalized: str) -> Key:
     """STRING: the account id of the handle, claimed by SET NX. It never expires and is never reused."""
     return Key("accounts", tag=hashlib.sha256(normalized.encode()).hexdigest()[:32], name="handle")
+
+
+def due_deletions() -> Key:
+    """ZSET: id of an account whose deletion was requested -> ms at which a worker deletes it."""
+    return Key("jobs", tag="due", name="deletions")
 
 
 def account_ids() -> Key:

@@ -34,6 +34,8 @@ class Account(AbstractBaseUser):
     avatar = models.CharField(max_length=64, blank=True, default="")
     header = models.CharField(max_length=64, blank=True, default="")
     encoded_preferences = models.CharField(max_length=1_000, blank=True, default="")
+    delete_ms = models.BigIntegerField(default=0)
+    """The time at which a suspended account is deleted on its owner's request, or 0."""
     last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"

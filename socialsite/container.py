@@ -332,11 +332,7 @@ class Services:
     @cached_property
     def imports(self) -> ImportService:
         lists_import = self._build(AccountListsImport, following=self._build(FollowingService))  # without notifications
-        return self._build(ImportService, lists_import=lists_import, notify=self._notify_of_transfer)
-
-    async def _notify_of_transfer(self, account_id: AccountId, kind: MailKind) -> None:
-        """Send a mail about an export or import that is finished."""
-        await self.mail.notify_if_available(account_id, kind)
+        return self._build(ImportService, lists_import=lists_import, notify=self.mail.notify_if_available)
 
     # Publishing and reactions
 

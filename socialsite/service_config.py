@@ -38,6 +38,7 @@ class ServiceConfig:
     media_account_quota: int = 0
     media_site_quota: int = 0
     archive_keep_ms: int = 7 * DAY_MS
+    deletion_grace_ms: int = 0
     link_previews: bool = True
     push_enabled: bool = True
     vapid_private_key: str = ""
@@ -71,6 +72,7 @@ class ServiceConfig:
             archive_url=settings.ARCHIVE_URL,
             media_account_quota=settings.MEDIA_ACCOUNT_QUOTA,
             media_site_quota=settings.MEDIA_SITE_QUOTA,
+            deletion_grace_ms=settings.DELETION_GRACE_DAYS * DAY_MS,
             archive_keep_ms=settings.ARCHIVE_KEEP_DAYS * DAY_MS,
             link_previews=settings.LINK_PREVIEWS,
             push_enabled=settings.PUSH,

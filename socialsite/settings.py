@@ -101,6 +101,7 @@ POSTS_PER_PASS = _read_count("POSTS_PER_PASS", 1000)
 FOLLOW_PARTITIONS = _read_count("FOLLOW_PARTITIONS", 16)
 PROFILE_PARTITIONS = _read_count("PROFILE_PARTITIONS", 1)
 IMPORT_MAX_BYTES = settings_parsers.parse_bytes("IMPORT_MAX_BYTES", env.str("IMPORT_MAX_BYTES", default="1gb"))
+DELETION_GRACE_DAYS = _read_count("DELETION_GRACE_DAYS", 7, lowest=0)  # 0 = accounts are deleted at once
 ARCHIVE_KEEP_DAYS = _read_count("ARCHIVE_KEEP_DAYS", 7)  # exports, and imports that can be undone
 PULL_THRESHOLD = _read_count("PULL_THRESHOLD", 0, lowest=0)  # followers; 0 = every post is syndicated
 

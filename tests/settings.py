@@ -10,6 +10,7 @@ os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(50))
 os.environ.setdefault("DEBUG", "0")
 os.environ.setdefault("HTTPS", "0")
 os.environ.setdefault("ALLOWED_HOSTS", "*")
+os.environ.setdefault("DELETION_GRACE_DAYS", "0")
 os.environ.setdefault("STAFF_SECOND_FACTOR", "0")
 TEST_PROCESS = os.environ.get("PYTEST_XDIST_WORKER", "main")
 """The test process, also in the processes that it starts. They share its folder of pictures."""

@@ -41,6 +41,7 @@ ACCOUNT_FIELDS: Final = (
     "avatar",
     "header",
     "preferences",
+    "delete_ms",
 )
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
@@ -195,6 +196,21 @@ class AccountRepository:
         """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
         return _parse_changed(await self._run_script(SET_PASSWORD_SCRIPT, account_id, encoded, expected_hash))
 
+    # Requested deletions
+
+    async def schedule_deletion(self, account_id: AccountId, at_ms: int) -> None:
+        key = keys.due_deletions()
+        await self._store.write(key, ("ZADD", key, at_ms, account_id))
+
+    async def due_deletions(self, now_ms: int, limit: int) -> list[AccountId]:
+        key = keys.due_deletions()
+        reply = await self._store.node(key).execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
+        return [AccountId(int(member)) for member in reply]
+
+    async def complete_scheduled_deletion(self, account_id: AccountId) -> None:
+        key = keys.due_deletions()
+        await self._store.write(key, ("ZREM", key, account_id))
+
     async def gather(self, commands: Sequence[Command]) -> list[Reply]:
         """Execute commands on any keys in one round trip per node."""
         return await self._accounts.gather(commands)
@@ -290,6 +306,7 @@ def decode_account(
     avatar: bytes | None,
     header: bytes | None,
     preferences: bytes | None,
+    delete_ms: bytes | None,
 ) -> Account:
     """Return the account with these stored fields.
 
@@ -310,6 +327,7 @@ def decode_account(
         avatar=avatar.decode() if avatar else "",
         header=header.decode() if header else "",
         encoded_preferences=preferences.decode() if preferences else "",
+        delete_ms=int(delete_ms or 0),
     )
 
 

@@ -12,7 +12,7 @@ from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
 from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind, Preferences, encode_preferences
-from accounts.errors import AccountNotFound, AccountSuspended, FieldErrors, HandleTaken
+from accounts.errors import AccountNotFound, AccountSuspended, DeletionPending, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged, OnPasswordChanged
@@ -20,13 +20,15 @@ from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
 from socialsite.errors import RateLimited
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, TimeSource
 from socialsite.languages import LANGUAGE_NAMES
 from socialsite.limits import NETWORKS_PER_HANDLE, ActionLimits, Caller, address_identifier
+from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.recipes.rate_limit import Identifier
 from socialsite.store.read import Read
 
 ACCOUNTS_PER_IMPORT_BATCH = 1000
+DELETIONS_PER_ROUND, DELETIONS_INTERVAL_S = 100, 60.0
 
 log = structlog.get_logger("accounts.security")
 
@@ -44,6 +46,8 @@ class AccountService:
     on_account_deleted: OnAccountDeleted
     on_account_created: OnAccountCreated
     on_names_changed: OnNamesChanged
+    clock: TimeSource
+    deletion_grace_ms: int = 0
     on_password_changed: OnPasswordChanged
 
     # Finding accounts
@@ -183,14 +187,21 @@ class AccountService:
 
     @sensitive_variables("password")
     async def authenticate(
-        self, handle: str, password: str, *, caller: Caller | None = None, browser: KnownBrowser | None = None
+        self,
+        handle: str,
+        password: str,
+        *,
+        caller: Caller | None = None,
+        browser: KnownBrowser | None = None,
+        keep: bool = False,
     ) -> Account | None:
         """Return the active account of this handle and password. Every failure takes the same time.
 
         The attempt is counted for the browser if the account was signed in with it before. Otherwise it is counted
         for the address. A failed attempt of this kind is also counted for the handle, even if the handle is unknown.
         Raises RateLimited, PasswordsBusy, InvalidCredentials, and AccountSuspended if the password is right but the
-        account is suspended.
+        account is suspended. If its owner has requested its deletion, `keep` takes the request back, and without it
+        DeletionPending is raised.
         """
         account = await self.find_by_handle(handle)
         is_known = caller is None or (
@@ -207,13 +218,16 @@ class AccountService:
                 log.info("sign_in_limited", account=account.id if account else None)
                 raise
         is_right = await self._check_password(account, password, is_known=is_known)
+        if account is not None and is_right and keep and account.state == SUSPENDED and account.delete_ms:
+            await self.reinstate(account_id=AccountId(account.id))
+            account = await self.get(AccountId(account.id))
         if account is None or not is_right or not account.is_active:
             is_suspended = account is not None and is_right and account.state == SUSPENDED
             reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
             log.info("sign_in_refused", account=account.id if account else None, reason=reason)
             await self.events.record(AccountId(account.id) if account else None, "login_refused", caller)
             if is_suspended:
-                raise AccountSuspended
+                raise DeletionPending if account is not None and account.delete_ms else AccountSuspended
             return None
         if caller is not None and not is_known:
             await self.limits.refund_for(by_handle, "login", at_ms)
@@ -316,6 +330,8 @@ class AccountService:
 
     async def suspend(self, *, account_id: AccountId) -> bool:
         """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed."""
+        if (await self.get(account_id)).delete_ms:  # its owner cannot take a suspension back
+            await self.accounts.edit(account_id, {"delete_ms": "0"})
         changed = await self.accounts.change_state(account_id, SUSPENDED, {})
         await self.end_sessions(account_id)
         await self.on_names_changed([account_id])
@@ -323,11 +339,43 @@ class AccountService:
         return changed
 
     async def reinstate(self, *, account_id: AccountId) -> bool:
-        """Undo a suspension. Returns whether the account was suspended."""
-        changed = await self.accounts.change_state(account_id, ACTIVE, {})
+        """Undo a suspension or a requested deletion. Returns whether the account was suspended."""
+        changed = await self.accounts.change_state(account_id, ACTIVE, {"delete_ms": "0"})
         await self.on_names_changed([account_id])
         log.info("reinstated", account=account_id)
         return changed
+
+    async def request_deletion(self, *, account_id: AccountId) -> int:
+        """Hide the account and sign it out now, and delete it after the grace period. Returns the time, or 0 for now.
+
+        The due entry is stored first, so that no crash leaves a hidden account that is never deleted.
+        """
+        if not self.deletion_grace_ms:
+            await self.delete(account_id=account_id)
+            return 0
+        delete_ms = self.clock.now_ms() + self.deletion_grace_ms
+        await self.accounts.schedule_deletion(account_id, delete_ms)
+        await self.accounts.change_state(account_id, SUSPENDED, {"delete_ms": str(delete_ms)})
+        await self.end_sessions(account_id)
+        await self.on_names_changed([account_id])
+        log.info("deletion_requested", account=account_id)
+        return delete_ms
+
+    async def delete_due(self) -> None:
+        """Delete the accounts whose grace period is over, unless the request was taken back."""
+        now_ms = self.clock.now_ms()
+        for account_id in await self.accounts.due_deletions(now_ms, DELETIONS_PER_ROUND):
+            account = await self.find(account_id)
+            if account is not None and account.state == SUSPENDED and account.delete_ms:
+                if account.delete_ms > now_ms:  # requested again later
+                    await self.accounts.schedule_deletion(account_id, account.delete_ms)
+                    continue
+                await self.delete(account_id=account_id)
+            await self.accounts.complete_scheduled_deletion(account_id)
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        return (PeriodicTask("deletions", DELETIONS_INTERVAL_S, self.delete_due),)
 
     async def delete(self, *, account_id: AccountId) -> bool:
         """Delete the account for good; its handle is never assigned again. Returns whether the state changed.

@@ -4,12 +4,13 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
+from django.forms import CheckboxInput
 from django.http import HttpResponse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Preferences
-from accounts.errors import AccountNotFound, FactorNeeded, InvalidCredentials, PasskeyRefused
+from accounts.errors import AccountNotFound, DeletionPending, FactorNeeded, InvalidCredentials, PasskeyRefused
 from accounts.factors.passkeys import CONFIRM, FACTOR, LOGIN, PasskeyService
 from accounts.factors.service import FactorService
 from accounts.forms import (
@@ -86,11 +87,17 @@ async def log_in(request: SiteRequest) -> HttpResponse:
     try:
         fields = validate_form(form)
         account = await request.services[AccountService].authenticate(
-            fields["username"], fields["password"], caller=request.caller, browser=get_known_browser(request)
+            fields["username"],
+            fields["password"],
+            caller=request.caller,
+            browser=get_known_browser(request),
+            keep=fields["keep"],
         )
         if account is None:
             raise InvalidCredentials
     except FORM_ERRORS as error:
+        if isinstance(error, DeletionPending):
+            form.fields["keep"].widget = CheckboxInput()
         return redisplay_form(request, "accounts/login.html", form, error)
     if (await request.services[FactorService].find(AccountId(account.id))).is_set:
         return await _ask_for_factor(request, account, fields["next"])

@@ -1,5 +1,6 @@
 """The pages on which users change their own account: profile, password, sessions, deletion."""
 
+from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -20,6 +21,7 @@ from accounts.forms import (
     validate_form,
     validate_password_form,
 )
+from accounts.mail.service import MailService
 from accounts.oauth.scopes import describe_scopes
 from accounts.presenters import account_json, preferences_json
 from accounts.sessions.authentication import clear_storage, get_session, renew_session, require_account, sign_out
@@ -151,7 +153,9 @@ async def end_session(request: SiteRequest) -> HttpResponse:
 
 async def delete_page(request: SiteRequest) -> HttpResponse:
     require_account(request)
-    return render_form(request, "accounts/delete.html", DeleteAccountForm())
+    return render_form(
+        request, "accounts/delete.html", DeleteAccountForm(), page={"grace_days": django_settings.DELETION_GRACE_DAYS}
+    )
 
 
 @sensitive_variables()
@@ -164,9 +168,14 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
             raise FieldErrors({"password": _("That is not your current password.")})
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/delete.html", form, error)
-    await services[AccountService].delete(account_id=AccountId(account.id))
+    delete_ms = await services[AccountService].request_deletion(account_id=AccountId(account.id))
     await sign_out(request)
-    messages.success(request, _("Your account is deleted."), fail_silently=True)
+    if delete_ms:
+        await services[MailService].notify_if_available(
+            AccountId(account.id), "deletion_requested", path="/accounts/login/"
+        )
+    text = _("Your account is hidden, and will be deleted. To keep it, log in.") if delete_ms else ""
+    messages.success(request, text or _("Your account is deleted."), fail_silently=True)
     return clear_storage(done(request, {}, default="/"))
 
 

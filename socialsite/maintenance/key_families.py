@@ -46,7 +46,8 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " quieted ranks reports requested requests tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead digests drift due fence lock owed polls posts stream trail turn unfinished waiting worker",
+        "jobs": "dead deletions digests drift due fence lock owed polls posts stream trail turn unfinished waiting"
+        " worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

@@ -85,7 +85,7 @@ ACTIONS: dict[str, str] = {
     "/lists/<id:list_id>/members/": "handle",
     "/lists/<id:list_id>/members/remove/": "handle",
     "/accounts/signup/": "handle display_name address password1",
-    "/accounts/login/": "username password next",
+    "/accounts/login/": "username password next keep",
     "/accounts/settings/avatar/": "crop remove",
     "/accounts/settings/header/": "crop remove",
     "/accounts/settings/": "display_name bio link private",

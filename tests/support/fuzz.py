@@ -31,7 +31,7 @@ FIELDS = (
     "subscription[keys][auth]", "queue", "subscription[standard]", "data[alerts][mention]", "data[policy]",
     "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",
     "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",
-    "content",
+    "content", "keep",
     "queue",
     "address", "digest",
 )  # fmt: skip

@@ -113,7 +113,7 @@ class KeyFamilies:
             type_only(r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
             type_only(r"timelines:\{\d+\}:(mutes|quieted|tags|voted)|series:\{trends\}:.*", "zset"),
             type_only(r"posts:\{\d+\}:(gone|votes)|timelines:\{pulled\}:authors|jobs:\{due\}:(polls|posts)", "zset"),
-            type_only(r"jobs:\{(mail\}:due|due\}:digests)", "zset"),
+            type_only(r"jobs:\{(mail\}:due|due\}:(digests|deletions))", "zset"),
             type_only(r"timelines:\{graph\}:ranks|series:\{b\d+\}:(pending|taken)", "zset"),
             type_only(rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
             type_only(r"accounts:\{\d+\}:(events|refusals)", "list"),

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, Literal, Protocol
 
 import msgspec
 import structlog
@@ -42,6 +42,14 @@ CSV_MAX_BYTES = 20 * 1024 * 1024
 SLICE_S = 15.0
 POSTS_AT_ONCE = 10
 REASONS_CAP = 30
+
+
+class NotifyByMail(Protocol):
+    async def __call__(
+        self, account_id: AccountId, kind: Literal["archive_ready", "import_done"], *, path: str
+    ) -> None: ...
+
+
 log = structlog.stdlib.get_logger("timelines.archives")
 
 
@@ -61,7 +69,7 @@ class ImportService:
     clock: TimeSource
     post_max_length: int
     archive_keep_ms: int
-    notify: Callable[[AccountId, MailKind], Awaitable[None]]
+    notify: NotifyByMail
     slice_s: float = SLICE_S
 
     # Actions of the person
@@ -130,7 +138,7 @@ class ImportService:
             return ()
         if transfer.kind == "export":
             await self.exports.run(job.account_id, transfer)
-            await self.notify(job.account_id, "archive_ready")
+            await self.notify(job.account_id, "archive_ready", path="/accounts/archive/")
             return ()
         following = await (self._undo if transfer.state == "undoing" else self._read)(job, transfer)
         return () if following is None else (encode_job(following),)
@@ -217,7 +225,7 @@ class ImportService:
         if state != "ready":
             await self.files.delete([transfer.file_name(job.account_id)])
         if state == "done":
-            await self.notify(job.account_id, "import_done")
+            await self.notify(job.account_id, "import_done", path="/accounts/import/")
         log.info("import_read", account=job.account_id, state=state, error=error, **counts)
 
     async def _undo(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:

@@ -97,6 +97,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.drafts.periodic_tasks,
         *services.media.periodic_tasks,
         *services.exports.periodic_tasks,
+        *services.accounts.periodic_tasks,
         *services.mail_sending.periodic_tasks,
         *services.digests.periodic_tasks,
     )

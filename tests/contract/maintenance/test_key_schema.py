@@ -213,6 +213,7 @@ async def use_pictures(site: Services, world: World) -> None:
     assert await encode_all(site) == 1
     await site.media.measure()
     await site.media_queue.add(b"not a job")
+    await site.repositories.accounts.schedule_deletion(judy.id, site.clock.now_ms() + 1_000)
     export = await site.exports.request(judy.id, "https://site.example", "en")
     await site.repositories.transfers.add_imported(judy.id, export.id, [("ab" * 16, PostId(1))], export.expires_ms)
 

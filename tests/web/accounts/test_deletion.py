@@ -1,0 +1,69 @@
+"""The deletion of an account after a grace period, in which a log-in takes it back."""
+
+import pytest
+
+from accounts.domain import ACTIVE, DELETED, SUSPENDED
+from socialsite.clock import FixedClock
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from tests.support.browser import HttpBrowser
+from tests.support.visitor import PASSWORD
+
+GRACE_MS = 7 * 86_400_000
+ALICE = AccountId(1)
+
+
+@pytest.fixture
+def graceful_site(site: Services) -> Services:
+    site.accounts.deletion_grace_ms = GRACE_MS
+    return site
+
+
+async def pass_grace_period(site: Services) -> None:
+    site.accounts.clock = FixedClock(site.clock.now_ms() + GRACE_MS + 1)
+    await site.accounts.delete_due()
+
+
+async def test_a_deleted_account_is_hidden_at_once_and_deleted_after_the_grace_period(
+    graceful_site: Services, alice: HttpBrowser, bob: HttpBrowser
+) -> None:
+    response = await alice.post("/accounts/delete/", password=PASSWORD)
+    assert response.status_code == 303
+    assert not await alice.is_signed_in()
+    assert (await bob.get("/@alice/")).status_code == 404
+    await graceful_site.accounts.delete_due()
+    assert (await graceful_site.accounts.get(ALICE)).state == SUSPENDED
+    await pass_grace_period(graceful_site)
+    assert (await graceful_site.accounts.get(ALICE)).state == DELETED
+    assert await graceful_site.repositories.accounts.due_deletions(1 << 53, 10) == []
+
+
+async def test_a_log_in_offers_to_take_the_deletion_back(graceful_site: Services, alice: HttpBrowser) -> None:
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    page = await alice.post("/accounts/login/", username="alice", password=PASSWORD)
+    assert page.status_code == 401
+    assert "This account will be deleted soon." in page.text
+    assert '<input type="checkbox" name="keep"' in page.text
+    wrong = await alice.post("/accounts/login/", username="alice", password="wrong", keep="on")
+    assert "deleted soon" not in wrong.text
+    assert (await alice.post("/accounts/login/", username="alice", password=PASSWORD, keep="on")).status_code == 303
+    assert await alice.is_signed_in()
+    await pass_grace_period(graceful_site)
+    account = await graceful_site.accounts.get(ALICE)
+    assert (account.state, account.delete_ms) == (ACTIVE, 0)
+
+
+async def test_a_suspension_cannot_be_taken_back_by_a_requested_deletion(
+    graceful_site: Services, alice: HttpBrowser
+) -> None:
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    await graceful_site.accounts.suspend(account_id=ALICE)
+    refused = await alice.post("/accounts/login/", username="alice", password=PASSWORD, keep="on")
+    assert refused.status_code == 401
+    await pass_grace_period(graceful_site)
+    assert (await graceful_site.accounts.get(ALICE)).state == SUSPENDED
+
+
+async def test_without_a_grace_period_an_account_is_deleted_at_once(site: Services, alice: HttpBrowser) -> None:
+    await alice.post("/accounts/delete/", password=PASSWORD)
+    assert (await site.accounts.get(ALICE)).state == DELETED
