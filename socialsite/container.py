@@ -15,7 +15,6 @@ from accounts.mail.handler import JOB_TIMEOUT_S as MAIL_TIMEOUT_S
 from accounts.mail.handler import MailSending
 from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
 from accounts.mail.service import MailService
-from accounts.mail.values import MailKind
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
 from accounts.security.browsers import BrowserRegistry

@@ -17,7 +17,6 @@ from django.core.files.base import File
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
-from accounts.mail.values import MailKind
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.job_queue import PermanentFailure
