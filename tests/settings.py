@@ -12,6 +12,7 @@ os.environ.setdefault("HTTPS", "0")
 os.environ.setdefault("ALLOWED_HOSTS", "*")
 os.environ.setdefault("DELETION_GRACE_DAYS", "0")
 os.environ.setdefault("STAFF_SECOND_FACTOR", "0")
+os.environ.setdefault("LINK_PREVIEWS", "0")  # workers of tests request no other sites
 TEST_PROCESS = os.environ.get("PYTEST_XDIST_WORKER", "main")
 """The test process, also in the processes that it starts. They share its folder of pictures."""
 IS_FIRST = os.environ.get("MEDIA_ROOT_OF") != TEST_PROCESS
@@ -23,5 +24,3 @@ from socialsite.settings import *  # noqa: E402, F403
 if IS_FIRST:
     atexit.register(shutil.rmtree, os.environ["MEDIA_ROOT"], ignore_errors=True)
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-LINK_PREVIEWS = False  # workers of tests request no other sites; tests/contract/previews has a server of its own
