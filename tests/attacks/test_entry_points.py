@@ -140,7 +140,6 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "check": (),
     "check_mail": ("TEXT",),
     "create_account": ("TEXT --password ceiling-lamp-7", "carol --password TEXT"),
-    "check_mail": ("TEXT",),
     "create_token": ("TEXT", "alice --scopes TEXT", "alice --name TEXT"),
     "deadletters": ("retry TEXT", "drop TEXT"),
     "delete_account": ("TEXT --no-input",),
