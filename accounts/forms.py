@@ -183,6 +183,13 @@ class SettingsForm(forms.Form):
         max_length=LINK_MAX_LENGTH,
         widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url"}),
     )
+    moved_to = forms.CharField(
+        label=_("New account"),
+        required=False,
+        max_length=LINK_MAX_LENGTH,
+        help_text=_("If you have moved: the address of your new profile. Your profile here then leads to it."),
+        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url"}),
+    )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
         choices=[("0", _("Everyone")), ("1", _("Private: only followers you accept"))],
@@ -194,9 +201,16 @@ class SettingsForm(forms.Form):
     )
 
     def clean_link(self) -> str:
-        """Complete a host name to a web address."""
-        link = str(self.cleaned_data["link"]).strip()
-        return f"https://{link}" if "." in link and ":" not in link else link
+        return complete_link(self.cleaned_data["link"])
+
+    def clean_moved_to(self) -> str:
+        return complete_link(self.cleaned_data["moved_to"])
+
+
+def complete_link(typed: str) -> str:
+    """Complete a host name to a web address."""
+    link = typed.strip()
+    return f"https://{link}" if "." in link and ":" not in link else link
 
 
 class DeleteAccountForm(forms.Form):

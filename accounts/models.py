@@ -36,6 +36,7 @@ class Account(AbstractBaseUser):
     encoded_preferences = models.CharField(max_length=1_000, blank=True, default="")
     delete_ms = models.BigIntegerField(default=0)
     """The time at which a suspended account is deleted on its owner's request, or 0."""
+    moved_to = models.CharField(_("moved to"), max_length=300, blank=True, default="")
     last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"

@@ -17,6 +17,7 @@ def account_json(account: Account) -> dict[str, object]:
         "private": account.is_private,
         "created_at": format_iso_time(account.created_ms),
         **pictures_json(account),
+        **({"moved_to": account.moved_to} if account.moved_to else {}),
     }
 
 

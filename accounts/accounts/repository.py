@@ -42,6 +42,7 @@ ACCOUNT_FIELDS: Final = (
     "header",
     "preferences",
     "delete_ms",
+    "moved_to",
 )
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
@@ -307,6 +308,7 @@ def decode_account(
     header: bytes | None,
     preferences: bytes | None,
     delete_ms: bytes | None,
+    moved_to: bytes | None,
 ) -> Account:
     """Return the account with these stored fields.
 
@@ -328,6 +330,7 @@ def decode_account(
         header=header.decode() if header else "",
         encoded_preferences=preferences.decode() if preferences else "",
         delete_ms=int(delete_ms or 0),
+        moved_to=moved_to.decode() if moved_to else "",
     )
 
 

@@ -295,6 +295,7 @@ class AccountService:
         display_name: str | None = None,
         bio: str | None = None,
         link: str | None = None,
+        moved_to: str | None = None,
         private: bool | None = None,
     ) -> Account:
         """Change the fields that are not None. Raises FieldErrors, and AccountNotFound if the account is deleted.
@@ -302,7 +303,7 @@ class AccountService:
         Followers stay if the account becomes private or public. If it becomes public, pending follow requests are not
         accepted automatically.
         """
-        sent = {"display_name": display_name, "bio": bio, "link": link}
+        sent = {"display_name": display_name, "bio": bio, "link": link, "moved_to": moved_to}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
         if private is not None:
             texts["private"] = "1" if private else "0"
@@ -392,7 +393,7 @@ class AccountService:
 
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
-        profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences"
+        profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to"
         empty_profile = dict.fromkeys(profile_fields, "") | {"staff": "0"}
         unusable = await passwords.hash_password(None)
         changed = await self.accounts.change_state(account_id, DELETED, {**empty_profile, "password": unusable})

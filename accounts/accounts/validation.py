@@ -41,7 +41,7 @@ HANDLE_ERROR_MESSAGES: Mapping[str, LazyText] = {
     "characters": _("A handle can have only the letters a to z, digits and underscores."),
     "reserved": _("This handle is reserved."),
 }
-TEXT_ERROR_MESSAGES: Mapping[str, Mapping[str, LazyText]] = {
+TEXT_ERROR_MESSAGES: dict[str, Mapping[str, LazyText]] = {
     "display_name": {
         "empty": _("Please enter a name."),
         "too_long": _("A name has at most 50 characters."),
@@ -56,6 +56,7 @@ TEXT_ERROR_MESSAGES: Mapping[str, Mapping[str, LazyText]] = {
         "link": _("Enter a web address that starts with https:// or http://."),
     },
 }
+TEXT_ERROR_MESSAGES["moved_to"] = TEXT_ERROR_MESSAGES["link"]
 
 _HANDLE_PATTERN = re.compile(rf"[a-z0-9_]{{1,{HANDLE_MAX_LENGTH}}}")
 _RESERVED_HANDLES_FILE = Path(__file__).with_name("reserved_handles.txt")
@@ -170,6 +171,7 @@ _TEXT_CLEANERS: Mapping[str, Callable[[str], str]] = {
     "display_name": clean_name,
     "bio": clean_bio,
     "link": clean_link,
+    "moved_to": clean_link,
 }
 
 

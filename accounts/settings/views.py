@@ -185,6 +185,7 @@ def _profile_initial(request: SiteRequest) -> dict[str, str]:
         "display_name": account.display_name,
         "bio": account.bio,
         "link": account.link,
+        "moved_to": account.moved_to,
         "private": "1" if account.is_private else "0",
     }
 

@@ -18,7 +18,7 @@ FIELDS = (
     *CONTENT_NAMES, "idempotency_key", "next", "title", "handle", "operation", "parts",
     "replies", "exclusive", "first", "phrase", "action", "whole_word", "expires_in", "duration", "timeline",
     "post", "back", "scroll", "up_to", "mention", "like", "username", "password", "password1", "password2",
-    "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "private", "session",
+    "old_password", "new_password1", "new_password2", "display_name", "bio", "link", "moved_to", "private", "session",
     "csrfmiddlewaretoken", "part-1", "tag", "id", "theme", "initial-title", "initial-replies",
     "initial-exclusive", "initial-phrase", "initial-action", "initial-whole_word", "initial-private",
     "quote_policy", "redraft_of", "open_warnings", "languages", "descriptions", "version", "draft", "scheduled_at",

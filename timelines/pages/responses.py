@@ -113,6 +113,7 @@ def profile_context(account: Account) -> TemplateContext:
         "display_name": account.display_name,
         "bio": SafeString(post_html(account.bio).replace("<br>", "\n")),
         "link": account.link,
+        "moved_to": account.moved_to,
         "is_private": account.is_private,
         "created_at": account.created_ms,
         "avatar": picture_url(account.avatar, "full"),

@@ -36,6 +36,15 @@ async def test_a_profile_is_edited_and_keeps_the_fields_that_are_not_sent(alice)
     assert "&lt;b&gt;" in (await alice.get("/accounts/settings/")).text
 
 
+async def test_a_profile_leads_to_a_new_account(alice, visitor):
+    refused = await alice.post_json("/accounts/settings/", moved_to="javascript:alert(1)")
+    assert (refused.status_code, list(refused.json()["fields"])) == (422, ["moved_to"])
+    assert "moved_to" not in (await visitor.get_json("/@alice/")).json()["account"]
+    await alice.post_json("/accounts/settings/", moved_to="elsewhere.example/@alice")
+    assert (await visitor.get_json("/@alice/")).json()["account"]["moved_to"] == "https://elsewhere.example/@alice"
+    assert 'href="https://elsewhere.example/@alice" rel="me nofollow' in (await visitor.get("/@alice/")).text
+
+
 def form_values(html: str, action: str) -> dict[str, str]:
     """Return the hidden fields of the form, as a browser that loaded the page sends them back."""
     form = html.split(f'action="{action}"')[1].split("</form>")[0]
