@@ -24,6 +24,7 @@ from accounts.forms import (
 from accounts.mail.service import MailService
 from accounts.oauth.scopes import describe_scopes
 from accounts.presenters import account_json, preferences_json
+from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import clear_storage, get_session, renew_session, require_account, sign_out
 from accounts.sessions.presenters import sessions_json
 from accounts.sessions.service import SessionService
@@ -144,6 +145,7 @@ async def end_session(request: SiteRequest) -> HttpResponse:
     is_own = session_id in ("all", get_session(request).session_id)
     if session_id == "all":
         await request.services[SessionService].end_all(account_id)
+        await request.services[SecurityEvents].record(account_id, "sessions_ended", request.caller)
     else:
         await request.services[SessionService].end(account_id, session_id)
     if is_own:
@@ -171,6 +173,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
     delete_ms = await services[AccountService].request_deletion(account_id=AccountId(account.id))
     await sign_out(request)
     if delete_ms:
+        await services[SecurityEvents].record(AccountId(account.id), "deletion_requested", request.caller)
         await services[MailService].notify_if_available(
             AccountId(account.id), "deletion_requested", path="/accounts/login/"
         )

@@ -6,6 +6,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import get_language
 
 from accounts.factors.step_up import require_step_up
+from accounts.security.events import SecurityEvents
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, require_viewer_id
@@ -30,9 +31,9 @@ async def index(request: SiteRequest) -> HttpResponseBase:
 
 
 async def start(request: SiteRequest) -> HttpResponseBase:
-    export = await request.services[ExportService].request(
-        require_viewer_id(request), settings.SITE_URL, get_language() or "en", request.caller
-    )
+    me, services = require_viewer_id(request), request.services
+    export = await services[ExportService].request(me, settings.SITE_URL, get_language() or "en", request.caller)
+    await services[SecurityEvents].record(me, "archive_requested", request.caller)
     return done(request, {"archive": transfer_json(export)}, default=ARCHIVE_URL, status=202)
 
 

@@ -36,6 +36,14 @@ async def test_an_archive_is_made_shown_and_downloaded_with_the_password(alice: 
     assert "index.html" in zipfile.ZipFile(BytesIO(response.content)).namelist()
 
 
+async def test_requests_for_the_account_are_events_of_its_security_page(alice: HttpBrowser) -> None:
+    await alice.post(PAGE)
+    await alice.post_json("/accounts/sessions/", session="all")
+    assert (await alice.log_in("alice")).status_code == HTTPStatus.OK
+    events = (await alice.get_json("/accounts/security/")).json()["events"]
+    assert {"archive_requested", "sessions_ended"} < {event["kind"] for event in events}
+
+
 async def test_nobody_else_downloads_an_archive(
     alice: HttpBrowser, bob: HttpBrowser, visitor: HttpBrowser, site: Services
 ) -> None:
