@@ -15,7 +15,7 @@ from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 FORKING = """
-import asyncio, os, sys
+import asyncio, os, signal, sys
 import django
 django.setup()
 from socialsite.service_config import ServiceConfig
@@ -26,6 +26,8 @@ async def run():
     async with open_services(StoreUrls(sys.argv[1]), ServiceConfig()) as services:
         print(os.getpid(), flush=True)
         line = os.read(0, 64)  # blocks the loop, so that no background task sends
+        if not line:  # the test was killed
+            os.killpg(os.getpgrp(), signal.SIGKILL)
         await act(services, line)
         print("done", flush=True)
         os._exit(0)
