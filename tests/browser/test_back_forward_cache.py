@@ -100,7 +100,7 @@ def test_after_logging_out_in_another_tab_back_shows_no_private_page(
     tab.go_to("/accounts/login/")
     tab.page.locator("main [name=username]").fill(other.handle)
     tab.page.locator("main [name=password]").fill(PASSWORD)
-    tab.page.locator("main [type=submit]").click()
+    tab.page.locator('form[action="/accounts/login/"] [type=submit]').click()
     expect(tab.page.locator("body")).to_have_attribute("data-handle", other.handle)
     goes_back(me, "/")
     expect(me.page.locator("body")).to_have_attribute("data-handle", other.handle)

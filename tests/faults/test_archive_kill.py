@@ -103,7 +103,7 @@ async def test_an_export_that_dies_at_any_step_is_written_again(
     before = comparable(await export_account(services, alice.id))
     killed = 0
     with FaultProxy(redis_server.socket) as proxy, dying_processes(proxy.url, ACT) as (stdin, stdout):
-        for replies in range(2, MAX_REPLIES, 12):
+        for replies in range(2, MAX_REPLIES, 8):
             export = await services.exports.request(alice.id, BASE_URL, "en")
             killed += await run_and_die(proxy, stdin, stdout, b"1", replies)
             proxy.drop_replies_after(NEVER)  # also if the process ended before

@@ -13,7 +13,7 @@ from tests.support.site_machine_acts import POST_DRAFTS, PeopleActions, PostDraf
 from tests.support.site_machine_pages import ADOPTING_WORKER
 from timelines import keys
 
-SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*")
+SHARED_CACHE_PATTERNS = ("public:*", "timelines:*:tag", "search:*", "posts:*:preview")
 """Caches that are rebuilt only by `rebuild_timelines --all`, not by reads."""
 
 
@@ -75,7 +75,7 @@ class FaultActions(PeopleActions):
 
     @rule()
     def drop_shared_caches(self) -> None:
-        """Delete the public, hashtag and search caches, then rebuild them as the command does."""
+        """Delete the public, hashtag and search caches and previews, then rebuild what the command rebuilds."""
         for master in self.deployment.masters():
             with master:
                 for key in chain.from_iterable(map(master.scan_iter, SHARED_CACHE_PATTERNS)):
