@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
+import httpx
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from websockets.asyncio.client import ClientConnection, connect
@@ -70,6 +71,11 @@ class DaphneProcess:
             env=self._environment,
         )  # fmt: skip
         _wait_for_port(self.port, self.process)
+        return self
+
+    def wait_until_ready(self) -> Self:
+        """Wait until the process has opened the store. It would end if the store were emptied meanwhile."""
+        httpx.get(f"{self.origin}/readyz", timeout=60)
         return self
 
     def stop(self) -> None:

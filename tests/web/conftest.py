@@ -85,7 +85,7 @@ async def bob(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     """The site in a process of its own, over the same store."""
     with running_daphne(redis_server.url) as started:
-        yield started
+        yield started.wait_until_ready()
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from tests.support.sockets import DaphneProcess, running_daphne
 @pytest.fixture(scope="package")
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     with running_daphne(redis_server.url) as started:
-        yield started
+        yield started.wait_until_ready()
 
 
 @pytest.fixture(scope="package")
 def daphnes(daphne: DaphneProcess, redis_server: RedisServer) -> Iterator[tuple[DaphneProcess, DaphneProcess]]:
     """Two web processes over the same store."""
     with running_daphne(redis_server.url) as second_daphne:
-        yield daphne, second_daphne
+        yield daphne, second_daphne.wait_until_ready()
