@@ -3,6 +3,7 @@
 Django's SecurityMiddleware sets HSTS, nosniff, referrer and opener policy (django_async.py).
 """
 
+import time
 from functools import cache, lru_cache
 
 from django.conf import settings
@@ -59,6 +60,11 @@ def content_security_policy(websocket_origin: str, form_action: str = "") -> str
     )
 
 
+@lru_cache(maxsize=1)
+def _date_header(now_s: int) -> str:
+    return http_date(now_s)
+
+
 @cache
 def _style_link() -> str:
     """Return a header by which the browser loads the style sheet while it reads the page."""
@@ -71,7 +77,7 @@ class HeadersMiddleware(Middleware):
     async def __call__(self, request: SiteRequest) -> HttpResponseBase:
         is_open = request.path_info.startswith(OPEN_PREFIXES)
         response = await (self._respond_to_any_origin(request) if is_open else self._respond(request))
-        response.headers["Date"] = http_date()  # daphne sets none; apps compare it with their clock
+        response.headers["Date"] = _date_header(int(time.time()))  # daphne sets none; apps compare it with their clock
         return response
 
     async def _respond(self, request: SiteRequest) -> HttpResponseBase:
