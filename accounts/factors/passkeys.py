@@ -106,7 +106,7 @@ class PasskeyService:
     async def check(self, purpose: str, account_id: AccountId | None, credential: str, caller: Caller) -> AccountId:
         """Return the account of the passkey, and store its use. Raises PasskeyRefused.
 
-        If `account_id` is None, the passkey tells the account.
+        If `account_id` is None, the answer of the passkey contains the account.
         """
         await self.limits.enforce(caller, "login")
         owner = account_id

@@ -15,7 +15,7 @@ REPLACE_FACTOR_SCRIPT = load_script("replace_factor.lua", __package__)
 
 
 class Challenge(msgspec.Struct, frozen=True, array_like=True):
-    """What a passkey has to sign. `account_id` is 0 if the passkey tells the account."""
+    """The use of a challenge. `account_id` is 0 if the answer of the passkey contains the account."""
 
     purpose: str
     account_id: int

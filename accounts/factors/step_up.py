@@ -1,4 +1,4 @@
-"""Whether the viewer gave the password or a second factor a short time ago.
+"""Checks that the viewer gave the password or a second factor less than ten minutes ago.
 
 Views whose effect a thief of a session must not have call `require_step_up` first. A log-in counts, too.
 """
