@@ -34,6 +34,7 @@ from socialsite.recipes.rate_limit import RateLimiter, Rule
 from socialsite.recipes.worker import BackgroundQueue
 from socialsite.repositories import AnyClock, Repositories
 from socialsite.service_config import ServiceConfig
+from socialsite.site.service import SiteService
 from socialsite.store import Store
 from timelines import keys
 from timelines.archive.service import ArchivingService
@@ -187,6 +188,8 @@ class Services:
     @cached_property
     def outgoing(self) -> OutgoingClient:
         return OutgoingClient()
+
+    site = _Built(SiteService)
 
     # Accounts
 

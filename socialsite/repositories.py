@@ -8,6 +8,7 @@ from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.values import ACCESS_TOKEN_LIMITS, APP_TOKEN_LIMITS
 from socialsite.clock import Clock, FixedClock
 from socialsite.service_config import ServiceConfig
+from socialsite.site.repository import SiteRepository
 from socialsite.store import Store
 from timelines import keys
 from timelines.archive.factory import create_archive
@@ -57,6 +58,7 @@ class Repositories:
         list_timelines = TimelineCacheSpec(
             keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead
         )
+        self.site = SiteRepository(store)
         self.accounts = AccountRepository(store)
         self.sessions = SessionRepository(store)
         self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, ACCESS_TOKENS)

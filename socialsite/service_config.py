@@ -1,7 +1,7 @@
 """The settings of the services in one object, so that tests can pass smaller caps."""
 
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 
@@ -43,6 +43,7 @@ class ServiceConfig:
     push_enabled: bool = True
     vapid_private_key: str = ""
     rate_limits: dict[str, int | None] = field(default_factory=dict)
+    site_environment: dict[str, Any] = field(default_factory=dict)
 
     @property
     def immutable_settings(self) -> dict[str, int]:
@@ -78,4 +79,5 @@ class ServiceConfig:
             push_enabled=settings.PUSH,
             vapid_private_key=settings.VAPID_PRIVATE_KEY,
             rate_limits=dict(settings.RATE_LIMITS),
+            site_environment=settings.SITE_ENVIRONMENT,
         )

@@ -3,6 +3,7 @@
 `.env.example` lists the variables with their defaults. settings_parsers.py parses values that are not of a plain type.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from socialsite import settings_parsers
 from socialsite.logs import configure_structlog, logging_settings
+from socialsite.site.settings import DEFAULT_NAME, parse_environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()  # type: ignore[no-untyped-call]
@@ -43,7 +45,9 @@ LINK_PREVIEWS: bool = env.bool("LINK_PREVIEWS", default=True)
 PUSH: bool = env.bool("PUSH", default=True)
 VAPID_PRIVATE_KEY: str = env.str("VAPID_PRIVATE_KEY", default="")
 STAFF_SECOND_FACTOR: bool = env.bool("STAFF_SECOND_FACTOR", default=not DEBUG)  # quickstart sets it to 0
-SITE_NAME: str = env.str("SITE_NAME", default="Socialsite")
+# Settings of the site that staff can otherwise change on /ops/site/
+SITE_ENVIRONMENT = parse_environment(os.environ)
+SITE_NAME: str = SITE_ENVIRONMENT.get("name", DEFAULT_NAME)
 
 # Mail: an SMTP server, or without MAIL_URL files in the data directory
 MAIL_ROOT = settings_parsers.default_mail_root(REDIS_URL, BASE_DIR)

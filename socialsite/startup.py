@@ -90,6 +90,7 @@ async def open_services(
         clock = Clock(partial(_read_server_ms, store))
         await clock.refresh()
         services = Services(store, clock, config)
+        await services.site.refresh()
         await share_newest_post_id(store, services.ids)
         tasks = _start_background_tasks(services, clock)
         bind_services(services)
@@ -108,6 +109,7 @@ async def open_services(
 def _start_background_tasks(services: Services, clock: Clock) -> TaskSupervisor:
     tasks = TaskSupervisor()
     tasks.start(clock.refresh_forever)
+    tasks.start(services.site.refresh_forever)
     tasks.start(partial(share_newest_post_id_forever, services.store, services.ids))
     tasks.start(services.statistics.meter.flush_forever)
     tasks.start(metrics.sample_forever)

@@ -11,6 +11,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from socialsite import settings_parsers
+from socialsite.site.settings import FIELDS, variable_of
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -125,6 +126,7 @@ def test_the_example_names_every_variable_the_settings_read() -> None:
     source = (ROOT / "socialsite" / "settings.py").read_text()
     read = set(re.findall(r'(?:env\.\w+|_count)\(\s*"([A-Z_]+)"', source))
     read |= {f"RATE_LIMIT_{rule.upper()}" for rule in settings_parsers.DEFAULT_RATE_LIMITS}
+    read |= {variable_of(name) for name in FIELDS}
     read |= {f"REDIS_{component.upper()}_URL" for component in settings_parsers.COMPONENTS}
     named = set(re.findall(r"^#?([A-Z_]+)=", text, re.MULTILINE))
     assert read - named == set()

@@ -1,0 +1,1 @@
+"""The settings of the site that staff can change while it runs. The operator's environment wins."""
