@@ -27,7 +27,7 @@ test: $(VENV)/.dev ## Run the tests, but for the nightly ones (ARGS="tests/unit 
 		$(PYTEST) -n 0 --last-failed --last-failed-no-failures none -v -m "not nightly"; }
 
 nightly: $(VENV)/.dev ## Run every test, the contract tests on every topology, the watch over the event loop, and API clients
-	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 SOCKET_ROUNDS=12 ATTACK_INPUTS=1500 $(PYTEST)
+	@NIGHTLY=1 STATE_STEPS=12000 SYNDICATE_KILLS=10 SOCKET_ROUNDS=12 ATTACK_INPUTS=1500 $(PYTEST) -o faulthandler_timeout=900
 	@NIGHTLY=1 $(MAKE) --no-print-directory topologies
 	@$(MAKE) --no-print-directory quality
 	@$(MAKE) --no-print-directory foreign
