@@ -12,6 +12,9 @@ ACTIVE: Final = "active"
 SUSPENDED: Final = "suspended"
 DELETED: Final = "deleted"
 DefaultAudience = Literal["public", "unlisted", "followers"]
+LIMITED: Final = 1
+MARKS_PICTURES: Final = 2
+"""The bits of the stored restrictions of an account."""
 PictureKind = Literal["avatar", "header"]
 PictureSize = Literal["small", "full"]
 QuotePolicy = Literal["public", "followers", "nobody"]
@@ -71,6 +74,15 @@ class Author(msgspec.Struct, frozen=True, gc=False):
     """Only followers see the posts of a private account, and it accepts each follower."""
     avatar: str = ""
     """The name of the avatar's files, or "". `picture_url` returns their URLs."""
+    limited: bool = False
+    """Staff limited the account: only followers see its posts, and everybody may follow it without a request."""
+    marks_pictures: bool = False
+    """Staff marked the pictures of the account: all of them are shown as sensitive."""
+
+    @property
+    def followers_only(self) -> bool:
+        """Return whether only followers see the posts of the account."""
+        return self.private or self.limited
 
     @property
     def is_visible(self) -> bool:

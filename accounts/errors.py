@@ -40,6 +40,20 @@ class AccountNotFound(NotFound):
     message = _("This account does not exist.")
 
 
+class LastOwner(Conflict):
+    """The site must have an owner, so the last one keeps its role."""
+
+    code = "last_owner"
+    message = _("This is the last owner of the site. Make another account an owner first.")
+
+
+class StaffCapReached(Conflict):
+    """The list of staff is full. It also contains accounts that lost their role."""
+
+    code = "staff_cap"
+    message = _("No more accounts can become staff on this site.")
+
+
 class PasswordsBusy(Unavailable):
     """Too many passwords wait to be checked, so this password was not checked."""
 

@@ -10,7 +10,8 @@ from socialsite.store.key import Key, cached_key
 def account(account_id: AccountId) -> Key:
     """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
 
-    It never expires. `delete_ms` is the time of a requested deletion.
+    It never expires. `delete_ms` is the time of a requested deletion. Accounts may have `restrictions` (a number of
+    bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`.
 
     Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
     """
@@ -20,6 +21,14 @@ def account(account_id: AccountId) -> Key:
 def handle(normalized: str) -> Key:
     """STRING: the account id of the handle, claimed by SET NX. It never expires and is never reused."""
     return Key("accounts", tag=hashlib.sha256(normalized.encode()).hexdigest()[:32], name="handle")
+
+
+def staff() -> Key:
+    """HASH: account id -> role of staff, "" for an account that lost its role. The account has a copy of its role.
+
+    One script changes it, so that the last owner stays. It never expires.
+    """
+    return Key("accounts", tag="staff", name="staff")
 
 
 def due_deletions() -> Key:

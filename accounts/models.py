@@ -37,6 +37,12 @@ class Account(AbstractBaseUser):
     delete_ms = models.BigIntegerField(default=0)
     """The time at which a suspended account is deleted on its owner's request, or 0."""
     moved_to = models.CharField(_("moved to"), max_length=300, blank=True, default="")
+    limited = models.BooleanField(default=False)
+    marks_pictures = models.BooleanField(default=False)
+    silenced_until_ms = models.BigIntegerField(default=0)
+    """The time until which the account may not write, or 0. It may lie in the past."""
+    role = models.CharField(max_length=9, blank=True, default="")
+    """The role of staff (accounts/roles.py), or ""."""
     last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"
@@ -78,8 +84,21 @@ class Account(AbstractBaseUser):
         """The facts that pages show beside the account's posts."""
         state: AccountState = self.state  # type: ignore[assignment]
         return Author(
-            AccountId(self.id), self.handle, self.display_name, state, self.version, self.is_private, self.avatar
+            AccountId(self.id),
+            self.handle,
+            self.display_name,
+            state,
+            self.version,
+            self.is_private,
+            self.avatar,
+            self.limited,
+            self.marks_pictures,
         )
+
+    @property
+    def followers_only(self) -> bool:
+        """Return whether only followers see the posts of the account."""
+        return self.is_private or self.limited
 
     def get_absolute_url(self) -> str:
         """Return the path of the profile page."""

@@ -9,6 +9,7 @@ from typing import TypeVar, get_type_hints
 
 from accounts import keys as account_keys
 from accounts.accounts.service import AccountService
+from accounts.accounts.staff import StaffService
 from accounts.factors.passkeys import PasskeyService
 from accounts.factors.service import FactorService
 from accounts.mail.handler import JOB_TIMEOUT_S as MAIL_TIMEOUT_S
@@ -17,6 +18,7 @@ from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
 from accounts.mail.service import MailService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
+from accounts.restrictions.service import RestrictionService
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PendingLogins
@@ -195,6 +197,8 @@ class Services:
 
     security_events = _Built(SecurityEvents)
     browsers = _Built(BrowserRegistry)
+    staff = _Built(StaffService)
+    restrictions = _Built(RestrictionService)
 
     @cached_property
     def accounts(self) -> AccountService:

@@ -9,13 +9,15 @@ from functools import lru_cache
 from typing import Final, cast
 
 from accounts import keys
-from accounts.domain import ACTIVE, AccountState, Author, Preferences, decode_preferences
+from accounts.domain import ACTIVE, LIMITED, MARKS_PICTURES, AccountState, Author, Preferences, decode_preferences
 from accounts.errors import AccountNotFound
 from accounts.models import Account
+from accounts.roles import OWNER, Role
 from socialsite.ids import AccountId
 from socialsite.store.commands import Command, PreparedCommand, Reply, Script, load_script, prepare_command
 from socialsite.store.encoding import EncodedPipeline, encoded_cache
 from socialsite.store.read import Read
+from socialsite.store.replies import parse_hash
 from socialsite.store.site_marks import RAISE_NUMBER, record_account_id
 from socialsite.store.store import Store
 
@@ -23,9 +25,12 @@ CREATE_ACCOUNT_SCRIPT = load_script("create_account.lua", __package__)
 EDIT_PROFILE_SCRIPT = load_script("edit_profile.lua", __package__)
 CHANGE_STATE_SCRIPT = load_script("change_state.lua", __package__)
 SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
+SET_RESTRICTION_SCRIPT = load_script("set_restriction.lua", __package__)
+SET_ROLE_SCRIPT = load_script("set_role.lua", __package__)
 
 NO_ACCOUNT_ID = AccountId(0)
 """An id that no account has, because INCR starts at 1."""
+STAFF_CAP = 1_000  # accounts that have or had a role
 CACHED_HANDLES_MAX = 50_000  # account ids that a process caches by handle: about 7 MB
 ACCOUNT_FIELDS: Final = (
     "handle",
@@ -43,8 +48,11 @@ ACCOUNT_FIELDS: Final = (
     "preferences",
     "delete_ms",
     "moved_to",
+    "restrictions",
+    "silenced_until_ms",
+    "role",
 )
-AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar")
+AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar", "restrictions")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
     b"active": "active",
     b"suspended": "suspended",
@@ -197,6 +205,39 @@ class AccountRepository:
         """Store the hash if the stored hash is `expected_hash` (or that is empty). Returns whether it was stored."""
         return _parse_changed(await self._run_script(SET_PASSWORD_SCRIPT, account_id, encoded, expected_hash))
 
+    async def set_restriction(self, account_id: AccountId, field: str, bit: int, value: int) -> bool:
+        """Set a bit of a field to 0 or 1, or the whole number if `bit` is 0. Returns whether it changed.
+
+        Raises AccountNotFound if the account is absent or deleted.
+        """
+        key = keys.account(account_id)
+        command = SET_RESTRICTION_SCRIPT.command([key], [field, bit, value])
+        (reply,) = await self._accounts.write(key, command)  # waits for replicas, as `change_state` does
+        return _parse_changed(reply)
+
+    # Roles of staff
+
+    async def set_staff_role(self, account_id: AccountId, former_role: str, role: Role) -> int:
+        """Set the role in the list of staff. Returns 1, 0 if it has the role, -1 for the last owner, -2 at the cap.
+
+        `former_role` is the role of an account that the list does not contain yet.
+        """
+        key = keys.staff()
+        command = SET_ROLE_SCRIPT.command([key], [account_id, former_role, role, STAFF_CAP])
+        (reply,) = await self._accounts.write(key, command)
+        return int(reply)
+
+    async def staff_roles(self) -> dict[AccountId, str]:
+        """Return the roles by account id, also "" for accounts that lost their role."""
+        key = keys.staff()
+        roles = parse_hash(await self._accounts[key].execute("HGETALL", key))
+        return {AccountId(int(id)): role for id, role in roles.items()}
+
+    async def add_owner(self, account_id: AccountId) -> None:
+        """Add an owner of an earlier release to the list of staff, unless the list had the account before."""
+        key = keys.staff()
+        await self._accounts[key].execute("HSETNX", key, account_id, OWNER)
+
     # Requested deletions
 
     async def schedule_deletion(self, account_id: AccountId, at_ms: int) -> None:
@@ -276,6 +317,7 @@ def encode_account(account: Account) -> dict[str, str]:
         "staff": "1" if account.is_staff else "0",
         "version": str(account.version),
         "private": "1" if account.is_private else "0",
+        **({"role": account.role} if account.role else {}),
         **({"preferences": account.encoded_preferences} if account.encoded_preferences else {}),
     }
 
@@ -309,11 +351,15 @@ def decode_account(
     preferences: bytes | None,
     delete_ms: bytes | None,
     moved_to: bytes | None,
+    restrictions: bytes | None,
+    silenced_until_ms: bytes | None,
+    role: bytes | None,
 ) -> Account:
     """Return the account with these stored fields.
 
-    The caller copies the account before use, since Django models are mutable.
+    The caller copies the account before use, since Django models are mutable. Staff without a stored role are owners.
     """
+    is_staff, bits = staff == b"1", int(restrictions or 0)
     return Account(
         id=account_id,
         handle=handle.decode(),
@@ -323,7 +369,7 @@ def decode_account(
         password=password.decode(),
         created_ms=int(created_ms),
         state=state.decode(),
-        is_staff=staff == b"1",
+        is_staff=is_staff,
         version=int(version),
         is_private=private == b"1",
         avatar=avatar.decode() if avatar else "",
@@ -331,6 +377,10 @@ def decode_account(
         encoded_preferences=preferences.decode() if preferences else "",
         delete_ms=int(delete_ms or 0),
         moved_to=moved_to.decode() if moved_to else "",
+        limited=bool(bits & LIMITED),
+        marks_pictures=bool(bits & MARKS_PICTURES),
+        silenced_until_ms=int(silenced_until_ms or 0),
+        role=role.decode() if role else OWNER if is_staff else "",
     )
 
 
@@ -352,6 +402,7 @@ def decode_author(
     version: bytes,
     private: bytes | None,
     avatar: bytes | None,
+    restrictions: bytes | None,
 ) -> Author | None:
     """Return the author of a reply, or None if there is no such account."""
     if handle is None:
@@ -364,4 +415,10 @@ def decode_author(
         int(version),
         private == b"1",
         avatar.decode() if avatar else "",
+        *(() if restrictions is None else decode_restrictions(restrictions)),
     )
+
+
+def decode_restrictions(bits: bytes) -> tuple[bool, bool]:
+    """Return whether the account is limited, and whether its pictures are marked."""
+    return bool(int(bits) & LIMITED), bool(int(bits) & MARKS_PICTURES)

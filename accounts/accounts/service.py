@@ -10,12 +10,14 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
+from accounts.accounts.staff import StaffService
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
 from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind, Preferences, encode_preferences
 from accounts.errors import AccountNotFound, AccountSuspended, DeletionPending, FieldErrors, HandleTaken
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
 from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged, OnPasswordChanged
+from accounts.roles import OWNER
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from socialsite.batches import batches
@@ -42,6 +44,7 @@ class AccountService:
     limits: ActionLimits
     events: SecurityEvents
     browsers: BrowserRegistry
+    staff: StaffService
     on_deletion_requested: OnAccountDeleted
     on_account_deleted: OnAccountDeleted
     on_account_created: OnAccountCreated
@@ -158,12 +161,14 @@ class AccountService:
             handle=handle,
             password=await passwords.hash_password(password, is_known=is_known),
             created_ms=now_ms,
-            is_staff=staff,
             encoded_preferences="" if preferences is None else encode_preferences(preferences),
             **texts,
         )
         if await self.accounts.create(account) is None:
             raise HandleTaken
+        if staff:
+            await self.staff.set_role(AccountId(account.id), OWNER)
+            account = await self.get(AccountId(account.id))
         self.on_account_created()
         await self.on_names_changed([AccountId(account.id)])
         log.info("signed_up", account=account.id)
@@ -330,8 +335,13 @@ class AccountService:
         await self.accounts.edit(account_id, {"preferences": encode_preferences(preferences)})
 
     async def suspend(self, *, account_id: AccountId) -> bool:
-        """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed."""
-        if (await self.get(account_id)).delete_ms:  # its owner cannot take a suspension back
+        """Hide the account and sign it out everywhere until it is reinstated. Returns whether the state changed.
+
+        A suspended account loses its role. Raises LastOwner.
+        """
+        account = await self.get(account_id)
+        await self.staff.release(account)
+        if account.delete_ms:  # its owner cannot take a suspension back
             await self.accounts.edit(account_id, {"delete_ms": "0"})
         changed = await self.accounts.change_state(account_id, SUSPENDED, {})
         await self.end_sessions(account_id)
@@ -349,8 +359,10 @@ class AccountService:
     async def request_deletion(self, *, account_id: AccountId) -> int:
         """Hide the account and sign it out now, and delete it after the grace period. Returns the time, or 0 for now.
 
-        The due entry is stored first, so that no crash leaves a hidden account that is never deleted.
+        The due entry is stored first, so that no crash leaves a hidden account that is never deleted. The account
+        loses its role. Raises LastOwner.
         """
+        await self.staff.release(await self.get(account_id))
         if not self.deletion_grace_ms:
             await self.delete(account_id=account_id)
             return 0
@@ -382,9 +394,11 @@ class AccountService:
         """Delete the account for good; its handle is never assigned again. Returns whether the state changed.
 
         A job is stored first, so that a worker completes the deletion if this process crashes. The call may be
-        repeated. Raises AccountNotFound if there is no such account.
+        repeated. Raises AccountNotFound if there is no such account, and LastOwner.
         """
-        await self.get(account_id)
+        account = await self.get(account_id)
+        if account.state != DELETED:
+            await self.staff.release(account)
         await self.on_deletion_requested(account_id)
         return await self.complete_deletion(account_id)
 
@@ -393,7 +407,7 @@ class AccountService:
 
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
-        profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to"
+        profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to", "role"
         empty_profile = dict.fromkeys(profile_fields, "") | {"staff": "0"}
         unusable = await passwords.hash_password(None)
         changed = await self.accounts.change_state(account_id, DELETED, {**empty_profile, "password": unusable})

@@ -37,7 +37,7 @@ FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
-        "accounts": "account accounts address browsers events factors handle mail mails refusals settings totals",
+        "accounts": "account accounts address browsers events factors handle mail mails refusals settings staff totals",
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
         " tally totals unpreviewed usage versions votes",

@@ -5,6 +5,7 @@ from typing import Any
 
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.service import AccountService
+from accounts.accounts.staff import StaffService
 from accounts.current import bind_services
 from accounts.models import Account
 from accounts.security.browsers import BrowserRegistry
@@ -43,7 +44,9 @@ class AccountWorld:
             on_sessions_ended=self._ended,
         )
         self.events = SecurityEvents(store=self.store, clock=self.clock)
+        self.staff = StaffService(accounts=self.account_repository)
         self.accounts = AccountService(
+            staff=self.staff,
             events=self.events,
             browsers=BrowserRegistry(store=self.store, clock=self.clock),
             accounts=self.account_repository,

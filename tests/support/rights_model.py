@@ -31,6 +31,7 @@ class RightsModel:
     mutes: dict[tuple[AccountId, AccountId], int] = field(default_factory=dict)
     private: set[AccountId] = field(default_factory=set)
     suspended: set[AccountId] = field(default_factory=set)
+    limited: set[AccountId] = field(default_factory=set)
     pins: list[Post] = field(default_factory=list)
     """The pinned posts of all accounts, the first pinned first."""
     quotes: dict[PostId, Post] = field(default_factory=dict)
@@ -51,12 +52,13 @@ class RightsModel:
         """Return whether `viewer` (None: signed out) may see a post that is no boost and no reply."""
         author = post.author_id
         for_followers = post.audience == FOLLOWERS or author in self.private
+        is_limited = author in self.limited and viewer != author
         if author in self.suspended:
             return False
-        if timeline in ("public", "tag") and (for_followers or post.audience == UNLISTED):
+        if timeline in ("public", "tag") and (for_followers or is_limited or post.audience == UNLISTED):
             return False
         if viewer is None:
-            return not for_followers
+            return not (for_followers or is_limited)
         if viewer == author:
             return True
         if self.is_block_between(viewer, author):
@@ -64,7 +66,7 @@ class RightsModel:
         chosen, language = self.languages.get(viewer), post.extra.language
         if timeline in ("public", "tag") and chosen and language and language not in chosen:
             return False
-        if for_followers and (viewer, author) not in self.follows:
+        if (for_followers or is_limited) and (viewer, author) not in self.follows:
             return False
         if timeline == "profile":
             return True
@@ -75,7 +77,11 @@ class RightsModel:
         author = post.author_id
         if account == author:
             return author not in self.suspended
-        if post.audience == FOLLOWERS or author in self.private or not self.is_visible(post, account, "profile"):
+        if (
+            post.audience == FOLLOWERS
+            or author in self.private | self.limited
+            or not self.is_visible(post, account, "profile")
+        ):
             return False
         policy = self.policies.get(author, "public")
         return policy == "public" or (policy == "followers" and (account, author) in self.follows)

@@ -32,6 +32,7 @@ VERBS = st.sampled_from(
     [
         "publish", "publish", "publish", "follow", "follow", "unfollow", "block", "unblock", "mute",
         "mute a while", "unmute", "quiet", "unquiet", "lock", "unlock", "accept", "suspend", "reinstate",
+        "limit", "limit", "unlimit",
         "filter", "unfilter", "boost", "boost", "delete", "wait", "work", "pin", "pin", "unpin", "choose languages",
         "choose languages", "quote", "quote", "quote", "revoke", "allow quotes", "edit", "edit", "vote", "vote",
     ]
@@ -269,6 +270,14 @@ class RightsSite(RightsModel):
     async def do_reinstate(self, one: Person, other: Person, number: int) -> None:
         await self.services.accounts.reinstate(account_id=one.id)
         self.suspended.discard(one.id)
+
+    async def do_limit(self, one: Person, other: Person, number: int) -> None:
+        await self.services.restrictions.limit(one.id)
+        self.limited.add(one.id)
+
+    async def do_unlimit(self, one: Person, other: Person, number: int) -> None:
+        await self.services.restrictions.unlimit(one.id)
+        self.limited.discard(one.id)
 
     async def do_filter(self, one: Person, other: Person, number: int) -> None:
         until_ms = self.clock.now_ms() + 40 if number == 3 else None

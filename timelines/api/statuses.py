@@ -144,7 +144,7 @@ async def history(request: SiteRequest, post_id: PostId) -> HttpResponse:
     entry = (await services[ReadingService].post(post_id, viewer_id=get_viewer_id(request))).shown
     (account,) = await accounts_json(services, site, [entry.author.id])
     versions = await services[EditService].versions(entry.post.id)
-    return json_response([{**version_entity(version, site), "account": account} for version in versions])
+    return json_response([{**version_entity(version, entry.author, site), "account": account} for version in versions])
 
 
 @endpoint("read:accounts", "read:statuses")

@@ -118,7 +118,7 @@ class KeyFamilies:
             type_only(rf"jobs:\{{({QUEUES})\}}:waiting|posts:\{{media\}}:checks", "zset"),
             type_only(r"accounts:\{\d+\}:(events|refusals)", "list"),
             type_only(r"timelines:\{(reports\}:reports|\d+\}:imported:\d+)", "list"),
-            type_only(r"accounts:\{\d+\}:(browsers|factors)", "hash"),
+            type_only(r"accounts:(\{\d+\}:(browsers|factors)|\{staff\}:staff)", "hash"),
             type_only(r"accounts:\{\d+\}:(mail|mails)", "hash"),
             type_only(r"accounts:\{[0-9a-f]{32}\}:address", "string"),
             type_only(r"accounts:\{(ids\}:accounts|site\}:settings)|timelines:\{ids\}:lists", "string"),

@@ -13,7 +13,7 @@ from django.utils.feedgenerator import Atom1Feed
 from django.utils.html import escape
 from django.utils.xmlutils import SimplerXMLGenerator
 
-from accounts.domain import picture_url
+from accounts.domain import Author, picture_url
 from accounts.models import Account
 from socialsite.ids import EPOCH_MS
 from timelines.pages.page import HydratedPost
@@ -91,7 +91,7 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     feed.add_item(
         title=_entry_title(describe_post(post)),
         link=site_url + post_url(post.id, author),
-        description=_entry_content(post, site_url) + _quote_content(entry, site_url),
+        description=_entry_content(post, author, site_url) + _quote_content(entry, site_url),
         author_name=author.display_name or author.handle,
         author_link=site_url + profile_url(author.handle),
         unique_id=tag_uri(site_url, _utc_date(post.created_ms), f"posts/{post.id}"),
@@ -101,10 +101,10 @@ def _add_entry(feed: SiteFeed, site_url: str, entry: HydratedPost) -> None:
     )
 
 
-def _entry_content(post: Post, site_url: str) -> str:
+def _entry_content(post: Post, author: Author, site_url: str) -> str:
     """Return the HTML of a post with absolute URLs. A content warning folds the text in readers that can fold."""
     # Quotation marks in posts are escaped, so only real links match.
-    html = post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, site_url)
+    html = post_html(post.text).replace('href="/', f'href="{site_url}/') + feed_pictures_html(post, author, site_url)
     warning = post.extra.spoiler_text
     return f"<details><summary>{escape(warning)}</summary>{html}</details>" if warning else html
 
@@ -116,7 +116,7 @@ def _quote_content(entry: HydratedPost, site_url: str) -> str:
         return "" if quote is None else f"<blockquote><p>{gap_text(quote)}</p></blockquote>"
     post, author = quote.post.post, quote.post.author
     url, name = site_url + post_url(post.id, author), escape(author.display_name or author.handle)
-    return f'<blockquote><p><a href="{url}">{name}</a></p>{_entry_content(post, site_url)}</blockquote>'
+    return f'<blockquote><p><a href="{url}">{name}</a></p>{_entry_content(post, author, site_url)}</blockquote>'
 
 
 def _entry_title(text: str) -> str:

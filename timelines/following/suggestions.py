@@ -86,7 +86,10 @@ class FollowSuggestionService:
         return [Suggestion(id, tuple(known_followers.get(id, ())[:KNOWN_FOLLOWERS_SHOWN])) for id in suggested[:limit]]
 
     async def directory(self, viewer_id: AccountId | None) -> list[AccountId]:
-        """Return the authors of the newest public posts, except private accounts and those that a block hides."""
+        """Return the authors of the newest public posts, except hidden ones.
+
+        Private and limited accounts are hidden, and accounts that a block hides.
+        """
         active = await get_or_compute("active-authors", list[ActiveAuthor], ACTIVE_AUTHORS_TTL_S, self._active_authors)
         ids = [AccountId(each.id) for each in active]
         authors, *relations = await self.store.read(
@@ -95,7 +98,7 @@ class FollowSuggestionService:
         )
         hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)}
         visible_ids = (id for id in ids if id in authors and id not in hidden)
-        return [id for id in visible_ids if authors[id].is_visible and not authors[id].private]
+        return [id for id in visible_ids if authors[id].is_visible and not authors[id].followers_only]
 
     async def _active_authors(self) -> list[ActiveAuthor]:
         """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""
@@ -123,4 +126,5 @@ class FollowSuggestionService:
             self.follow_requests.requested_among(viewer_id, candidates),
         )
         hidden = relations.blocks | relations.blocked_by | relations.muted | requested | followed
+        hidden |= {id for id, author in authors.items() if author.limited}
         return [id for id in candidates if id not in hidden and id in authors and authors[id].is_visible]

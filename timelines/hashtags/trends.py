@@ -1,12 +1,13 @@
 """Trending hashtags. The worker counts uses, and pages show the top hashtags, which a process caches for CACHE_MS."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from accounts.accounts.service import AccountService
-from socialsite.ids import TimeSource, ms_from_id
+from accounts.domain import Author
+from socialsite.ids import AccountId, TimeSource, ms_from_id
 from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
@@ -49,8 +50,7 @@ class TrendService:
         if not tags:
             return
         try:
-            author = (await self.accounts.find_authors([post.author_id])).get(post.author_id)
-            if author is not None and author.is_visible and not author.private:
+            if _is_counted(post, await self.accounts.find_authors([post.author_id])):
                 await self.trends.count_uses(post.author_id, tags, ms_from_id(post.id))
         except StoreError as error:
             log.warning("hashtags were not counted: %s", error)
@@ -85,5 +85,13 @@ class TrendService:
         """Return the hashtags of the newest public posts, each once."""
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
         posts = await self.posts.find_shown(post_ids)
-        tags = [tag for post_id in post_ids if post_id in posts for tag in posts[post_id].indexed_hashtags]
+        authors = await self.accounts.find_shown_authors({post.author_id for post in posts.values()})
+        shown = [posts[post_id] for post_id in post_ids if post_id in posts and _is_counted(posts[post_id], authors)]
+        tags = [tag for post in shown for tag in post.indexed_hashtags]
         return list(dict.fromkeys(tags))[:MAX_NEWEST]
+
+
+def _is_counted(post: Post, authors: Mapping[AccountId, Author]) -> bool:
+    """Return whether everybody may see the author's posts."""
+    author = authors.get(post.author_id)
+    return author is not None and author.is_visible and not author.followers_only

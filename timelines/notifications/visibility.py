@@ -52,11 +52,11 @@ class NotificationVisibility:
                 _read_causes(viewer_id, notifications),
             ),
         )
-        hidden_boosters = await self._find_hidden_boosters(viewer_id, notifications, authors)
+        hidden_boosters, hidden_actors = await self._find_unfollowed(viewer_id, notifications, authors)
 
         def show(each: Notification) -> VisibleNotification | None:
             author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
-            if author is None or not may_notify(author, relations):
+            if author is None or author.id in hidden_actors or not may_notify(author, relations):
                 return None
             if each.kind == "follow":
                 is_valid = each.account_id in followers
@@ -74,13 +74,20 @@ class NotificationVisibility:
         entries = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.NOTIFICATION))
         return {entry.post.id: entry for entry in entries}
 
-    async def _find_hidden_boosters(
+    async def _find_unfollowed(
         self, viewer_id: AccountId, notifications: Sequence[Notification], authors: Mapping[AccountId, Author]
-    ) -> set[AccountId]:
-        """Return private boosters that the viewer does not follow, since a boost is a post of its booster."""
+    ) -> tuple[set[AccountId], set[AccountId]]:
+        """Return private boosters and limited actors that the viewer does not follow.
+
+        A boost is a post of its booster. A limited account notifies only its followers, and itself.
+        """
         boosters = {each.account_id for each in notifications if each.kind == "boost"}
-        private = {id for id in boosters if id in authors and authors[id].private}
-        return private - await self.follows.followed_among(viewer_id, private) if private else set()
+        private = {id for id in boosters if id in authors and authors[id].followers_only}
+        limited = {id for id, author in authors.items() if author.limited and id != viewer_id}
+        if not private and not limited:
+            return private, limited
+        followed = await self.follows.followed_among(viewer_id, private | limited)
+        return private - followed, limited - followed
 
 
 def may_notify(actor: Author, reader: ViewerRelations) -> bool:

@@ -9,6 +9,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from accounts.domain import Author
 from timelines.media.media import MediaSize, media_url
 from timelines.posts.post import MediaAttachment, Post
 
@@ -22,9 +23,14 @@ def attachment_url(attachment: MediaAttachment, size: MediaSize) -> str:
     return media_url(f"{attachment.id}-{attachment.secret}", size, attachment.extension)
 
 
-def are_pictures_hidden(post: Post) -> bool:
+def is_sensitive(post: Post, author: Author) -> bool:
+    """Return whether the pictures are shown only on request: the author or staff marked them."""
+    return post.extra.sensitive or (author.marks_pictures and bool(post.extra.media))
+
+
+def are_pictures_hidden(post: Post, author: Author) -> bool:
     """Return whether other sites and feeds do not show the pictures."""
-    return post.extra.sensitive or bool(post.extra.spoiler_text)
+    return is_sensitive(post, author) or bool(post.extra.spoiler_text)
 
 
 def describe_post(post: Post) -> str:
@@ -33,16 +39,16 @@ def describe_post(post: Post) -> str:
     return post.extra.spoiler_text or post.text or (media and (media[0].alt or _("Picture"))) or ""
 
 
-def preview_picture_url(post: Post) -> str:
+def preview_picture_url(post: Post, author: Author) -> str:
     """Return the URL of the picture that other sites show beside a link to the post, or "" if there is none."""
     media = post.extra.media
-    return attachment_url(media[0], "full") if media and not are_pictures_hidden(post) else ""
+    return attachment_url(media[0], "full") if media and not are_pictures_hidden(post, author) else ""
 
 
-def pictures_context(post: Post) -> dict[str, object]:
+def pictures_context(post: Post, author: Author) -> dict[str, object]:
     """Return the context of timelines/_pictures.html. A content warning folds the pictures together with the text."""
     pictures = [_picture_context(attachment) for attachment in post.extra.media]
-    return {"pictures": pictures, "is_hidden": post.extra.sensitive}
+    return {"pictures": pictures, "is_hidden": is_sensitive(post, author)}
 
 
 def _picture_context(attachment: MediaAttachment) -> dict[str, object]:
@@ -83,9 +89,9 @@ def average_color(blurhash: str) -> str:
     return f"#{value & 0xFFFFFF:06x}"
 
 
-def feed_pictures_html(post: Post, site_url: str) -> SafeString:
+def feed_pictures_html(post: Post, author: Author, site_url: str) -> SafeString:
     """Return the pictures of a post in a feed. Hidden pictures are links."""
-    is_hidden = are_pictures_hidden(post)
+    is_hidden = are_pictures_hidden(post, author)
     rows = [(site_url + attachment_url(each, "full"), each.alt or _("Picture"), each) for each in post.extra.media]
     if is_hidden:
         return format_html_join("", '<p><a href="{}">{}</a></p>', ((url, alt) for url, alt, _each in rows))

@@ -22,7 +22,7 @@ from socialsite.web.responses import format_iso_time
 from timelines.graph.follow import FollowCounts, Relationship
 from timelines.pages.entry_actions import actions_html
 from timelines.pages.page import HydratedPost, Quote, ViewerState
-from timelines.pages.pictures import attachment_json, attachment_url, pictures_context
+from timelines.pages.pictures import attachment_json, attachment_url, is_sensitive, pictures_context
 from timelines.pages.polls import poll_html, poll_json
 from timelines.pages.quotes import render_quote
 from timelines.posts.post import NAME_BY_AUDIENCE, Post, PostCounts
@@ -156,16 +156,16 @@ def _viewer_independent_json(post: Post, author: Author) -> Json:
         "created_at": format_iso_time(post.created_ms),
         "in_reply_to": str(post.in_reply_to) if post.in_reply_to else None,
         "boost_of": None,
-        **_details_json(post),
+        **_details_json(post, author),
     }
 
 
-def _details_json(post: Post) -> Json:
+def _details_json(post: Post, author: Author) -> Json:
     """Return the details that are set, so that the JSON of other posts stays as short as before."""
     details = post.extra
     values = {
         "spoiler_text": details.spoiler_text,
-        "sensitive": details.sensitive,
+        "sensitive": is_sensitive(post, author),
         "language": details.language,
         "media_attachments": [attachment_json(each) for each in details.media],
         "edited_at": None if details.edited_ms is None else format_iso_time(details.edited_ms),
@@ -174,10 +174,10 @@ def _details_json(post: Post) -> Json:
     return {name: value for name, value in values.items() if value}
 
 
-def version_json(post: Post) -> Json:
+def version_json(post: Post, author: Author) -> Json:
     """Return one version of a post as JSON. `created_at` is the time of the version."""
     time_ms = post.extra.edited_ms or post.created_ms
-    details = {name: value for name, value in _details_json(post).items() if name != "edited_at"}
+    details = {name: value for name, value in _details_json(post, author).items() if name != "edited_at"}
     return {"text": post.text, "html": post_html(post.text), "created_at": format_iso_time(time_ms), **details}
 
 
@@ -305,7 +305,7 @@ def _entry_html_around_actions(
             "language": post.extra.language,
             "is_long": not post.extra.spoiler_text and post.text.count("\n") > MAX_LINES_UNFOLDED,
             "audience": NAME_BY_AUDIENCE[post.audience],
-            **(pictures_context(post) if post.extra.media else {}),
+            **(pictures_context(post, author) if post.extra.media else {}),
             "has_poll": post.extra.poll is not None,
             "has_quote": post.extra.quote_of is not None,
             "has_card": link_of(post) is not None,

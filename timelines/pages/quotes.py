@@ -45,7 +45,9 @@ def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
             "has_poll": extra.poll is not None,
             "has_quote": extra.quote_of is not None,
             "more_pictures": max(0, len(extra.media) - 1),
-            **(pictures_context(structs.replace(post, details=structs.replace(extra, media=extra.media[:1])))),
+            **pictures_context(
+                structs.replace(post, details=structs.replace(extra, media=extra.media[:1])), quote.post.author
+            ),
         }
     with override(language or None):
         return render_to_string("timelines/_quote.html", context) + ""  # a plain `str`, which JSON accepts

@@ -110,7 +110,7 @@ class ProfileService:
         request = ProfileRequest(page_request, viewer_id, marker_owner_id, f"profile:{handle}")
         account, facts = await self._load_by_handle(handle, request)
         if viewer_id is None or facts.shared is None:
-            is_hidden = viewer_id is None and account.is_private
+            is_hidden = viewer_id is None and account.followers_only
             posts = NO_POSTS if is_hidden else await self._load_posts(account, facts, request)
             return ProfilePage(
                 account, posts.page, facts.post_count, facts.follow_counts, facts.marker, pinned=posts.pinned
@@ -120,7 +120,7 @@ class ProfileService:
         pending: Awaitable[KnownFollowers] | None = None
         if not relationship.is_blocked_either_way:
             pending = self.follows.send_known_followers(viewer_id, account_id, viewer_graph, MAX_KNOWN_FOLLOWERS)
-        is_hidden = relationship.is_blocked_either_way or (account.is_private and not relationship.follows)
+        is_hidden = relationship.is_blocked_either_way or (account.followers_only and not relationship.follows)
         posts = NO_POSTS if is_hidden else await self._load_posts(account, facts, request)  # sent with `pending`
         if pending is not None:
             known_followers = await pending

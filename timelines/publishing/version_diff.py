@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from accounts.domain import Author
 from timelines.pages.pictures import pictures_context
 from timelines.posts.post import Post
 
@@ -37,7 +38,7 @@ class VersionRow(NamedTuple):
     """The context of timelines/_pictures.html."""
 
 
-def version_rows(versions: Sequence[Post]) -> list[VersionRow]:
+def version_rows(versions: Sequence[Post], author: Author) -> list[VersionRow]:
     """Return the rows of the page, newest first. `versions` are in order."""
     before = [None, *versions[:-1]]
     rows = [
@@ -45,7 +46,7 @@ def version_rows(versions: Sequence[Post]) -> list[VersionRow]:
             version.extra.version + 1,
             version.extra.edited_ms or version.created_ms,
             _changes(old, version),
-            pictures_context(version),
+            pictures_context(version, author),
         )
         for old, version in zip(before, versions, strict=True)
     ]

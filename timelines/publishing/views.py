@@ -158,9 +158,9 @@ async def show_history(request: SiteRequest, handle: str, post_id: PostId) -> Ht
             "author": entry.author,
             "url": url,
             "page_title": _("Versions of a post by %(name)s") % {"name": entry.author.display_name or handle},
-            "versions": version_rows(versions),
+            "versions": version_rows(versions, entry.author),
         },
-        data=lambda: {"versions": [version_json(version) for version in versions]},
+        data=lambda: {"versions": [version_json(version, entry.author) for version in versions]},
     )
 
 

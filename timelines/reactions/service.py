@@ -152,7 +152,7 @@ class ReactionsService:
     ) -> FollowPage:
         """Return the accounts that boost the post, as `likers` does.
 
-        A boost is a post, so private boosters are shown to their followers only.
+        A boost is a post, so private and limited boosters are shown to their followers only.
         """
         find_hidden = partial(self._find_unfollowed_private, viewer_id)
         return await self._accounts(ReactionKind.BOOST, post_id, viewer_id, cursor, limit, find_hidden)
@@ -186,7 +186,7 @@ class ReactionsService:
 
     async def _find_unfollowed_private(self, viewer_id: AccountId | None, ids: Iterable[AccountId]) -> set[AccountId]:
         authors = await self._visible_to(viewer_id).find_shown_authors(ids)
-        private = {id for id, author in authors.items() if author.private and id != viewer_id}
+        private = {id for id, author in authors.items() if author.followers_only and id != viewer_id}
         if not private or viewer_id is None:
             return private
         return private - await self.pipeline.sources.follows.followed_among(viewer_id, private)

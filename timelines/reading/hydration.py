@@ -361,7 +361,7 @@ class HydrationState:
     def _restricted_author_ids(self) -> set[AccountId]:
         """Return the authors of posts that only followers may see."""
         author_ids = {post.author_id for post in self.loaded.posts.values() if post.audience == FOLLOWERS}
-        private_ids = {author.id for author in self.loaded.authors.values() if author.private}
+        private_ids = {author.id for author in self.loaded.authors.values() if author.followers_only}
         return author_ids | (private_ids & self._loaded_author_ids)
 
     async def _read_follows(self, viewers: Sequence[ViewerRights], author_ids: Collection[AccountId]) -> None:

@@ -43,8 +43,8 @@ class AutocompleteService:
     ) -> list[Author]:
         """Return visible accounts whose handle or name starts with `prefix`.
 
-        The exact handle comes first, then followed accounts, then other accounts, short handles first. Raises
-        RateLimited.
+        The exact handle comes first, then followed accounts, then other accounts, short handles first. Limited
+        accounts are shown to their followers. Raises RateLimited.
         """
         async with self.limits.refundable(caller, "complete"):
             return await self._complete_accounts(prefix, viewer_id, limit)
@@ -55,7 +55,8 @@ class AutocompleteService:
             return []
         ids = await self.names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
         authors, followed, reader = await self._load_accounts(viewer_id, ids)
-        candidates = (each for each in authors.values() if each.is_visible and not _is_blocked(each, reader))
+        shown = (each for each in authors.values() if not each.limited or each.id in followed or each.id == viewer_id)
+        candidates = (each for each in shown if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
             candidates, key=lambda each: (each.handle != start, each.id not in followed, *_rank_handle(each, start))
         )

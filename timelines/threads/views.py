@@ -140,7 +140,9 @@ def _page_context(request: SiteRequest, entry: HydratedPost) -> TemplateContext:
         "page_description": Placeholder(describe_post(entry.shown.post)[:MAX_DESCRIPTION_LENGTH]),
         "canonical_url": request.build_absolute_uri(url),
         "og_type": "article",
-        "og_image": absolute_url(request, preview_picture_url(shown.post) or picture_url(shown.author.avatar, "full")),
+        "og_image": absolute_url(
+            request, preview_picture_url(shown.post, shown.author) or picture_url(shown.author.avatar, "full")
+        ),
     }
 
 

@@ -91,12 +91,12 @@ class ViewerRelations(msgspec.Struct, frozen=True):
 
 def requires_follow(post: Post, author: Author) -> bool:
     """Return whether only followers of the author may see the post."""
-    return post.audience == FOLLOWERS or author.private
+    return post.audience == FOLLOWERS or author.followers_only
 
 
 def is_reply_to_viewer(post: Post, author: Author, viewer_id: AccountId) -> bool:
-    """Return whether the post is a reply to the viewer, by an account that is not private."""
-    return post.reply_to_author_id == viewer_id and not author.private
+    """Return whether the post is a reply to the viewer, by an account that is neither private nor limited."""
+    return post.reply_to_author_id == viewer_id and not author.followers_only
 
 
 def may_boost(post: Post, author: Author) -> bool:
@@ -135,6 +135,8 @@ def may_see(post: Post, author: Author, *, viewer: ViewerRelations | None, follo
     if not author.is_visible:
         return False
     if context in DISCOVERY_CONTEXTS and not (post.is_discoverable and not author.private):
+        return False
+    if context in DISCOVERY_CONTEXTS and author.limited and (viewer is None or author.id != viewer.viewer_id):
         return False
     if viewer is None:
         return not requires_follow(post, author)

@@ -58,6 +58,17 @@ async def let_in(scene: VisibilityScenario) -> None:
     await scene.bob.locks(private=False)
 
 
+async def limited_to_others(scene: VisibilityScenario) -> None:
+    await scene.alice.unfollows(scene.bob)
+    await scene.services.restrictions.limit(scene.bob.id)
+
+
+async def unlimited(scene: VisibilityScenario) -> None:
+    await scene.alice.follows(scene.bob)
+    assert await on_home(scene), "a follow needs no request"
+    await scene.services.restrictions.unlimit(scene.bob.id)
+
+
 async def quiet(scene: VisibilityScenario) -> None:
     await scene.services.blocks_and_mutes.hide_boosts(
         account_id=scene.alice.id, other_id=scene.carol.id, now_ms=scene.now_ms
@@ -104,6 +115,12 @@ ACTIONS: dict[str, Action] = {
         lambda s: s.bob.locks(), lambda s: s.bob.locks(private=False), AMONG_STRANGERS | {"feed"}
     ),
     "lock, to others": Action(locked_out, let_in, EVERYWHERE),
+    "limit, to a follower": Action(
+        lambda s: s.services.restrictions.limit(s.bob.id),
+        lambda s: s.services.restrictions.unlimit(s.bob.id),
+        AMONG_STRANGERS | {"feed"},
+    ),
+    "limit, to others": Action(limited_to_others, unlimited, EVERYWHERE),
     "unfollow": Action(lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"})),
     "hide boosts": Action(quiet, unquiet, frozenset({"boost"})),
     "mute the booster": Action(mute_booster, lambda s: s.alice.unmutes(s.carol), frozenset({"boost"})),
@@ -131,7 +148,9 @@ async def test_an_act_hides_the_post_at_once_and_its_undo_shows_it_again(
         assert await places_that_show(scene) == EVERYWHERE
 
 
-@pytest.mark.parametrize("action", ["block", "be blocked", "mute", "suspend", "lock, to others", "unfollow"])
+@pytest.mark.parametrize(
+    "action", ["block", "be blocked", "mute", "suspend", "lock, to others", "limit, to others", "unfollow"]
+)
 async def test_the_act_hides_posts_published_and_delivered_later(scene: VisibilityScenario, action: str) -> None:
     act = ACTIONS[action]
     await act.do(scene)

@@ -21,6 +21,8 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.PasskeyRefused: (401, "passkey_refused"),
     accounts.AccountSuspended: (401, "wrong_login"),
     accounts.PasswordsBusy: (503, "busy"),
+    accounts.LastOwner: (409, "last_owner"),
+    accounts.StaffCapReached: (409, "staff_cap"),
     accounts.InvalidToken: (401, "invalid_token"),
     accounts.MissingScope: (403, "forbidden"),
     accounts.AccountRequired: (422, "invalid"),

@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from accounts.domain import QuotePolicy
+from accounts.domain import Author, QuotePolicy
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html
 from timelines.api.entities.filter import filter_results
@@ -13,6 +13,7 @@ from timelines.api.entities.media import attachment_entity
 from timelines.api.entities.poll import poll_entity
 from timelines.drafts.draft import Draft
 from timelines.pages.page import HydratedPost
+from timelines.pages.pictures import are_pictures_hidden
 from timelines.pages.presenters import Json, card_json, hashtag_url, post_url, profile_url
 from timelines.posts.post import FOLLOWERS, PUBLIC, UNLISTED, Post
 from timelines.previews.preview import LinkPreview
@@ -43,7 +44,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "edited_at": None if extra.edited_ms is None else format_iso_time(extra.edited_ms),
         "in_reply_to_id": str(reply.in_reply_to) if reply.in_reply_to else None,
         "in_reply_to_account_id": str(reply.reply_to_author_id) if reply.reply_to_author_id else None,
-        "sensitive": extra.sensitive or bool(extra.spoiler_text),
+        "sensitive": are_pictures_hidden(post, shown.author),
         "spoiler_text": extra.spoiler_text,
         "visibility": "private" if requires_follow(post, shown.author) else VISIBILITY_BY_AUDIENCE[post.audience],
         "language": extra.language,
@@ -105,14 +106,14 @@ def quote_approval(shown: HydratedPost, preferred: QuotePolicy, may_quote: bool 
     return {"automatic": [] if policy == "nobody" else [policy], "manual": [], "current_user": current}
 
 
-def version_entity(post: Post, site_url: str) -> Json:
+def version_entity(post: Post, author: Author, site_url: str) -> Json:
     """Return one version of a post as StatusEdit, without its account."""
     extra = post.extra
     poll = None if extra.poll is None else {"options": [{"title": text} for text in extra.poll.options]}
     return {
         "content": content_html(post.text, site_url),
         "spoiler_text": extra.spoiler_text,
-        "sensitive": extra.sensitive or bool(extra.spoiler_text),
+        "sensitive": are_pictures_hidden(post, author),
         "created_at": format_iso_time(extra.edited_ms or post.created_ms),
         "media_attachments": [attachment_entity(each, site_url) for each in extra.media],
         "emojis": [],

@@ -1,0 +1,87 @@
+"""Gives and takes the roles of staff. The list of staff is the source, and each account has a copy of its role.
+
+One script changes the list, so that two owners who remove each other at the same time leave one owner. The copy of a
+higher role is written before the list, so that a crash leaves no listed owner without rights.
+"""
+
+from dataclasses import dataclass, field
+
+import structlog
+
+from accounts.accounts.repository import AccountRepository
+from accounts.errors import AccountNotFound, LastOwner, StaffCapReached
+from accounts.models import Account
+from accounts.roles import OWNER, ROLES, Role, rank
+from socialsite.ids import AccountId
+
+MAX_COMPARISONS = 10
+"""The maximum number of comparisons of the list and the copy while other requests change the role."""
+
+log = structlog.get_logger("accounts.security")
+
+
+@dataclass(kw_only=True, slots=True)
+class StaffService:
+    accounts: AccountRepository
+    _listed_ids: set[AccountId] = field(default_factory=set)
+    """The owners that this process has added to the list, or found there."""
+
+    async def set_role(self, account_id: AccountId, role: Role) -> bool:
+        """Give an account a role, or take it with "". Returns whether the role changed.
+
+        Raises AccountNotFound if the account is deleted, or if a suspended account would get a role. Raises LastOwner
+        and StaffCapReached.
+        """
+        account = await self._require(account_id, role)
+        if rank(role) > rank(account.role):
+            await self._copy(account_id, role)
+        try:
+            result = await self.accounts.set_staff_role(account_id, account.role, role)
+        finally:
+            await self._sync_copy(account_id, account.role)
+        if result < 0:
+            raise LastOwner if result == -1 else StaffCapReached
+        try:
+            await self._require(account_id, role)
+        except AccountNotFound:  # a concurrent suspension or deletion has taken the role before
+            await self.accounts.set_staff_role(account_id, role, "")
+            raise
+        log.info("role_changed", account=account_id, role=role, former=account.role)
+        return result == 1
+
+    async def release(self, account: Account) -> None:
+        """Take the role of an account that is suspended or deleted. Raises LastOwner."""
+        if account.role:
+            await self.set_role(AccountId(account.id), "")
+
+    async def list_roles(self) -> dict[AccountId, Role]:
+        """Return the staff by account id, the highest role first."""
+        roles = await self.accounts.staff_roles()
+        ranked = sorted((id for id, role in roles.items() if role in ROLES), key=lambda id: (-rank(roles[id]), id))
+        return {id: next(role for role in ROLES if role == roles[id]) for id in ranked}
+
+    async def has_owner(self) -> bool:
+        return OWNER in (await self.list_roles()).values()
+
+    async def add_owner_of_before(self, account: Account) -> None:
+        """Add an owner to the list, which lacks owners of earlier releases. A process writes each owner once."""
+        account_id = AccountId(account.id)
+        if account.role == OWNER and account_id not in self._listed_ids:
+            await self.accounts.add_owner(account_id)
+            self._listed_ids.add(account_id)
+
+    async def _require(self, account_id: AccountId, role: Role) -> Account:
+        account = await self.accounts.find(account_id)
+        if account is None or account.state == "deleted" or (role and not account.is_active):
+            raise AccountNotFound
+        return account
+
+    async def _copy(self, account_id: AccountId, role: str) -> None:
+        await self.accounts.edit(account_id, {"role": role, "staff": "1" if role else "0"})
+
+    async def _sync_copy(self, account_id: AccountId, unlisted_role: str) -> None:
+        for _attempt in range(MAX_COMPARISONS):
+            role = (await self.accounts.staff_roles()).get(account_id, unlisted_role)
+            await self._copy(account_id, role)
+            if (await self.accounts.staff_roles()).get(account_id, unlisted_role) == role:
+                return
