@@ -415,7 +415,7 @@ def decode_author(
         int(version),
         private == b"1",
         avatar.decode() if avatar else "",
-        *(() if restrictions is None else decode_restrictions(restrictions)),
+        *(decode_restrictions(restrictions) if restrictions else ()),
     )
 
 

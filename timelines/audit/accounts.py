@@ -15,7 +15,9 @@ from timelines.audit.discrepancy import Discrepancy, detail_of
 from timelines.audit.reader import ABSENT, AuditReader
 from timelines.notifications.notification import Notification
 
-OPTIONAL_FIELDS = frozenset({"avatar", "header", "preferences", "delete_ms", "moved_to"})
+OPTIONAL_FIELDS = frozenset(
+    {"avatar", "header", "preferences", "delete_ms", "moved_to", "restrictions", "silenced_until_ms", "role"}
+)
 """The fields that an account of an earlier release lacks."""
 NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})
 SIGN_UP_MS = 60_000  # a younger account may not have its handle yet, because its sign-up is not finished
