@@ -121,7 +121,7 @@ PIN := --universal --python-version 3.11 --generate-hashes --no-emit-index-url -
 	--no-annotate --custom-compile-command "make pins"
 
 messages: $(VENV)/.dev ## Collect and compile the texts to translate (needs gettext)
-	$(KEYED) $(BIN)/python manage.py makemessages --locale de --no-location --ignore .venv
+	$(KEYED) $(BIN)/python manage.py makemessages --all --no-location --no-wrap --ignore .venv
 	$(KEYED) $(BIN)/python manage.py compilemessages --ignore .venv
 
 format: $(VENV)/.dev ## Put code and templates into the house's form

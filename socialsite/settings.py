@@ -9,7 +9,6 @@ from pathlib import Path
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import gettext_lazy as _
 
 from socialsite import settings_parsers
 from socialsite.logs import configure_structlog, logging_settings
@@ -229,7 +228,17 @@ SILENCED_SYSTEM_CHECKS = [
 
 # Languages and time zone
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("de", _("German"))]
+LANGUAGES = [
+    ("en", "English"),
+    ("de", "Deutsch"),
+    ("fr", "Français"),
+    ("es", "Español"),
+    ("pt", "Português"),
+    ("pl", "Polski"),
+    ("ja", "日本語"),
+    ("ar", "العربية"),
+]
+FORMAT_MODULE_PATH = "socialsite.formats"  # only what differs from Django's formats and agrees with Intl of browsers
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.utils.translation import activate, get_language_info
+from django.utils.translation import activate
 from django.utils.translation import gettext as _
 
 from socialsite.errors import Invalid
@@ -16,8 +16,7 @@ COOKIE_MAX_AGE_S = 365 * 86_400
 async def show(request: SiteRequest) -> HttpResponse:
     """Show the choices. The empty choice leaves the decision to the browser."""
     chosen = {name: request.COOKIES.get(cookie, "") for name, cookie in _cookie_names().items()}
-    languages = [(code, get_language_info(code)["name_local"]) for code, _name in settings.LANGUAGES]
-    page = {"chosen": chosen, "languages": languages, "page_title": _("Language and theme")}
+    page = {"chosen": chosen, "languages": settings.LANGUAGES, "page_title": _("Language and theme")}
     return respond(request, "display.html", page=lambda: page, data=lambda: chosen)
 
 

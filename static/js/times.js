@@ -2,7 +2,7 @@
 
 import { language, word } from "./words.js";
 
-const relative = new Intl.RelativeTimeFormat(language, { style: language.startsWith("de") ? "short" : "narrow" });
+const relative = new Intl.RelativeTimeFormat(language, { style: /^(en|ja)/.test(language) ? "narrow" : "short" });
 const full = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(language, { day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", year: "numeric" });

@@ -1,9 +1,9 @@
 /** The texts of templates/_words.html, in the reader's language. */
 
 const words = document.getElementById("words")?.dataset ?? {};
-export const language = document.documentElement.lang || "en";
+export const language = `${document.documentElement.lang}-u-nu-latn`; // digits as in the server's texts
 const plurals = new Intl.PluralRules(language);
-const numbers = new Intl.NumberFormat(language);
+const numbers = new Intl.NumberFormat(language, { useGrouping: "always" });
 const samples = (words.plurals ?? "").split(" ").map(Number); // the least number of each plural form of the catalogue
 
 /** Return a text; with a number, its plural form with the number. */

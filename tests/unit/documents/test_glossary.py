@@ -15,7 +15,8 @@ PLAIN = frozenset(
     cached characters check checks child clock cluster command commands config connection consumer context control
     changes compression content copier counts create csrf current dashboard dates deadletters deadline delete diff
     directory disable event frames
-    dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed forms
+    dispatcher django domain dump encoding errors estimate factory families fanouts fields flow flush followed formats
+    forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
     known labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
     metrics middleware mirrors missed models multiprocess names page pagination pair parsers partial password passwords

@@ -118,14 +118,50 @@ def test_pages_are_german_for_german_readers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "one", "many"), [("en", "1 new post", "{n} new posts"), ("de", "1 neuer Beitrag", "{n} neue Beiträge")]
+    ("language", "samples", "texts"),
+    [
+        ("en", "0 1", {1: "1 new post", 0: "{n} new posts"}),
+        ("de", "0 1", {1: "1 neuer Beitrag", 0: "{n} neue Beiträge"}),
+        ("ja", "0", {0: "新しい投稿{n}件"}),
+        (
+            "ar",
+            "0 1 2 3 11 100",
+            {2: "منشوران جديدان", 3: "{n} منشورات جديدة", 11: "{n} منشورًا جديدًا", 100: "{n} منشور جديد"},
+        ),
+    ],
 )
-def test_texts_of_scripts_have_each_plural_form_of_the_language(language: str, one: str, many: str) -> None:
+def test_texts_of_scripts_have_each_plural_form_of_the_language(
+    language: str, samples: str, texts: dict[int, str]
+) -> None:
     with translation.override(language):
         html = render_to_string("_words.html")
-    assert 'data-plurals="0 1"' in html
-    assert f'data-new-1="{one}"' in html
-    assert f'data-new-0="{many}"' in html
+    assert f'data-plurals="{samples}"' in html
+    for sample, text in texts.items():
+        assert f'data-new-{sample}="{text}"' in html
+
+
+PHYSICAL = re.compile(
+    r"(?:margin|padding|border)-(?:left|right)|border-(?:top|bottom)-(?:left|right)-radius"
+    r"|(?<![\w-])(?:left|right)\s*:|(?:text-align|float|clear)\s*:\s*(?:left|right)"
+)
+"""Declarations that name a side of the screen, which is the other side of the text in right-to-left languages."""
+
+
+@pytest.mark.parametrize("sheet", sorted((ROOT / "static/css").glob("*.css")), ids=lambda path: path.stem)
+def test_style_sheets_name_the_start_and_the_end_of_a_line_instead_of_left_and_right(sheet: Path) -> None:
+    assert PHYSICAL.findall(sheet.read_text()) == []
+
+
+def test_the_rule_about_sides_finds_each_kind() -> None:
+    sample = "a { margin-left: 1px; right: 0; text-align: left; border-top-left-radius: 2px; } .to-left { inset: 0 }"
+    assert len(PHYSICAL.findall(sample)) == 4
+
+
+def test_every_document_states_the_direction_of_its_language() -> None:
+    for path in [*TEMPLATES, ROOT / "templates/mail/mail.html"]:
+        for tag in re.findall(r"<html.*", path.read_text()):
+            assert " lang=" in tag, path
+            assert " dir=" in tag, path
 
 
 def test_the_german_translation_is_complete_and_compiled() -> None:
@@ -152,6 +188,10 @@ def test_numbers_are_grouped_by_the_readers_locale() -> None:
         assert number(12345) == "12.345"
     with translation.override("en"):
         assert number(12345) == "12,345"
+    with translation.override("ar"):
+        assert number(12345) == "12,345"
+    with translation.override("es"):
+        assert number(12345) == "12.345"
     assert number(None) == ""
 
 

@@ -1,0 +1,3 @@
+"""Formats of Spanish, as `Intl` of browsers shows them."""
+
+THOUSAND_SEPARATOR = "."
