@@ -76,7 +76,6 @@ def link_of(post: Post) -> str | None:
     return find_link(post.text) if "://" in post.text else None
 
 
-@lru_cache(maxsize=20_000)
 def digest_of(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()[:32]
 

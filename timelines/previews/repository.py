@@ -1,12 +1,14 @@
 """Stores previews by their links, and the links whose previews authors removed from their posts."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
 
 import msgspec
 
 from socialsite.clock import DAY_MS
 from socialsite.ids import PostId
-from socialsite.store import Read, Reply, Store
+from socialsite.store import EncodedPipeline, PreparedCommand, Read, Reply, Store, prepare_command
 from timelines import keys
 from timelines.previews.preview import LinkPreview, digest_of
 
@@ -34,24 +36,38 @@ class PreviewRepository:
         await self._posts.write(key, ("SET", key, digest_of(url)))
 
 
-def read_previews(links: Mapping[PostId, str]) -> Read[dict[PostId, LinkPreview | None]]:
-    """Read the preview of each post (post -> link), or None if there is none or the author removed it."""
-    commands = [
-        command
-        for post_id, url in links.items()
-        for command in (("GET", keys.preview(digest_of(url))), ("GET", keys.hidden_preview(post_id)))
-    ]
+def read_previews(links: Mapping[PostId, str]) -> Read[dict[PostId, LinkPreview]]:
+    """Read the previews of the posts (post -> link). A post without one, or whose author removed it, is left out."""
 
-    def parse(replies: Sequence[Reply]) -> dict[PostId, LinkPreview | None]:
-        previews: dict[PostId, LinkPreview | None] = {}
+    def parse(replies: Sequence[Reply]) -> dict[PostId, LinkPreview]:
+        previews: dict[PostId, LinkPreview] = {}
+        if not any(replies):
+            return previews
         for (post_id, url), value, hidden in zip(links.items(), replies[::2], replies[1::2], strict=True):
-            preview = None if hidden == digest_of(url).encode() else _parse(value, url)
-            previews[post_id] = preview if preview is not None and preview.title else None
+            preview = _parse(value, url)
+            if preview is not None and preview.title and hidden != digest_of(url).encode():
+                previews[post_id] = preview
         return previews
 
+    linked = links.items()
+    payload = b"".join(map(_encode_commands, linked))
+    commands = EncodedPipeline(payload, 2 * len(links), lambda: [*chain.from_iterable(map(_commands, linked))])
     return Read(commands, parse, wrong_type_reply=None)
 
 
+@lru_cache(maxsize=10_000)
+def _commands(link: tuple[PostId, str]) -> tuple[PreparedCommand, PreparedCommand]:
+    """Return the commands that read the preview of a link, and the link whose preview is removed from the post."""
+    post_id, url = link
+    return prepare_command("GET", keys.preview(digest_of(url))), prepare_command("GET", keys.hidden_preview(post_id))
+
+
+@lru_cache(maxsize=10_000)
+def _encode_commands(link: tuple[PostId, str]) -> bytes:
+    return b"".join(command.payload for command in _commands(link))
+
+
+@lru_cache(maxsize=10_000)
 def _parse(value: bytes | None, url: str) -> LinkPreview | None:
     try:
         preview = None if value is None else _decoder.decode(value)

@@ -51,7 +51,7 @@ class PostFactsCache:
         self.quoted_of: dict[PostId, tuple[PostId, AccountId]] = {}
         """The quoted post and its author by the id of the quote."""
         self.link_of: dict[PostId, str] = {}
-        """The link of a post that has a preview. An edit replaces it when the post is loaded next."""
+        """The link of a post that has a preview. It is replaced when an edited version is loaded."""
 
     def add(self, posts: Iterable[Post]) -> None:
         if len(self.author_of) > FACTS_CAP:
@@ -69,6 +69,10 @@ class PostFactsCache:
             details = post.details
             if details is not None and details.quote_of is not None and details.quoted_author_id is not None:
                 self.quoted_of[post.id] = details.quote_of, details.quoted_author_id
+            if (link := link_of(post)) is not None:
+                self.link_of[post.id] = link
+            else:
+                self.link_of.pop(post.id, None)
 
     def originals_of(self, post_ids: Sequence[PostId]) -> list[PostId]:
         """Return the originals of the known boosts among `post_ids`."""
@@ -180,7 +184,7 @@ class HydrationState:
             posts = map(self.loaded.posts.get, post_ids)
             if boosts := [post for post in posts if post is not None and post.boost_of is not None]:
                 await self._read_earlier_boosters(boosts)
-        await self._read_exceptions()
+        await self._read_exceptions(has_new_posts=not is_all)
 
     async def load_tombstones(self, tombstones: dict[PostId, Post]) -> None:
         """Read the authors of deleted posts and the rights of all viewers."""
@@ -292,7 +296,7 @@ class HydrationState:
         (self.loaded.earlier_boosters,) = await self._sources.store.read(read)
         await self.load_accounts(id for booster_ids in self.loaded.earlier_boosters.values() for id in booster_ids)
 
-    async def _read_exceptions(self) -> None:
+    async def _read_exceptions(self, *, has_new_posts: bool = False) -> None:
         """Read rights that only few pages need.
 
         These are the follows of restricted authors, the accounts to which a list shows replies, and the members of
@@ -301,8 +305,12 @@ class HydrationState:
         homes: list[ViewerRights] = []
         others: list[ViewerRights] = []
         limited: list[tuple[ViewerRights, AllowedAuthors]] = []
-        await self._read_polls()
-        if self._sources.shows_previews:
+        detailed = [post for post in self.loaded.posts.values() if post.details is not None]
+        if detailed:
+            await self._read_polls([post.id for post in detailed if post.extra.poll])
+        edited = [post for post in detailed if post.extra.version]
+        if self._sources.shows_previews and (edited or has_new_posts):
+            self._sources.facts.add(edited)
             await self._read_new_previews()
         for rights in self.rights:
             rights.reset_cache()
@@ -317,11 +325,10 @@ class HydrationState:
         if any(rights.relations.exclusive_list_ids for rights in homes if rights.relations is not None):
             await self._remove_members_of_exclusive_lists(homes)
 
-    async def _read_polls(self) -> None:
+    async def _read_polls(self, poll_ids: Iterable[PostId]) -> None:
         """Read the counts of the polls, and the choices of each viewer."""
         loaded = self.loaded
-        post_ids = [post.id for post in loaded.posts.values() if post.details is not None and post.details.poll]
-        post_ids = [post_id for post_id in post_ids if post_id not in loaded.tallies]
+        post_ids = [post_id for post_id in poll_ids if post_id not in loaded.tallies]
         if not post_ids:
             return
         viewer_ids = list(self._rights_by_viewer)
@@ -334,19 +341,14 @@ class HydrationState:
 
     async def _read_new_previews(self) -> None:
         """Read the previews of posts whose link was unknown before they were loaded, or was edited."""
-        loaded, facts = self.loaded, self._sources.facts
-        linking = {post.id: link for post in loaded.posts.values() if (link := link_of(post)) is not None}
-        outdated = loaded.links.keys() - linking.keys()
-        new_links = {post_id: link for post_id, link in linking.items() if loaded.links.get(post_id) != link}
-        for post_id in outdated:
-            facts.link_of.pop(post_id, None)
+        loaded, links = self.loaded, self._sources.facts.links_among(self.loaded.posts)
+        new_links = {post_id: link for post_id, link in links.items() if loaded.links.get(post_id) != link}
+        for post_id in (loaded.links.keys() - links.keys()) | new_links.keys():
             loaded.previews.pop(post_id, None)
-        if not new_links:
-            return
-        facts.link_of |= new_links
-        loaded.links |= new_links
-        (previews,) = await self._sources.store.read(read_previews(new_links))
-        loaded.previews |= previews
+        if new_links:
+            loaded.links |= new_links
+            (previews,) = await self._sources.store.read(read_previews(new_links))
+            loaded.previews |= previews
 
     async def _read_replyable(self, limited: Sequence[tuple[ViewerRights, AllowedAuthors]]) -> None:
         """Read, for lists that restrict replies, the accounts to which replies are shown."""

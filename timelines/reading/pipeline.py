@@ -207,7 +207,7 @@ def filter_post(rights: ViewerRights, post: Post) -> VisiblePost | None:
 
 def present(loaded: LoadedPosts, rights: ViewerRights, visible_posts: Sequence[VisiblePost]) -> list[HydratedPost]:
     """Return the posts with their counts and the viewer's reactions, ready for pages and JSON."""
-    if not rights.is_plain or loaded.tallies or loaded.consents or any(loaded.previews.values()):
+    if not rights.is_plain or loaded.tallies or loaded.consents or loaded.previews:
         return [present_post(loaded, rights, visible) for visible in visible_posts]
     counts, viewer_id = loaded.counts, rights.viewer_id
     others = None if viewer_id is None else NO_ACTIONS

@@ -60,7 +60,7 @@ class LoadedPosts:
         """The counts of the polls."""
         self.links: dict[PostId, str] = {}
         """The link of each post whose preview was read."""
-        self.previews: dict[PostId, LinkPreview | None] = {}
+        self.previews: dict[PostId, LinkPreview] = {}
         self.consents: dict[PostId, bool | None] = {}
         """For each quote, True if the quoted author consents, False if the author revoked the quote, else None."""
 
