@@ -104,6 +104,19 @@ class DeletionPending(InvalidCredentials):
         super().__init__(fields={"keep": type(self).message})
 
 
+class SanctionNotFound(NotFound):
+    """The account has no such sanction, or the cap removed it."""
+
+    message = _("This decision does not exist.")
+
+
+class AppealNotPossible(Conflict):
+    """The sanction has an appeal already, was undone, or is older than APPEAL_TIME_MS."""
+
+    code = "appeal_not_possible"
+    message = _("You cannot appeal this decision, or not any more.")
+
+
 class InvalidToken(Unauthorized):
     """The request has no access token, or one that has ended."""
 

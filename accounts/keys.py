@@ -11,7 +11,8 @@ def account(account_id: AccountId) -> Key:
     """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
 
     It never expires. `delete_ms` is the time of a requested deletion. Accounts may have `restrictions` (a number of
-    bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`.
+    bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`. `sanctions` is 1 if the owner has not opened
+    the page of sanctions since the last one.
 
     Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
     """
@@ -34,6 +35,21 @@ def staff() -> Key:
 def due_deletions() -> Key:
     """ZSET: id of an account whose deletion was requested -> ms at which a worker deletes it."""
     return Key("jobs", tag="due", name="deletions")
+
+
+def sanctions(account_id: AccountId) -> Key:
+    """HASH: id -> Sanction as MessagePack, at most SANCTIONS_CAP. Deleted with the account."""
+    return Key("accounts", tag=str(account_id), name="sanctions")
+
+
+def due_sanctions() -> Key:
+    """ZSET: account id and id of a sanction that is not complete -> ms from which a worker completes it."""
+    return Key("jobs", tag="due", name="sanctions")
+
+
+def appeals() -> Key:
+    """ZSET: account id and id of a sanction with an open appeal -> ms of the appeal."""
+    return Key("jobs", tag="due", name="appeals")
 
 
 def account_ids() -> Key:

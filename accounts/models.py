@@ -43,6 +43,8 @@ class Account(AbstractBaseUser):
     """The time until which the account may not write, or 0. It may lie in the past."""
     role = models.CharField(max_length=9, blank=True, default="")
     """The role of staff (accounts/roles.py), or ""."""
+    has_sanctions = models.BooleanField(default=False)
+    """True if the owner has not opened the page of sanctions since the last one."""
     last_login = None  # sessions store this time
 
     USERNAME_FIELD = "handle"

@@ -19,6 +19,7 @@ from accounts.mail.service import MailService
 from accounts.oauth.service import OAuthService
 from accounts.ports import BadgePort
 from accounts.restrictions.service import RestrictionService
+from accounts.sanctions.service import SanctionRecords
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
 from accounts.sessions.pending import PendingLogins
@@ -220,8 +221,9 @@ class Services:
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete its counters, events, factors and mail address."""
+        """Close the sockets of a deleted account, and delete its counters, events, factors, sanctions and address."""
         await self.live.account_closed(account_id)
+        await self.repositories.sanctions.delete_all(account_id)
         await self.security_events.delete_all(account_id)
         await self.mail.forget(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
@@ -247,6 +249,7 @@ class Services:
     mail = _Built(MailService)
     mail_sending = _Built(MailSending)
     oauth = _Built(OAuthService)
+    sanctions = _Built(SanctionRecords)
 
     @cached_property
     def badge_port(self) -> BadgePort:

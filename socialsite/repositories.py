@@ -4,6 +4,7 @@ from accounts.accounts.repository import AccountRepository
 from accounts.factors.repository import FactorRepository
 from accounts.mail.repository import MailRepository
 from accounts.oauth.repository import OAuthRepository
+from accounts.sanctions.repository import SanctionRepository
 from accounts.sessions.repository import ACCESS_TOKENS, SessionRepository
 from accounts.sessions.values import ACCESS_TOKEN_LIMITS, APP_TOKEN_LIMITS
 from socialsite.clock import Clock, FixedClock
@@ -66,6 +67,7 @@ class Repositories:
         self.oauth = OAuthRepository(store)
         self.factors = FactorRepository(store)
         self.mails = MailRepository(store)
+        self.sanctions = SanctionRepository(store)
         self.archive = create_archive(config.archive_url)
         self.posts = PostRepository(store, self.archive)
         self.drafts = Drafts(store)

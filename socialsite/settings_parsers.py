@@ -32,6 +32,7 @@ DEFAULT_RATE_LIMITS = {
     "signup": "20/m",
     "app": "20/m",
     "mail": "5/m",
+    "appeal": "5/m",
     "token": "60/m",
     "search": "60/m",
     "complete": "300/m",

@@ -51,6 +51,7 @@ ACCOUNT_FIELDS: Final = (
     "restrictions",
     "silenced_until_ms",
     "role",
+    "sanctions",
 )
 AUTHOR_FIELDS: Final = ("handle", "display_name", "state", "version", "private", "avatar", "restrictions")
 STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
@@ -354,6 +355,7 @@ def decode_account(
     restrictions: bytes | None,
     silenced_until_ms: bytes | None,
     role: bytes | None,
+    sanctions: bytes | None,
 ) -> Account:
     """Return the account with these stored fields.
 
@@ -381,6 +383,7 @@ def decode_account(
         marks_pictures=bool(bits & MARKS_PICTURES),
         silenced_until_ms=int(silenced_until_ms or 0),
         role=role.decode() if role else OWNER if is_staff else "",
+        has_sanctions=bool(sanctions),
     )
 
 

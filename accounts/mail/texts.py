@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.mail.values import MailKind
 
 SECURITY_PATH, PASSWORD_PATH, MAIL_PATH = "/accounts/security/", "/accounts/password/", "/accounts/mail/"
+SANCTIONS_PATH = "/accounts/sanctions/"
 Text = str | Promise
 
 
@@ -107,6 +108,24 @@ TEXTS: Mapping[MailKind, MailText] = {
         ),
         _("Log in"),
         "/accounts/delete/",
+    ),
+    "sanction": MailText(
+        _("A decision about your account @%(handle)s on %(site)s"),
+        (_("The people who run %(site)s have decided about your account @%(handle)s."),),
+        _("Read the decision"),
+        SANCTIONS_PATH,
+    ),
+    "sanction_undone": MailText(
+        _("A decision about your account @%(handle)s on %(site)s was taken back"),
+        (_("The people who run %(site)s have taken back a decision about your account @%(handle)s."),),
+        _("Read the decision"),
+        SANCTIONS_PATH,
+    ),
+    "appeal_decided": MailText(
+        _("The answer to your appeal on %(site)s"),
+        (_("The people who run %(site)s have decided about your appeal."),),
+        _("Read the answer"),
+        SANCTIONS_PATH,
     ),
     "digest": MailText(
         _("Your news from %(site)s"),

@@ -19,7 +19,10 @@ log = structlog.stdlib.get_logger("socialsite.security")
 
 
 def audit_log_key() -> Key:
-    """STREAM of `by` (account id), `action`, `target` and `request`. Only /ops/ adds entries; the newest are kept."""
+    """STREAM of `by` (account id), `action`, `target`, `request` and `detail`.
+
+    Only /ops/ adds entries; the newest are kept.
+    """
     return Key("jobs", tag="audit", name="trail")
 
 
@@ -33,13 +36,17 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditLogEntry:
-    """An action of staff. `action` is a key of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`."""
+    """An action of staff. `action` is a key of ACTION_LABELS; `target` is `account:<id>` or `letter:<id>`.
+
+    `detail` says more about some actions, for example `sanction:<id>`.
+    """
 
     id: str
     actor_id: int
     action: str
     target: str
     request_id: str
+    detail: str = ""
 
     @property
     def at_ms(self) -> int:
@@ -52,12 +59,12 @@ class AuditLog:
         self._store = store
         self._max_entries = cap
 
-    async def record(self, actor: Actor, action: str, target: str) -> None:
+    async def record(self, actor: Actor, action: str, target: str, detail: str = "") -> None:
         """Write an entry, and wait for replicas as for every write of the site."""
         key, by = audit_log_key(), actor.account_id
-        entry = ("by", by, "action", action, "target", target, "request", actor.request_id)
+        entry = ("by", by, "action", action, "target", target, "request", actor.request_id, "detail", detail)
         await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))
-        log.warning("staff_action", account=by, action=action, target=target)
+        log.warning("staff_action", account=by, action=action, target=target, detail=detail)
 
     async def page(self, limit: int, cursor: str | None = None) -> list[AuditLogEntry]:
         """Return entries older than the entry `cursor`, newest first. Raises ValueError if the cursor is malformed."""
@@ -70,4 +77,5 @@ class AuditLog:
 
 def _parse_entry(id: bytes, fields: list[bytes]) -> AuditLogEntry:
     values = {n.decode(): v.decode() for n, v in zip(fields[::2], fields[1::2], strict=True)}
-    return AuditLogEntry(id.decode(), int(values["by"]), values["action"], values["target"], values["request"])
+    by, detail = int(values["by"]), values.get("detail", "")
+    return AuditLogEntry(id.decode(), by, values["action"], values["target"], values["request"], detail)

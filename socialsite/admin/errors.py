@@ -29,3 +29,30 @@ class DeadLetterNotFound(NotFound):
     """The dead letter was retried or deleted, or the cap removed it."""
 
     message = _("This failed job no longer exists.")
+
+
+class CannotUndo(Conflict):
+    """The sanction is of a kind that has no undo."""
+
+    code = "no_undo"
+    message = _("This decision cannot be undone.")
+
+
+class NotSuspended(Conflict):
+    """Staff deletes an account only after its suspension."""
+
+    code = "not_suspended"
+    message = _("Only a suspended account can be deleted. Please suspend it first.")
+
+
+class AppealDecided(Conflict):
+    """The sanction has no appeal, or another staff member has decided it."""
+
+    code = "decided"
+    message = _("Another staff member has decided this appeal already.")
+
+
+class AppealOfOwnDecision(Forbidden):
+    """The staff member who acted does not decide the appeal, unless nobody else could."""
+
+    message = _("You made this decision. Another staff member decides the appeal.")

@@ -37,7 +37,8 @@ FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
-        "accounts": "account accounts address browsers events factors handle mail mails refusals settings staff totals",
+        "accounts": "account accounts address browsers events factors handle mail mails refusals sanctions settings"
+        " staff totals",
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
         " tally totals unpreviewed usage versions votes",
@@ -46,8 +47,8 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " quieted ranks reports requested requests tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "dead deletions digests drift due fence lock owed polls posts stream trail turn unfinished waiting"
-        " worker",
+        "jobs": "appeals dead deletions digests drift due fence lock owed polls posts sanctions stream trail turn"
+        " unfinished waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

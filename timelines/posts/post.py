@@ -72,6 +72,8 @@ class PostDetails(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """New hashtags beyond the author's number for the day. They are links only."""
     quote_policy: QuotePolicy | None = None
     """The accounts that may quote the post, or None for the preference of its author."""
+    is_folded: bool = False
+    """True if staff put the content warning on the post. Its author can change the warning, but not remove it."""
 
 
 NO_DETAILS: Final = PostDetails()

@@ -110,6 +110,29 @@ class EditService:
             caller=caller,
         )
 
+    async def set_fold(self, post_id: PostId, *, is_folded: bool, warning: str, now_ms: int) -> Post:
+        """Put a content warning of staff on a post, or take it off; then `warning` is that of the author or "".
+
+        A repeated call changes nothing. Raises PostNotFound, EditConflict, PostUnconfirmed.
+        """
+        for _attempt in range(MAX_ATTEMPTS):
+            post = await self.posts.find(post_id)
+            if post is None or post.boost_of is not None:
+                raise PostNotFound
+            try:
+                if post.extra.is_folded != is_folded:
+                    details = structs.replace(post.extra, is_folded=is_folded, spoiler_text=warning)
+                    version = post.extra.version
+                    await self._store(
+                        post.author_id, post_id, post.text, details, now_ms, version, None, is_by_staff=True
+                    )
+                return await self._update_derived(post_id)
+            except EditConflict:
+                continue  # the author edited the post meanwhile
+            except NotDurable as error:
+                raise PostUnconfirmed from error
+        raise EditConflict
+
     async def versions(self, post_id: PostId) -> list[Post]:
         """Return all versions of a post, oldest first. The caller checks that the viewer may see the post."""
         return await self.posts.find_versions(post_id)
@@ -123,18 +146,25 @@ class EditService:
         now_ms: int,
         version: int | None,
         caller: Caller | None,
+        *,
+        is_by_staff: bool = False,
     ) -> None:
-        """Store the job and the next version. Does nothing if the newest version has this content."""
+        """Store the job and the next version. Does nothing if the newest version has this content.
+
+        Edits of staff are not limited by the number of versions, nor by what the author may see.
+        """
         for _attempt in range(MAX_ATTEMPTS):
             former = await self.posts.find_value(post_id)
             post = _require_own(None if former is None else decode_post(former), account_id)
-            await self._check_parent(post)
+            if not is_by_staff:
+                await self._check_parent(post)
+                details = keep_fold(post.extra, details)
             edited = next_version(post, text, details, now_ms)
             if former is None or edited is None:
                 return
             if version is not None and version != post.extra.version:
                 raise EditConflict
-            if post.extra.version >= VERSIONS_CAP:
+            if post.extra.version >= VERSIONS_CAP and not is_by_staff:
                 raise EditsCapReached
             value = encode_post(await self.publishing.new_hashtags.limit_edit(edited, caller))
             if edited.extra.media != post.extra.media:
@@ -164,6 +194,14 @@ class EditService:
         await wait_for_aof_during(self.announcer.post_edited(post_id))
         await self.publishing.announce_quotes(quote_ids)
         return versions[-1]
+
+
+def keep_fold(old: PostDetails, new: PostDetails | None) -> PostDetails | None:
+    """Return the details of an edit by the author, with the content warning that staff put on the post."""
+    if not old.is_folded:
+        return new
+    new = new or PostDetails()
+    return structs.replace(new, is_folded=True, spoiler_text=new.spoiler_text or old.spoiler_text)
 
 
 def next_version(post: Post, text: str, details: PostDetails | None, now_ms: int) -> Post | None:

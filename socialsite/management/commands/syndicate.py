@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.admin.sanctions import SanctionService
 from socialsite.container import Services
 from socialsite.management.base import OperatorCommand
 from socialsite.recipes.job_queue import OUTBOX
@@ -98,6 +99,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *services.media.periodic_tasks,
         *services.exports.periodic_tasks,
         *services.accounts.periodic_tasks,
+        *SanctionService(services).periodic_tasks,
         *services.mail_sending.periodic_tasks,
         *services.digests.periodic_tasks,
     )

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from accounts.mail.links import confirmation_token
 from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.admin.sanctions import SanctionService
 from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -172,6 +173,9 @@ async def use_relations(site: Services, world: World) -> None:
     await site.mail.confirm_address(token)
     await site.mail.choose_digest(grace.id, "weekly")
     await site.mail_queue.postpone(b"a job", site.clock.now_ms())
+    warning = await SanctionService(site).apply(Actor(heidi.id, "abad1dea"), ivan.id, "warning", "Please be kind.")
+    await site.sanctions.appeal(ivan.id, warning.id, "I think that I have been kind to everybody.")
+    await site.repositories.sanctions.schedule(ivan.id, warning.id, site.clock.now_ms())
     await ivan.locks()
     await grace.follows(ivan)
     now_ms = site.clock.now_ms()

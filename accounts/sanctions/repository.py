@@ -1,0 +1,123 @@
+"""Stores the sanctions of each account, the sanctions that are not complete, and the open appeals."""
+
+from collections.abc import Callable, Sequence
+
+from accounts import keys
+from accounts.errors import AccountNotFound, SanctionNotFound
+from accounts.sanctions.sanction import SANCTIONS_CAP, Sanction, SanctionId, decode_sanction, encode_sanction
+from socialsite.ids import AccountId
+from socialsite.store.commands import Reply, load_script
+from socialsite.store.key import Key
+from socialsite.store.read import Read
+from socialsite.store.store import Store
+
+STORE_SANCTION = load_script("store_sanction.lua", __package__)
+Reference = tuple[AccountId, SanctionId]
+"""An account and one of its sanctions."""
+
+
+class SanctionRepository:
+    def __init__(self, store: Store, cap: int = SANCTIONS_CAP) -> None:
+        self._store = store
+        self._accounts = store.component("accounts")
+        self._cap = cap
+
+    async def add(self, sanction: Sanction, *, is_news: bool) -> bool:
+        """Store a new sanction. Return False if its id is stored already. Raises AccountNotFound."""
+        return await self._store_value(sanction, b"", is_news=is_news)
+
+    async def change(
+        self, account_id: AccountId, id: SanctionId, edit: Callable[[Sanction], Sanction], *, is_news: bool = False
+    ) -> Sanction:
+        """Replace a sanction by what `edit` returns, and return that. `edit` may be called more than once.
+
+        Nothing is written if it returns an equal sanction. Raises SanctionNotFound, AccountNotFound.
+        """
+        key = keys.sanctions(account_id)
+        while True:
+            former = await self._accounts[key].execute("HGET", key, id)
+            if former is None:
+                raise SanctionNotFound
+            sanction = edit(old := decode_sanction(former))
+            if sanction == old or await self._store_value(sanction, former, is_news=is_news):
+                return sanction
+
+    async def _store_value(self, sanction: Sanction, former: bytes, *, is_news: bool) -> bool:
+        changed = [keys.account(sanction.account_id), keys.sanctions(sanction.account_id)]
+        args = (sanction.id, former, encode_sanction(sanction), self._cap, int(is_news))
+        (reply,) = await self._accounts.write(changed[0], STORE_SANCTION.command(changed, args))
+        if reply < 0:
+            raise AccountNotFound
+        return bool(reply)
+
+    async def find(self, account_id: AccountId, id: SanctionId) -> Sanction:
+        """Return a sanction. Raises SanctionNotFound."""
+        (sanction,) = await self.find_many([(account_id, id)])
+        if sanction is None:
+            raise SanctionNotFound
+        return sanction
+
+    async def find_many(self, references: Sequence[Reference]) -> list[Sanction | None]:
+        replies = await self._store.gather([("HGET", keys.sanctions(account), id) for account, id in references])
+        return [None if reply is None else decode_sanction(reply) for reply in replies]
+
+    def read_all(self, account_id: AccountId) -> Read[list[Sanction]]:
+        """Return the read of all sanctions of an account, newest first."""
+
+        def parse(replies: Sequence[Reply]) -> list[Sanction]:
+            return sorted(map(decode_sanction, replies[0]), key=lambda sanction: -sanction.id)
+
+        return Read([("HVALS", keys.sanctions(account_id))], parse)
+
+    async def list_all(self, account_id: AccountId) -> list[Sanction]:
+        read = self.read_all(account_id)
+        return read.parse(await self._store.gather(read.commands))
+
+    async def mark_read(self, account_id: AccountId) -> None:
+        """Remove the mark of the account that it has news about its sanctions."""
+        key = keys.account(account_id)
+        await self._accounts.write(key, ("HDEL", key, "sanctions"))
+
+    async def delete_all(self, account_id: AccountId) -> None:
+        """Delete the sanctions of a deleted account."""
+        key = keys.sanctions(account_id)
+        await self._accounts.write(key, ("UNLINK", key))
+
+    # Sanctions that are not complete, and open appeals
+
+    async def schedule(self, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
+        await self._add_reference(keys.due_sanctions(), account_id, id, at_ms)
+
+    async def find_due(self, now_ms: int, limit: int) -> list[Reference]:
+        return await self._list_references(keys.due_sanctions(), "-inf", now_ms, limit)
+
+    async def unschedule(self, account_id: AccountId, id: SanctionId) -> None:
+        await self._remove_reference(keys.due_sanctions(), account_id, id)
+
+    async def open_appeal(self, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
+        await self._add_reference(keys.appeals(), account_id, id, at_ms)
+
+    async def list_appeals(self, after_ms: int, limit: int) -> list[Reference]:
+        """Return the open appeals that are newer than `after_ms`, oldest first."""
+        return await self._list_references(keys.appeals(), f"({after_ms}", "+inf", limit)
+
+    async def close_appeal(self, account_id: AccountId, id: SanctionId) -> None:
+        await self._remove_reference(keys.appeals(), account_id, id)
+
+    async def is_listed_appeal(self, account_id: AccountId, id: SanctionId) -> bool:
+        key = keys.appeals()
+        return await self._store.node(key).execute("ZSCORE", key, f"{account_id}:{id}") is not None
+
+    async def count_appeals(self) -> int:
+        return int(await self._store.node(keys.appeals()).execute("ZCARD", keys.appeals()))
+
+    async def _add_reference(self, key: Key, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
+        await self._store.write(key, ("ZADD", key, at_ms, f"{account_id}:{id}"))
+
+    async def _list_references(self, key: Key, lowest: str, highest: object, limit: int) -> list[Reference]:
+        reply = await self._store.node(key).execute("ZRANGE", key, lowest, highest, "BYSCORE", "LIMIT", 0, limit)
+        pairs = (member.decode().split(":") for member in reply)
+        return [(AccountId(int(account_id)), SanctionId(int(id))) for account_id, id in pairs]
+
+    async def _remove_reference(self, key: Key, account_id: AccountId, id: SanctionId) -> None:
+        await self._store.write(key, ("ZREM", key, f"{account_id}:{id}"))

@@ -1,0 +1,294 @@
+"""Sanctions: what staff decides about an account, their undo, and the decisions about appeals.
+
+A decision is written to the audit log, then stored with the state "not complete", then performed; then the person is
+told, and the state becomes "complete". Each step may be repeated, so a worker completes what a crash interrupted.
+"""
+
+from collections.abc import Collection
+from typing import Final
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, override
+from msgspec.structs import replace
+
+from accounts.accounts.repository import NO_ACCOUNT_ID
+from accounts.domain import DELETED, SUSPENDED
+from accounts.errors import AccountNotFound, FieldErrors, SanctionNotFound
+from accounts.mail.values import MailKind
+from accounts.models import Account
+from accounts.sanctions.sanction import (
+    EXCERPT_MAX_LENGTH,
+    KINDS,
+    KINDS_OF_POSTS,
+    MAX_SANCTIONED_POSTS,
+    TEXT_MAX_LENGTH,
+    Sanction,
+    SanctionedPost,
+    SanctionId,
+    SanctionKind,
+)
+from accounts.sanctions.texts import describe_effect
+from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.admin.errors import AppealDecided, AppealOfOwnDecision, CannotModerateSelf, CannotUndo, NotSuspended
+from socialsite.characters import normalize
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from timelines.errors import PostNotFound
+
+COMPLETION_DELAY_MS: Final = 30_000
+"""A worker completes a sanction after this time. Until then the request that stored it does."""
+COMPLETION_INTERVAL_S: Final = 10.0
+SANCTIONS_PER_ROUND: Final = 100
+
+
+class SanctionService:
+    """Applies sanctions, undoes them, and decides appeals, on behalf of a staff member."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._sanctions = services.repositories.sanctions
+        self._audit_log = AuditLog(services.store)
+
+    async def apply(
+        self,
+        actor: Actor,
+        account_id: AccountId,
+        kind: SanctionKind,
+        text: str,
+        report_ids: Collection[int] = (),
+        until_ms: int = 0,
+        post_ids: Collection[PostId] = (),
+        *,
+        rules: Collection[str] = (),
+        warning: str = "",
+        id: SanctionId | None = None,
+    ) -> Sanction:
+        """Store a sanction and perform it. A repetition with the same `id` only completes it.
+
+        `until_ms` is the end of a silence, `warning` the content warning of the posts that are folded. Raises
+        AccountNotFound, CannotModerateSelf, NotSuspended and FieldErrors.
+        """
+        account = await self._get_target(actor, account_id)
+        now_ms = self._services.clock.now_ms()
+        posts = await self._find_posts(account_id, kind, post_ids)
+        text = normalize("NFC", text.strip()[: 2 * TEXT_MAX_LENGTH])
+        if kind not in KINDS:
+            raise FieldErrors({"kind": _("This is not one of the choices.")})
+        if not text:
+            raise FieldErrors({"text": _("Please write a text.")})
+        if len(text) > TEXT_MAX_LENGTH:
+            raise FieldErrors({"text": _("This text is too long.")})
+        if kind == "silence" and until_ms <= now_ms:
+            raise FieldErrors({"duration": _("Please choose how long.")})
+        if kind == "delete" and account.state != SUSPENDED:
+            raise NotSuspended
+        sanction = Sanction(
+            kind, id or SanctionId(self._services.ids.next_id()), account_id, AccountId(actor.account_id), text, now_ms,
+            until_ms, tuple(report_ids), posts, tuple(rules), warning=warning,
+        )  # fmt: skip
+        await self._record(actor, kind, sanction)
+        await self._sanctions.schedule(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
+        await self._sanctions.add(sanction, is_news=sanction.is_told)
+        return await self._complete(account_id, sanction.id)
+
+    async def undo(self, actor: Actor, account_id: AccountId, id: SanctionId) -> Sanction:
+        """Undo a sanction, and tell the person. A repetition completes it.
+
+        Raises SanctionNotFound, CannotUndo, CannotModerateSelf, AccountNotFound.
+        """
+        await self._get_target(actor, account_id)
+        sanction = await self._sanctions.find(account_id, id)
+        if not sanction.is_undoable and not sanction.undo_ms:
+            raise CannotUndo
+        await self._record(actor, "undo", sanction)
+        return await self._take_back(actor, sanction)
+
+    async def _take_back(self, actor: Actor, sanction: Sanction) -> Sanction:
+        account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
+        await self._sanctions.schedule(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
+        actor_id = AccountId(actor.account_id)
+        await self._sanctions.change(account_id, sanction.id, lambda each: each.with_undo(actor_id, now_ms))
+        return await self._complete(account_id, sanction.id)
+
+    async def decide_appeal(
+        self, actor: Actor, account_id: AccountId, id: SanctionId, *, accept: bool, answer: str
+    ) -> Sanction:
+        """Accept an appeal, which undoes its sanction if that is possible, or refuse it; and tell the person.
+
+        Raises SanctionNotFound, AppealDecided, AppealOfOwnDecision, FieldErrors, AccountNotFound, CannotModerateSelf.
+        """
+        await self._get_target(actor, account_id)
+        answer = normalize("NFC", answer.strip()[: 2 * TEXT_MAX_LENGTH])
+        if not answer or len(answer) > TEXT_MAX_LENGTH:
+            raise FieldErrors({"answer": _("This text is too long.") if answer else _("Please write a text.")})
+        sanction = await self._sanctions.find(account_id, id)
+        if not sanction.is_appeal_open:
+            raise AppealDecided
+        if sanction.actor_id == actor.account_id and await self.has_other_deciders(actor):
+            raise AppealOfOwnDecision
+        await self._record(actor, "appeal_accepted" if accept else "appeal_refused", sanction)
+        now_ms, actor_id = self._services.clock.now_ms(), AccountId(actor.account_id)
+
+        def decide(each: Sanction) -> Sanction:
+            if each.appeal is None or each.appeal.decided_ms:
+                raise AppealDecided
+            appeal = replace(each.appeal, decided_ms=now_ms, decider_id=actor_id, is_accepted=accept, answer=answer)
+            decided = replace(each, appeal=appeal)
+            return decided.with_undo(actor_id, now_ms) if accept and each.is_undoable else decided
+
+        await self._sanctions.schedule(account_id, id, now_ms + COMPLETION_DELAY_MS)
+        await self._sanctions.change(account_id, id, decide, is_news=True)
+        return await self._complete(account_id, id)
+
+    async def has_other_deciders(self, actor: Actor) -> bool:
+        """Return whether another staff member could decide the appeal."""
+        return False
+
+    async def list_appeals(self, after_ms: int, limit: int) -> tuple[list[Sanction], int | None]:
+        """Return open appeals, oldest first, and where the next page begins, or None after the last page."""
+        references = await self._sanctions.list_appeals(after_ms, limit)
+        found = await self._sanctions.find_many(references)
+        for (account_id, id), sanction in zip(references, found, strict=True):
+            if sanction is None:  # its account was deleted
+                await self._sanctions.close_appeal(account_id, id)
+        appeals = [each for each in found if each is not None and each.is_appeal_open]
+        next_ms = max((each.appeal.at_ms for each in appeals if each.appeal), default=None)
+        return appeals, next_ms if len(references) == limit else None
+
+    async def list_all(self, account_id: AccountId) -> list[Sanction]:
+        """Return all sanctions and notes of an account, newest first."""
+        return await self._sanctions.list_all(account_id)
+
+    # Completion
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        return (PeriodicTask("sanctions", COMPLETION_INTERVAL_S, self.complete_due),)
+
+    async def complete_due(self) -> None:
+        """Complete the sanctions whose request ended before they were complete."""
+        for account_id, id in await self._sanctions.find_due(self._services.clock.now_ms(), SANCTIONS_PER_ROUND):
+            try:
+                await self._complete(account_id, id)
+            except (SanctionNotFound, AccountNotFound):  # it was not stored, or the account is deleted
+                await self._sanctions.unschedule(account_id, id)
+
+    async def _complete(self, account_id: AccountId, id: SanctionId) -> Sanction:
+        """Perform what is left of a sanction, and return it. An undo that comes meanwhile is performed, too."""
+        sanction = await self._sanctions.find(account_id, id)
+        while not sanction.is_complete:
+            sanction = await (self._perform_undo(sanction) if sanction.undo_ms else self._perform(sanction))
+        appeal = sanction.appeal
+        if appeal is not None and appeal.decided_ms and await self._sanctions.is_listed_appeal(account_id, id):
+            await self._tell(sanction, "appeal_decided", appeal.answer, appeal.decided_ms)
+            await self._sanctions.close_appeal(account_id, id)
+        await self._sanctions.unschedule(account_id, id)
+        return sanction
+
+    async def _perform(self, sanction: Sanction) -> Sanction:
+        """Perform a sanction, tell the person, and store that it is complete."""
+        services, account_id, now_ms = self._services, sanction.account_id, self._services.clock.now_ms()
+        if sanction.kind == "delete":  # told first, because nothing is left of the account afterwards
+            await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
+            await services.accounts.delete(account_id=account_id)
+            return replace(sanction, done_ms=now_ms)
+        match sanction.kind:
+            case "delete_posts":
+                for post in sanction.posts:
+                    await self._delete_post(account_id, post.id)
+            case "fold_posts":
+                await self._set_folds(sanction, is_folded=True)
+            case "suspend":
+                await services.accounts.suspend(account_id=account_id)
+        if sanction.is_told:
+            await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
+        return await self._sanctions.change(
+            account_id, sanction.id, lambda each: each if each.done_ms else replace(each, done_ms=now_ms)
+        )
+
+    async def _perform_undo(self, sanction: Sanction) -> Sanction:
+        """Undo the effect, unless another sanction of the account has the same effect."""
+        services, account_id, now_ms = self._services, sanction.account_id, self._services.clock.now_ms()
+        others = [
+            each
+            for each in await self._sanctions.list_all(account_id)
+            if each.kind == sanction.kind and each.id != sanction.id and each.is_in_force(now_ms)
+        ]
+        match sanction.kind:
+            case "fold_posts":
+                await self._set_folds(sanction, is_folded=False)
+            case "suspend" if not others:
+                await services.accounts.reinstate(account_id=account_id)
+        if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal tells it
+            await self._tell(sanction, "sanction_undone", "", sanction.undo_ms)
+        return await self._sanctions.change(
+            account_id,
+            sanction.id,
+            lambda each: each if each.undone_ms else replace(each, undone_ms=now_ms, done_ms=each.done_ms or now_ms),
+            is_news=True,
+        )
+
+    async def _delete_post(self, account_id: AccountId, post_id: PostId) -> None:
+        try:
+            await self._services.publishing.delete(account_id=account_id, post_id=post_id)
+        except PostNotFound:
+            return  # the author deleted it
+
+    async def _set_folds(self, sanction: Sanction, *, is_folded: bool) -> None:
+        for post in sanction.posts:
+            warning = sanction.warning if is_folded else post.warning
+            try:
+                await self._services.edits.set_fold(
+                    post.id, is_folded=is_folded, warning=warning, now_ms=self._services.clock.now_ms()
+                )
+            except PostNotFound:
+                continue  # the author deleted it
+
+    async def _tell(self, sanction: Sanction, kind: MailKind, text: str, at_ms: int) -> None:
+        """Send a mail, if the account has an address. A repetition sends no second mail.
+
+        It has the handle itself and no account, because the account may be deleted when it is sent.
+        """
+        services, account_id = self._services, sanction.account_id
+        row, account = await services.mail.find(account_id), await services.accounts.get(account_id)
+        if not row.address:
+            return
+        with override(row.language or settings.LANGUAGE_CODE):
+            lines = [*text.splitlines(), *([describe_effect(sanction)] if kind == "sanction" else [])]
+        receiver = NO_ACCOUNT_ID if sanction.kind == "delete" else account_id
+        context = {"lines": "\n".join(filter(str.strip, lines)), "handle": account.handle}
+        mail_id = f"{at_ms:014d}-{sanction.id:x}"
+        await services.mail.add_mail(receiver, kind, row.address, row.language, context, mail_id)
+
+    # Checks
+
+    async def _record(self, actor: Actor, action: str, sanction: Sanction) -> None:
+        await self._audit_log.record(actor, action, f"account:{sanction.account_id}", detail=f"sanction:{sanction.id}")
+
+    async def _get_target(self, actor: Actor, account_id: AccountId) -> Account:
+        """Return the account. Raises CannotModerateSelf, and AccountNotFound if it is absent or deleted."""
+        account = await self._services.accounts.find(account_id)
+        if account is None or account.state == DELETED:
+            raise AccountNotFound
+        if account_id == actor.account_id:
+            raise CannotModerateSelf
+        return account
+
+    async def _find_posts(
+        self, account_id: AccountId, kind: SanctionKind, post_ids: Collection[PostId]
+    ) -> tuple[SanctionedPost, ...]:
+        """Return the posts of the account. Raises FieldErrors if the kind needs posts, or if there are too many."""
+        posts = await self._services.repositories.posts.find_shown(list(post_ids)[: MAX_SANCTIONED_POSTS + 1])
+        own = [post for post in posts.values() if post.author_id == account_id and post.boost_of is None]
+        if kind in KINDS_OF_POSTS and not own:
+            raise FieldErrors({"posts": _("Please choose at least one post.")})
+        if len(post_ids) > MAX_SANCTIONED_POSTS:
+            message = ngettext(
+                "Please choose at most %(number)d post.",
+                "Please choose at most %(number)d posts.",
+                MAX_SANCTIONED_POSTS,
+            )
+            raise FieldErrors({"posts": message % {"number": MAX_SANCTIONED_POSTS}})
+        return tuple(SanctionedPost(each.id, each.text[:EXCERPT_MAX_LENGTH], each.extra.spoiler_text) for each in own)

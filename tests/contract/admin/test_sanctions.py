@@ -1,0 +1,235 @@
+"""Sanctions on every topology: what each does, its undo, appeals, and what a crash between two steps leaves."""
+
+import asyncio
+
+import pytest
+
+from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound
+from accounts.sanctions.sanction import APPEAL_TIME_MS, Sanction, SanctionId
+from socialsite.admin.audit_log import Actor, AuditLog
+from socialsite.admin.errors import AppealDecided, CannotModerateSelf, CannotUndo, NotSuspended
+from socialsite.admin.sanctions import COMPLETION_DELAY_MS, SanctionService
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from tests.support.world import Person, World
+
+APPEAL = "I think that this decision is wrong."
+
+
+@pytest.fixture
+async def bob(world: World) -> Person:
+    return await world.person("bob")
+
+
+@pytest.fixture
+async def sam(world: World) -> Actor:
+    return Actor((await world.person("sam")).id, "abad1dea")
+
+
+@pytest.fixture
+def sanctions(services: Services) -> SanctionService:
+    return SanctionService(services)
+
+
+async def _actions(services: Services) -> list[tuple[str, str]]:
+    entries = await AuditLog(services.store).page(100)
+    return [(entry.action, entry.detail) for entry in reversed(entries)]
+
+
+async def test_a_warning_is_news_until_the_person_has_opened_it(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    await sanctions.apply(sam, bob.id, "note", "Has two accounts.")
+    assert not (await services.accounts.get(bob.id)).has_sanctions
+    warning = await sanctions.apply(sam, bob.id, "warning", " Please be kind. ", rules=["Be kind"])
+    assert (await services.accounts.get(bob.id)).has_sanctions
+    (told,) = await services.sanctions.open_all(bob.id)
+    assert (told.id, told.text, told.rules, told.actor_id) == (
+        warning.id,
+        "Please be kind.",
+        ("Be kind",),
+        sam.account_id,
+    )
+    assert not (await services.accounts.get(bob.id)).has_sanctions
+    assert [each.kind for each in await sanctions.list_all(bob.id)] == ["warning", "note"]
+    assert (await _actions(services))[-1] == ("warning", f"sanction:{warning.id}")
+
+
+async def test_chosen_posts_are_deleted_and_their_beginnings_are_kept(
+    services: Services, sanctions: SanctionService, world: World, sam: Actor, bob: Person
+) -> None:
+    bad, good, foreign = await bob.publishes("bad words"), await bob.publishes("good"), None
+    foreign = await (await world.person("carol")).publishes("of Carol")
+    made = await sanctions.apply(sam, bob.id, "delete_posts", "Deleted.", post_ids=[bad.id, foreign.id])
+    assert [post.excerpt for post in made.posts] == ["bad words"]
+    assert await bob.profile_ids() == [good.id]
+    assert (await services.repositories.posts.find(foreign.id)) is not None
+    with pytest.raises(CannotUndo):
+        await sanctions.undo(sam, bob.id, made.id)
+    with pytest.raises(FieldErrors):
+        await sanctions.apply(sam, bob.id, "delete_posts", "Deleted.", post_ids=[foreign.id])
+
+
+async def test_a_folded_post_keeps_its_warning_when_its_author_edits_it_until_the_undo(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    post = await bob.publishes("a spider")
+    made = await sanctions.apply(sam, bob.id, "fold_posts", "Folded.", post_ids=[post.id], warning="Spiders")
+    edited = await bob.edits(post, "a big spider")
+    assert (edited.text, edited.extra.spoiler_text, edited.extra.is_folded) == ("a big spider", "Spiders", True)
+    await sanctions.undo(sam, bob.id, made.id)
+    unfolded = await services.repositories.posts.find(post.id)
+    assert unfolded is not None
+    assert (unfolded.text, unfolded.extra.spoiler_text, unfolded.extra.is_folded) == ("a big spider", "", False)
+
+
+async def test_an_account_stays_suspended_until_each_suspension_is_undone(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    first = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    second = await sanctions.apply(sam, bob.id, "suspend", "Suspended again.")
+    await sanctions.undo(sam, bob.id, second.id)
+    assert not (await services.accounts.get(bob.id)).is_active
+    undone = await sanctions.undo(sam, bob.id, first.id)
+    assert (await services.accounts.get(bob.id)).is_active
+    assert (await sanctions.undo(sam, bob.id, first.id)) == undone
+
+
+async def test_only_a_suspended_account_can_be_deleted_and_its_sanctions_are_deleted_too(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    with pytest.raises(NotSuspended):
+        await sanctions.apply(sam, bob.id, "delete", "Deleted.")
+    await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    await sanctions.apply(sam, bob.id, "delete", "Deleted.")
+    assert (await services.accounts.get(bob.id)).state == "deleted"
+    assert await sanctions.list_all(bob.id) == []
+    assert await services.repositories.sanctions.find_due(1 << 53, 10) == []
+    with pytest.raises(AccountNotFound):
+        await sanctions.apply(sam, bob.id, "note", "Too late.")
+
+
+async def test_staff_cannot_act_on_its_own_account(sanctions: SanctionService, sam: Actor) -> None:
+    with pytest.raises(CannotModerateSelf):
+        await sanctions.apply(sam, AccountId(sam.account_id), "note", "Me.")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [("warning", {"text": "  "}), ("warning", {"text": "x" * 2_001}), ("silence", {"text": "Hush."})],
+)
+async def test_a_sanction_without_a_text_or_a_time_is_refused(
+    sanctions: SanctionService, sam: Actor, bob: Person, kind: str, fields: dict[str, str]
+) -> None:
+    with pytest.raises(FieldErrors):
+        await sanctions.apply(sam, bob.id, kind, **fields)  # type: ignore[arg-type]
+    assert await sanctions.list_all(bob.id) == []
+
+
+async def test_a_person_appeals_once_within_thirty_days(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    note = await sanctions.apply(sam, bob.id, "note", "Secret.")
+    made = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
+    with pytest.raises(SanctionNotFound):
+        await services.sanctions.appeal(bob.id, note.id, APPEAL)
+    with pytest.raises(FieldErrors):
+        await services.sanctions.appeal(bob.id, made.id, "No.")
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)  # sent twice
+    with pytest.raises(AppealNotPossible):
+        await services.sanctions.appeal(bob.id, made.id, "And another thing: it is wrong.")
+    old = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
+    assert old.is_appealable(old.created_ms + APPEAL_TIME_MS - 1)
+    assert not old.is_appealable(old.created_ms + APPEAL_TIME_MS)
+    (listed,), cursor = await sanctions.list_appeals(0, 10)
+    assert (listed.id, cursor) == (made.id, None)
+
+
+async def test_an_accepted_appeal_undoes_the_sanction_and_a_refused_one_does_not(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)
+    refused = await sanctions.decide_appeal(sam, bob.id, made.id, accept=False, answer="It is right.")
+    assert refused.appeal is not None
+    assert (refused.appeal.answer, refused.undo_ms) == ("It is right.", 0)
+    with pytest.raises(AppealDecided):
+        await sanctions.decide_appeal(sam, bob.id, made.id, accept=True, answer="It is wrong.")
+    again = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    await sanctions.undo(sam, bob.id, made.id)
+    await services.sanctions.appeal(bob.id, again.id, APPEAL)
+    accepted = await sanctions.decide_appeal(sam, bob.id, again.id, accept=True, answer="Sorry.")
+    assert accepted.undone_ms
+    assert (await services.accounts.get(bob.id)).is_active
+    assert await sanctions.list_appeals(0, 10) == ([], None)
+    assert [action for action, _ in await _actions(services)] == [
+        "suspend", "appeal_refused", "suspend", "undo", "appeal_accepted",
+    ]  # fmt: skip
+
+
+async def test_an_appeal_of_a_deletion_of_posts_can_be_accepted_though_the_posts_are_gone(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    post = await bob.publishes("words")
+    made = await sanctions.apply(sam, bob.id, "delete_posts", "Deleted.", post_ids=[post.id])
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)
+    accepted = await sanctions.decide_appeal(sam, bob.id, made.id, accept=True, answer="Sorry.")
+    assert accepted.appeal is not None
+    assert (accepted.appeal.is_accepted, accepted.undo_ms) == (True, 0)
+
+
+async def test_two_staff_members_who_decide_at_once_decide_once(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)
+    decisions = [
+        sanctions.decide_appeal(sam, bob.id, made.id, accept=accept, answer=f"{accept}") for accept in (True, False)
+    ]
+    outcomes = await asyncio.gather(*decisions, return_exceptions=True)
+    (error,) = [each for each in outcomes if isinstance(each, Exception)]
+    (decided,) = [each for each in outcomes if isinstance(each, Sanction)]
+    assert isinstance(error, AppealDecided)
+    assert decided.appeal is not None
+    assert (await services.accounts.get(bob.id)).is_active == decided.appeal.is_accepted
+
+
+async def test_a_worker_completes_a_sanction_whose_request_ended_after_it_was_stored(
+    services: Services, sanctions: SanctionService, bob: Person
+) -> None:
+    repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
+    stored = Sanction("suspend", SanctionId(9), bob.id, AccountId(1), "Suspended.", now_ms)
+    await repository.schedule(bob.id, stored.id, now_ms - 1)
+    await repository.schedule(bob.id, SanctionId(7), now_ms - 1)  # this one was never stored
+    await repository.add(stored, is_news=True)
+    await sanctions.complete_due()
+    assert not (await services.accounts.get(bob.id)).is_active
+    await repository.change(bob.id, stored.id, lambda each: each.with_undo(AccountId(1), now_ms))
+    await repository.schedule(bob.id, stored.id, now_ms - 1)
+    await sanctions.complete_due()
+    assert (await services.accounts.get(bob.id)).is_active
+    (completed,) = await sanctions.list_all(bob.id)
+    assert completed.is_complete
+    assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
+
+
+async def test_a_form_that_is_sent_twice_makes_one_sanction(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    id = SanctionId(services.ids.next_id())
+    twice = [sanctions.apply(sam, bob.id, "warning", "Please be kind.", id=id) for _ in range(2)]
+    first, second = await asyncio.gather(*twice)
+    assert first.id == second.id == id
+    assert len(await sanctions.list_all(bob.id)) == 1
+
+
+async def test_above_the_cap_the_oldest_note_is_dropped_first(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    repository = type(services.repositories.sanctions)(services.store, cap=3)
+    for id, kind in enumerate(("warning", "note", "note", "warning", "limit", "limit"), start=9):
+        await repository.add(Sanction(kind, SanctionId(id), bob.id, AccountId(1), "x", id), is_news=False)  # type: ignore[arg-type]
+    assert [(each.id, each.kind) for each in await sanctions.list_all(bob.id)] == [
+        (14, "limit"), (13, "limit"), (12, "warning"),
+    ]  # fmt: skip
