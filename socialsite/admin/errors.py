@@ -56,3 +56,9 @@ class AppealOfOwnDecision(Forbidden):
     """The staff member who acted does not decide the appeal, unless nobody else could."""
 
     message = _("You made this decision. Another staff member decides the appeal.")
+
+
+class CannotModerateStaff(Forbidden):
+    """Staff acts on members, and on staff of a lower role."""
+
+    message = _("You cannot do this to staff of your own role or of a higher one.")

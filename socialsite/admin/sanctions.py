@@ -7,6 +7,7 @@ told, and the state becomes "complete". Each step may be repeated, so a worker c
 from collections.abc import Collection
 from typing import Final
 
+import structlog
 from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, override
@@ -14,9 +15,10 @@ from msgspec.structs import replace
 
 from accounts.accounts.repository import NO_ACCOUNT_ID
 from accounts.domain import DELETED, SUSPENDED
-from accounts.errors import AccountNotFound, FieldErrors, SanctionNotFound
+from accounts.errors import AccountNotFound, FieldErrors
 from accounts.mail.values import MailKind
 from accounts.models import Account
+from accounts.roles import RIGHTS_BY_ROLE, outranks
 from accounts.sanctions.sanction import (
     EXCERPT_MAX_LENGTH,
     KINDS,
@@ -30,9 +32,17 @@ from accounts.sanctions.sanction import (
 )
 from accounts.sanctions.texts import describe_effect
 from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.errors import AppealDecided, AppealOfOwnDecision, CannotModerateSelf, CannotUndo, NotSuspended
+from socialsite.admin.errors import (
+    AppealDecided,
+    AppealOfOwnDecision,
+    CannotModerateSelf,
+    CannotModerateStaff,
+    CannotUndo,
+    NotSuspended,
+)
 from socialsite.characters import normalize
 from socialsite.container import Services
+from socialsite.errors import ApiError, NotFound
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from timelines.errors import PostNotFound
@@ -41,6 +51,9 @@ COMPLETION_DELAY_MS: Final = 30_000
 """A worker completes a sanction after this time. Until then the request that stored it does."""
 COMPLETION_INTERVAL_S: Final = 10.0
 SANCTIONS_PER_ROUND: Final = 100
+
+
+log = structlog.stdlib.get_logger("socialsite.security")
 
 
 class SanctionService:
@@ -68,7 +81,7 @@ class SanctionService:
         """Store a sanction and perform it. A repetition with the same `id` only completes it.
 
         `until_ms` is the end of a silence, `warning` the content warning of the posts that are folded. Raises
-        AccountNotFound, CannotModerateSelf, NotSuspended and FieldErrors.
+        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended and FieldErrors.
         """
         account = await self._get_target(actor, account_id)
         now_ms = self._services.clock.now_ms()
@@ -144,7 +157,8 @@ class SanctionService:
 
     async def has_other_deciders(self, actor: Actor) -> bool:
         """Return whether another staff member could decide the appeal."""
-        return False
+        roles = await self._services.staff.list_roles()
+        return any("sanctions" in RIGHTS_BY_ROLE[role] for id, role in roles.items() if id != actor.account_id)
 
     async def list_appeals(self, after_ms: int, limit: int) -> tuple[list[Sanction], int | None]:
         """Return open appeals, oldest first, and where the next page begins, or None after the last page."""
@@ -172,8 +186,10 @@ class SanctionService:
         for account_id, id in await self._sanctions.find_due(self._services.clock.now_ms(), SANCTIONS_PER_ROUND):
             try:
                 await self._complete(account_id, id)
-            except (SanctionNotFound, AccountNotFound):  # it was not stored, or the account is deleted
+            except NotFound:  # it was not stored, or the account is deleted
                 await self._sanctions.unschedule(account_id, id)
+            except ApiError as error:  # the next round tries it again
+                log.warning("sanction_not_complete", account=account_id, sanction=id, reason=error.code)
 
     async def _complete(self, account_id: AccountId, id: SanctionId) -> Sanction:
         """Perform what is left of a sanction, and return it. An undo that comes meanwhile is performed, too."""
@@ -200,6 +216,13 @@ class SanctionService:
                     await self._delete_post(account_id, post.id)
             case "fold_posts":
                 await self._set_folds(sanction, is_folded=True)
+            case "mark_pictures":
+                await services.restrictions.mark_pictures(account_id)
+            case "limit":
+                await services.restrictions.limit(account_id)
+            case "silence" if sanction.is_in_force(now_ms):
+                until_ms = max((await services.accounts.get(account_id)).silenced_until_ms, sanction.until_ms)
+                await services.restrictions.silence(account_id, until_ms)
             case "suspend":
                 await services.accounts.suspend(account_id=account_id)
         if sanction.is_told:
@@ -219,6 +242,13 @@ class SanctionService:
         match sanction.kind:
             case "fold_posts":
                 await self._set_folds(sanction, is_folded=False)
+            case "mark_pictures" if not others:
+                await services.restrictions.unmark_pictures(account_id)
+            case "limit" if not others:
+                await services.restrictions.unlimit(account_id)
+            case "silence":
+                until_ms = max((each.until_ms for each in others), default=0)
+                await services.restrictions.silence(account_id, until_ms)
             case "suspend" if not others:
                 await services.accounts.reinstate(account_id=account_id)
         if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal tells it
@@ -268,12 +298,17 @@ class SanctionService:
         await self._audit_log.record(actor, action, f"account:{sanction.account_id}", detail=f"sanction:{sanction.id}")
 
     async def _get_target(self, actor: Actor, account_id: AccountId) -> Account:
-        """Return the account. Raises CannotModerateSelf, and AccountNotFound if it is absent or deleted."""
-        account = await self._services.accounts.find(account_id)
+        """Return the account. Raises AccountNotFound if it is deleted, CannotModerateSelf, CannotModerateStaff."""
+        read = self._services.accounts.read_many([account_id, AccountId(actor.account_id)])
+        (accounts,) = await self._services.store.read(read)
+        account: Account | None = accounts.get(account_id)
+        member = accounts.get(AccountId(actor.account_id))
         if account is None or account.state == DELETED:
             raise AccountNotFound
         if account_id == actor.account_id:
             raise CannotModerateSelf
+        if member is None or not outranks(member, account):
+            raise CannotModerateStaff
         return account
 
     async def _find_posts(

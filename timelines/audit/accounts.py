@@ -16,7 +16,10 @@ from timelines.audit.reader import ABSENT, AuditReader
 from timelines.notifications.notification import Notification
 
 OPTIONAL_FIELDS = frozenset(
-    {"avatar", "header", "preferences", "delete_ms", "moved_to", "restrictions", "silenced_until_ms", "role", "sanctions"}
+    {
+        *("avatar", "header", "preferences", "delete_ms", "moved_to"),
+        *("restrictions", "silenced_until_ms", "role", "sanctions"),
+    }
 )
 """The fields that an account of an earlier release lacks."""
 NUMBER_FIELDS = frozenset({"created_ms", "staff", "version"})

@@ -5,9 +5,17 @@ import asyncio
 import pytest
 
 from accounts.errors import AccountNotFound, AppealNotPossible, FieldErrors, SanctionNotFound
-from accounts.sanctions.sanction import APPEAL_TIME_MS, Sanction, SanctionId
+from accounts.roles import Role
+from accounts.sanctions.sanction import APPEAL_TIME_MS, HOUR_MS, Sanction, SanctionId
 from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.errors import AppealDecided, CannotModerateSelf, CannotUndo, NotSuspended
+from socialsite.admin.errors import (
+    AppealDecided,
+    AppealOfOwnDecision,
+    CannotModerateSelf,
+    CannotModerateStaff,
+    CannotUndo,
+    NotSuspended,
+)
 from socialsite.admin.sanctions import COMPLETION_DELAY_MS, SanctionService
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -22,8 +30,14 @@ async def bob(world: World) -> Person:
 
 
 @pytest.fixture
-async def sam(world: World) -> Actor:
-    return Actor((await world.person("sam")).id, "abad1dea")
+async def sam(services: Services, world: World) -> Actor:
+    return await _staff(services, world, "sam", "moderator")
+
+
+async def _staff(services: Services, world: World, handle: str, role: Role) -> Actor:
+    person = await world.person(handle)
+    await services.staff.set_role(person.id, role)
+    return Actor(person.id, "abad1dea")
 
 
 @pytest.fixture
@@ -112,6 +126,50 @@ async def test_only_a_suspended_account_can_be_deleted_and_its_sanctions_are_del
 async def test_staff_cannot_act_on_its_own_account(sanctions: SanctionService, sam: Actor) -> None:
     with pytest.raises(CannotModerateSelf):
         await sanctions.apply(sam, AccountId(sam.account_id), "note", "Me.")
+
+
+async def test_staff_acts_on_staff_of_a_lower_role_only(
+    services: Services, sanctions: SanctionService, world: World, sam: Actor
+) -> None:
+    ada = await _staff(services, world, "ada", "admin")
+    for target in (ada, await _staff(services, world, "mia", "moderator")):
+        with pytest.raises(CannotModerateStaff):
+            await sanctions.apply(sam, AccountId(target.account_id), "warning", "No.")
+    assert await sanctions.apply(ada, AccountId(sam.account_id), "warning", "Please be kind.")
+
+
+async def test_limits_marks_and_silences_last_until_the_last_of_them_is_undone(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    now_ms = services.clock.now_ms()
+    made = [
+        await sanctions.apply(sam, bob.id, kind, "x" * 20, until_ms=until_ms)
+        for kind in ("limit", "mark_pictures", "silence")
+        for until_ms in (now_ms + 2 * HOUR_MS, now_ms + HOUR_MS)
+    ]
+    restrictions = []
+    for number, sanction in enumerate(made):
+        account = await services.accounts.get(bob.id)
+        if number % 2 == 0:
+            restrictions.append((account.limited, account.marks_pictures, account.silenced_until_ms - now_ms))
+        await sanctions.undo(sam, bob.id, sanction.id)
+        if sanction.kind == "silence":
+            restrictions.append((await services.accounts.get(bob.id)).silenced_until_ms)
+    assert restrictions == [
+        (True, True, 2 * HOUR_MS), (False, True, 2 * HOUR_MS), (False, False, 2 * HOUR_MS), now_ms + HOUR_MS, 0,
+    ]  # fmt: skip
+
+
+async def test_an_appeal_is_not_decided_by_who_acted_unless_nobody_else_could(
+    services: Services, sanctions: SanctionService, world: World, sam: Actor, bob: Person
+) -> None:
+    made = await sanctions.apply(sam, bob.id, "warning", "Please be kind.")
+    await services.sanctions.appeal(bob.id, made.id, APPEAL)
+    mia = await _staff(services, world, "mia", "moderator")
+    with pytest.raises(AppealOfOwnDecision):
+        await sanctions.decide_appeal(sam, bob.id, made.id, accept=False, answer="It is right.")
+    await services.staff.set_role(AccountId(mia.account_id), "")
+    await sanctions.decide_appeal(sam, bob.id, made.id, accept=False, answer="It is right.")
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,7 @@ async def use_relations(site: Services, world: World) -> None:
     await site.mail.confirm_address(token)
     await site.mail.choose_digest(grace.id, "weekly")
     await site.mail_queue.postpone(b"a job", site.clock.now_ms())
+    await site.staff.set_role(heidi.id, "moderator")
     warning = await SanctionService(site).apply(Actor(heidi.id, "abad1dea"), ivan.id, "warning", "Please be kind.")
     await site.sanctions.appeal(ivan.id, warning.id, "I think that I have been kind to everybody.")
     await site.repositories.sanctions.schedule(ivan.id, warning.id, site.clock.now_ms())

@@ -20,6 +20,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.FactorNotFound: (404, "not_found"),
     accounts.SanctionNotFound: (404, "not_found"),
     accounts.AppealNotPossible: (409, "appeal_not_possible"),
+    admin.CannotModerateStaff: (403, "forbidden"),
     admin.CannotUndo: (409, "no_undo"),
     admin.NotSuspended: (409, "not_suspended"),
     admin.AppealDecided: (409, "decided"),
