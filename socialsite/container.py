@@ -296,7 +296,9 @@ class Services:
     def preview_queue(self) -> PreviewQueue:
         return PreviewQueue(self.store)
 
-    previews = _Built(PreviewService)
+    @cached_property
+    def previews(self) -> PreviewService:
+        return self._build(PreviewService, announce_post=self.live.post_edited)
 
     @cached_property
     def push_queue(self) -> PushQueue:

@@ -89,7 +89,7 @@ class Broadcaster:
         hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
         entries, frames = dict(zip(viewers, hydrated, strict=True)), dict[object, TextFrame | None]()
         for number, socket in enumerate(sockets, start=1):
-            if (entry := entries[socket.account_id]) is None or not entry.post.extra.version:
+            if (entry := entries[socket.account_id]) is None or not _has_changed(entry):
                 continue
             key = socket.encoder, socket.language, entry.viewer, entry.keyword_filter, entry.poll, entry.quote
             if key not in frames:
@@ -113,7 +113,7 @@ class Broadcaster:
         hydrated = await self._pipeline.read_post_for_viewers(post_id, None, list(viewers.values()))
         entries, frames = dict(zip(viewers, hydrated, strict=True)), FrameCache()
         for number, subscription in enumerate(subscriptions, start=1):
-            if (entry := entries[_viewer_key(subscription)]) is None or not entry.post.extra.version:
+            if (entry := entries[_viewer_key(subscription)]) is None or not _has_changed(entry):
                 continue
             if (key := _frame_key(subscription, entry)) not in frames:
                 socket = subscription.socket
@@ -128,6 +128,11 @@ class Broadcaster:
     def _viewer_contexts(self, topics: Iterable[str]) -> dict[ViewerKey, ViewerContext]:
         """Return one context for each reader and timeline, even if several sockets show the timeline."""
         return {_viewer_key(each): _channel_of(each).viewer_context for each in self._registry.subscriptions_at(topics)}
+
+
+def _has_changed(entry: HydratedPost) -> bool:
+    """Return whether the post can differ from what pages show: it was edited, or its preview was stored."""
+    return bool(entry.post.extra.version) or entry.preview is not None
 
 
 def _channel_of(subscription: Subscription) -> Channel:

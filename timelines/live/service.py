@@ -78,7 +78,7 @@ class LiveService:
         await self._publish_to_all(post_id, PostDeleted(post_id))
 
     async def post_edited(self, post_id: PostId) -> None:
-        """Announce a new version of a post, after it is written."""
+        """Announce a new version of a post, or its preview, after it is written."""
         await self._publish_to_all(post_id, PostEdited(post_id))
 
     async def boost_removed(self, boost: Post) -> None:

@@ -1,6 +1,6 @@
 """Fetches the previews of links, in jobs of the queue `previews`, never in a request."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import urljoin
@@ -35,6 +35,7 @@ class FetchPreview(msgspec.Struct, frozen=True, tag="preview"):
 
     url: str
     account_id: AccountId
+    post_id: PostId = PostId(0)  # 0 in jobs of earlier releases
 
 
 encode_job = msgspec.msgpack.Encoder().encode
@@ -57,12 +58,14 @@ class PreviewService:
     outgoing: OutgoingClient
     clock: TimeSource
     link_previews: bool
+    announce_post: Callable[[PostId], Awaitable[None]]
+    """Replaces the post in open pages (LiveService.post_edited)."""
 
     async def request(self, post: Post) -> None:
         """Queue the link of a new post, unless it was fetched lately. The worker calls this; it may repeat."""
         url = link_of(post) if self.link_previews and post.boost_of is None else None
         if url is not None and not await self._is_fresh(url):
-            await self.preview_queue.add(encode_job(FetchPreview(url, post.author_id)), sender=post.author_id)
+            await self.preview_queue.add(encode_job(FetchPreview(url, post.author_id, post.id)), sender=post.author_id)
 
     async def request_edit(self, versions: Sequence[Post], number: int) -> None:
         """Queue the link of the newest version of an edited post."""
@@ -73,23 +76,32 @@ class PreviewService:
         return preview is not None and preview.fetched_ms > self.clock.now_ms() - RENEW_AFTER_MS
 
     async def handle(self, payload: bytes) -> tuple[bytes, ...]:
-        """Fetch a link and store its preview, or that it failed. Raises PermanentFailure if this is not a job."""
+        """Fetch a link and show its preview in open pages, too. Raises PermanentFailure if this is not a job."""
         try:
             job = _decoder.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise PermanentFailure(f"not a job of this release: {error}") from error
-        if self.link_previews and not await self._is_fresh(job.url):
-            former = await self.previews.find(job.url)
-            preview, picture_url = await self._fetch(job.url)
+        if not self.link_previews:
+            return ()
+        await self._renew(job.url)
+        preview = await self.previews.find(job.url)
+        if job.post_id and preview is not None and preview.title:
+            await self.announce_post(job.post_id)
+        return ()
+
+    async def _renew(self, url: str) -> None:
+        """Fetch a link and store its preview, unless it was fetched lately. A failure keeps the former preview."""
+        if not await self._is_fresh(url):
+            former = await self.previews.find(url)
+            preview, picture_url = await self._fetch(url)
             if not preview.title and former is not None and former.title:
                 await self.previews.save(structs.replace(former, fetched_ms=preview.fetched_ms))
-                return ()
+                return
             if preview.title and picture_url:
                 preview = structs.replace(preview, picture=await self._fetch_picture(picture_url))
             await self.previews.save(preview)
             if former is not None and (picture := former.picture) is not None:
                 await self.media.discard_preview(picture.id, f"{picture.id}-{picture.secret}")
-        return ()
 
     async def _fetch_picture(self, url: str) -> MediaAttachment | None:
         """Return the picture of a page after it was encoded, or None."""

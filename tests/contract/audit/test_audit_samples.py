@@ -59,7 +59,7 @@ async def test_the_background_sampler_logs_and_counts_damage(
     town: SampleSite, caplog: pytest.LogCaptureFixture
 ) -> None:
     counts = DamageCounts(town.services.store)
-    sampler = AuditSampler(town.services.audit_context, keys=200, second_check_after_s=0.01)
+    sampler = AuditSampler(town.services.audit_context, keys=1000, second_check_after_s=0.01)
     assert not (await sampler.audit_sample()).damage
     await DAMAGE_BY_NAME["handle_without_account"](town)
     await sampler.audit_sample()
