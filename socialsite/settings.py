@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from socialsite import settings_parsers
 from socialsite.logs import configure_structlog, logging_settings
-from socialsite.site.settings import DEFAULT_NAME, parse_environment
+from socialsite.site.settings import parse_environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()  # type: ignore[no-untyped-call]
@@ -46,7 +46,6 @@ VAPID_PRIVATE_KEY: str = env.str("VAPID_PRIVATE_KEY", default="")
 STAFF_SECOND_FACTOR: bool = env.bool("STAFF_SECOND_FACTOR", default=not DEBUG)  # quickstart sets it to 0
 # Settings of the site that staff can otherwise change on /ops/site/
 SITE_ENVIRONMENT = parse_environment(os.environ)
-SITE_NAME: str = SITE_ENVIRONMENT.get("name", DEFAULT_NAME)
 
 # Mail: an SMTP server, or without MAIL_URL files in the data directory
 MAIL_ROOT = settings_parsers.default_mail_root(REDIS_URL, BASE_DIR)
@@ -58,7 +57,7 @@ EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _MAIL.get("EMAIL_HOST_USER") or "", _MAIL
 EMAIL_USE_TLS, EMAIL_USE_SSL = bool(_MAIL.get("EMAIL_USE_TLS")), bool(_MAIL.get("EMAIL_USE_SSL"))
 EMAIL_FILE_PATH = str(MAIL_ROOT)
 EMAIL_TIMEOUT = 10  # seconds of each step of the dialogue with the server
-MAIL_FROM: str = env.str("MAIL_FROM", default="") or settings_parsers.default_mail_from(SITE_NAME, SITE_URL)
+MAIL_FROM: str = env.str("MAIL_FROM", default="") or settings_parsers.default_mail_from(SITE_URL)
 MAIL_REQUIRED: bool = env.bool("MAIL_REQUIRED", default=False)
 PASSWORD_RESET_TIMEOUT = 3_600  # seconds
 
@@ -142,6 +141,7 @@ MIDDLEWARE = [
     "socialsite.web.middleware.services.ServicesMiddleware",
     "socialsite.web.middleware.durability.DurabilityMiddleware",
     "accounts.sessions.middleware.SessionMiddleware",
+    "socialsite.web.middleware.members_only.MembersOnlyMiddleware",
     "socialsite.web.middleware.errors.ErrorsMiddleware",
 ]
 CSRF_FAILURE_VIEW = "socialsite.web.views.csrf_failure"

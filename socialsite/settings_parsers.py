@@ -6,7 +6,6 @@ ImproperlyConfigured with a sentence that names the variable.
 
 import re
 from collections.abc import Iterable
-from email.utils import formataddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -150,9 +149,9 @@ def parse_mail_url(url: str, folder: Path) -> dict[str, Any]:
     return {**config, "EMAIL_PORT": config["EMAIL_PORT"] or ports[parts.scheme]}
 
 
-def default_mail_from(site_name: str, site_url: str) -> str:
-    """Return the sender of mails: the site's name, and noreply at its host."""
-    return formataddr((site_name, f"noreply@{urlsplit(site_url).hostname or 'localhost'}"))
+def default_mail_from(site_url: str) -> str:
+    """Return the address of the sender of mails: noreply at the host of the site."""
+    return f"noreply@{urlsplit(site_url).hostname or 'localhost'}"
 
 
 def build_media_storage(root: Path, bucket: str, endpoint: str) -> dict[str, Any]:

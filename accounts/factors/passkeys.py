@@ -38,6 +38,7 @@ from accounts.models import Account
 from accounts.security.events import SecurityEvents
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
+from socialsite.site.service import SiteService
 
 CREATE, LOGIN, FACTOR, CONFIRM = "create", "login", "factor", "confirm"
 """Purposes of a challenge. A passkey that replaces the password has to verify its user by PIN or biometrics."""
@@ -56,7 +57,11 @@ class PasskeyService:
     factor_service: FactorService
     events: SecurityEvents
     limits: ActionLimits
+    site: SiteService
     clock: TimeSource
+
+    def _server(self) -> Fido2Server:
+        return make_server(self.site.settings.title)
 
     async def begin_registration(self, account: Account) -> dict[str, Any]:
         """Return the options of navigator.credentials.create() as JSON."""
@@ -64,7 +69,7 @@ class PasskeyService:
         user = PublicKeyCredentialUserEntity(
             id=str(account.id).encode(), name=account.handle, display_name=account.display_name
         )
-        options, _state = make_server().register_begin(
+        options, _state = self._server().register_begin(
             user,
             _descriptors(factors),
             ResidentKeyRequirement.REQUIRED,
@@ -82,7 +87,7 @@ class PasskeyService:
         try:
             response = RegistrationResponse.from_dict(_parse(credential))
             state = await self._take(response.response.client_data.challenge, CREATE, account.id)
-            data = make_server().register_complete(state, response)
+            data = self._server().register_complete(state, response)
             assert data.credential_data is not None
             if data.credential_data.public_key.ALGORITHM is None:
                 raise PasskeyRefused
@@ -99,7 +104,7 @@ class PasskeyService:
         await self.limits.enforce(caller, "token")
         challenge = secrets.token_bytes(32)
         descriptors = _descriptors(await self.factors.find(account_id)) if account_id else None
-        options, _state = make_server().authenticate_begin(descriptors, _verification(purpose), challenge=challenge)
+        options, _state = self._server().authenticate_begin(descriptors, _verification(purpose), challenge=challenge)
         await self._store(challenge, purpose, account_id or 0)
         return dict(options)
 
@@ -127,7 +132,7 @@ class PasskeyService:
         passkey = factors.passkeys.get(id)
         if passkey is None:
             raise PasskeyRefused
-        make_server().authenticate_complete(state, [AttestedCredentialData(passkey.credential)], response)
+        self._server().authenticate_complete(state, [AttestedCredentialData(passkey.credential)], response)
         count = response.response.authenticator_data.counter
         if (count or passkey.sign_count) and count <= passkey.sign_count:
             raise PasskeyRefused
@@ -147,11 +152,11 @@ class PasskeyService:
         return {"challenge": websafe_encode(challenge), "user_verification": stored.user_verification}
 
 
-def make_server() -> Fido2Server:
+def make_server(site_name: str) -> Fido2Server:
     """Return fido2's server for the host of SITE_URL. On this machine every port is accepted, elsewhere one origin."""
     site_url: str = settings.SITE_URL
     host = urlsplit(site_url).hostname or ""
-    rp = PublicKeyCredentialRpEntity(name=settings.SITE_NAME, id=host)
+    rp = PublicKeyCredentialRpEntity(name=site_name, id=host)
     if host == "localhost":
         return Fido2Server(rp, verify_origin=lambda origin: urlsplit(origin).hostname == host)
     return Fido2Server(rp, verify_origin=lambda origin: origin == site_url)

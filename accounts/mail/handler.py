@@ -35,6 +35,7 @@ from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource
 from socialsite.recipes.job_queue import PermanentFailure
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.site.service import SiteService
 
 JOB_TIMEOUT_S = 120.0
 """Longer than a dialogue with a mail server, each step of which may take settings.EMAIL_TIMEOUT."""
@@ -51,6 +52,7 @@ class MailSending:
     mail_queue: MailQueue
     mail: MailService
     accounts: AccountRepository
+    site: SiteService
     clock: TimeSource
 
     @property
@@ -92,7 +94,7 @@ class MailSending:
             await self._fail(job, mail, "the mail is too old")
         await self.mails.store_mail(job.account_id, job.id, mail)
         try:
-            message = build_message(job, self._find_facts(job, account))
+            message = build_message(job, self._find_facts(job, account), self.site.settings.title)
             await asyncio.get_running_loop().run_in_executor(_threads, send_message, message)
         except (OSError, smtplib.SMTPException) as error:
             await self._handle_failure(job, mail, payload, error)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from email.utils import formatdate, parseaddr
+from email.utils import formataddr, formatdate, parseaddr
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from accounts.mail.values import SendMail
 UNSUBSCRIBE_PATH = "/accounts/mail/unsubscribe/"
 
 
-def build_message(job: SendMail, facts: Mapping[str, str]) -> EmailMultiAlternatives:
+def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> EmailMultiAlternatives:
     """Return the message of a job. It has the same Message-ID in every try.
 
     `facts` has the handle, and `path` or `unsubscribe` of the kinds that need them. Raises BadHeaderError if a header
@@ -25,11 +25,11 @@ def build_message(job: SendMail, facts: Mapping[str, str]) -> EmailMultiAlternat
     """
     created = datetime.fromtimestamp(job.created_ms / 1000, UTC)
     with override(job.language or settings.LANGUAGE_CODE):
-        known = {"site": settings.SITE_NAME, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
+        known = {"site": site_name, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
         text = TEXTS[job.kind].fill({**known, **job.context, **facts})
         context = {
             "text": text,
-            "site_name": settings.SITE_NAME,
+            "site_name": site_name,
             "site_url": settings.SITE_URL,
             "handle": facts.get("handle", ""),
             "language": job.language or settings.LANGUAGE_CODE,
@@ -48,12 +48,18 @@ def build_message(job: SendMail, facts: Mapping[str, str]) -> EmailMultiAlternat
         message = EmailMultiAlternatives(
             str(text.subject),
             render_to_string("mail/mail.txt", context),
-            settings.MAIL_FROM,
+            sender(site_name),
             [job.address],
             headers=headers,
         )
         message.attach_alternative(render_to_string("mail/mail.html", context), "text/html")
     return message
+
+
+def sender(site_name: str) -> str:
+    """Return MAIL_FROM, with the name of the site if it has no name."""
+    name, address = parseaddr(settings.MAIL_FROM)
+    return formataddr((name or site_name, address))
 
 
 def mail_host() -> str:

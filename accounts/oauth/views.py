@@ -210,7 +210,7 @@ def _error_page(request: SiteRequest, error: OAuthError) -> HttpResponse:
 def _error_response(error: OAuthError) -> HttpResponse:
     headers = dict(NO_STORE)
     if error.status == HTTPStatus.UNAUTHORIZED:
-        headers["WWW-Authenticate"] = f'Basic realm="{settings.SITE_NAME}"' if settings.SITE_NAME.isascii() else "Basic"
+        headers["WWW-Authenticate"] = 'Basic realm="OAuth"'
     return json_response({"error": error.code, "error_description": error.description}, error.status, headers)
 
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from accounts.sessions.service import SessionService
+from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 from socialsite.web.asgi_types import Scope
 from socialsite.web.services import SiteServices
@@ -25,12 +27,17 @@ class SocketViewer:
 
 
 async def authenticate_socket(scope: Scope, services: SiteServices) -> SocketViewer:
-    """Read the viewer, and count the handshake for its address. Raises RateLimited, StoreUnavailable."""
+    """Read the viewer, and count the handshake for its address.
+
+    Raises RateLimited, StoreUnavailable, and SignInRequired for a visitor of a members-only site.
+    """
     cookies, address = parse_socket_cookies(scope), find_scope_address(scope)
     with suppress(StoreError):  # visitors can read public timelines even if the limits are unavailable
         await services[ActionLimits].enforce(Caller(None, address), "address")
     cookie = cookies.get(settings.SESSION_COOKIE_NAME)
     account, session = await services[SessionService].load(cookie, services.clock.now_ms())
+    if account is None and services[SiteService].settings.members_only:
+        raise SignInRequired
     return SocketViewer(
         account_id=AccountId(account.id) if account else None,
         session_id=session.session_id if account else None,

@@ -2,7 +2,6 @@
 
 import pyotp
 import segno
-from django.conf import settings
 from django.core import signing
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -17,7 +16,7 @@ from accounts.models import Account
 from accounts.sessions.authentication import require_account
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
-from socialsite.web.responses import done, json_response, page_response
+from socialsite.web.responses import done, get_site, json_response, page_response
 
 SECURITY_PATH = "/accounts/security/"
 SETUP_SALT = "accounts.factors.totp"
@@ -31,7 +30,7 @@ async def totp_page(request: SiteRequest) -> HttpResponse:
     require_step_up(request)
     account, secret = require_account(request), FactorService.generate_secret()
     form = TotpForm(initial={"setup": signing.dumps([account.id, secret], salt=SETUP_SALT)})
-    page = build_setup_page(account, secret)
+    page = build_setup_page(account, secret, get_site(request).title)
     data = lambda: {"secret": secret, "uri": page["uri"], "setup": form.initial["setup"]}  # noqa: E731
     return render_form(request, "accounts/totp.html", form, data, page)
 
@@ -44,7 +43,7 @@ async def add_totp(request: SiteRequest) -> HttpResponse:
     try:
         fields = validate_form(form)
         secret = _read_setup(account, fields["setup"])
-        page = build_setup_page(account, secret)
+        page = build_setup_page(account, secret, get_site(request).title)
         codes = await request.services[FactorService].add_totp(
             AccountId(account.id), secret, fields["code"], request.caller
         )
@@ -99,9 +98,9 @@ def _respond_with_codes(request: SiteRequest, codes: list[str]) -> HttpResponse:
     return done(request, {"recovery_codes": codes}, default=SECURITY_PATH)
 
 
-def build_setup_page(account: Account, secret: str) -> dict[str, object]:
+def build_setup_page(account: Account, secret: str, site_name: str) -> dict[str, object]:
     """Return the context of the page: the secret in groups of four, and the QR code as the path of an SVG."""
-    uri = pyotp.TOTP(secret).provisioning_uri(name=account.handle, issuer_name=settings.SITE_NAME)
+    uri = pyotp.TOTP(secret).provisioning_uri(name=account.handle, issuer_name=site_name)
     rows = [bytes(row) for row in segno.make(uri, error="m", micro=False).matrix_iter(border=QR_BORDER)]
     dark = ((x, y) for y, row in enumerate(rows) for x, module in enumerate(row) if module)
     return {

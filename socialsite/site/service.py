@@ -4,7 +4,7 @@ The copy is refreshed outside of requests (Redis in Action, section 5.4.2: confi
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,8 @@ class SiteService:
     site_environment: Mapping[str, Any]
     settings: SiteSettings = field(init=False)
     """The newest copy of this process. The environment wins over stored values."""
+    listeners: set[Callable[[], None]] = field(default_factory=set, init=False)
+    """Functions that are called after the settings changed."""
     _stored: bytes | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -71,6 +73,8 @@ class SiteService:
         if stored != self._stored:
             self.settings = self._with_environment(_decode(stored))
             self._stored = stored
+            for listener in tuple(self.listeners):
+                listener()
 
     def _with_environment(self, settings: SiteSettings) -> SiteSettings:
         return apply_changes(settings, self.site_environment)

@@ -14,6 +14,8 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.template import loader
 
 from socialsite.errors import MalformedRequest
+from socialsite.site.service import SiteService
+from socialsite.site.settings import UNKNOWN_SETTINGS, SiteSettings, apply_changes
 from socialsite.web.csrf import get_page_token
 from socialsite.web.page_cache import Placeholder, render_page
 from socialsite.web.requests import JSON_TYPE, SAFE_METHODS, SiteRequest, get_form_data, is_own_url, wants_json
@@ -52,6 +54,13 @@ def page_response(
     return HttpResponse(html, status=status, headers=headers)
 
 
+def get_site(request: SiteRequest) -> SiteSettings:
+    """Return the settings of the site, or those of the environment while the store cannot be opened."""
+    if hasattr(request, "services"):
+        return request.services[SiteService].settings
+    return apply_changes(UNKNOWN_SETTINGS, settings.SITE_ENVIRONMENT)
+
+
 def page_context(request: SiteRequest) -> dict[str, object]:
     """Return the context of base.html. Templates use nothing else of the request, so that pages can be cached."""
     account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
@@ -65,7 +74,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         },
         "viewer_avatar": "",
         "viewer_icon": "",
-        "site_name": settings.SITE_NAME,
+        "site_name": get_site(request).title,
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",
         "trends_aside": "",

@@ -10,13 +10,21 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite import __version__
 from socialsite.languages import LANGUAGE_NAMES
+from socialsite.site.settings import SiteSettings
 from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
-from socialsite.web.responses import json_response
+from socialsite.web.responses import get_site, json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.content import content_html
-from timelines.api.entities.instance import SiteFigures, SiteInfo, instance_entity, instance_v1_entity
+from timelines.api.entities.instance import (
+    OPEN_MODES,
+    SiteFigures,
+    SiteInfo,
+    instance_entity,
+    instance_v1_entity,
+    rule_entities,
+)
 from timelines.api.presenters import site_url
 from timelines.pages.presenters import Json
 from timelines.push.service import PushService
@@ -45,7 +53,14 @@ async def languages(request: SiteRequest) -> HttpResponse:
 
 @endpoint(None)
 async def extended_description(request: SiteRequest) -> HttpResponse:
-    return json_response({"updated_at": None, "content": content_html(_description(), site_url(request))})
+    site = get_site(request)
+    text = site.about or _description(site)
+    return json_response({"updated_at": None, "content": content_html(text, site_url(request))})
+
+
+@endpoint(None)
+async def rules(request: SiteRequest) -> HttpResponse:
+    return json_response(rule_entities(get_site(request)))
 
 
 @endpoint(None)
@@ -91,25 +106,34 @@ async def nodeinfo_links(request: SiteRequest) -> HttpResponse:
 @endpoint(None)
 async def nodeinfo(request: SiteRequest) -> HttpResponse:
     """Return the node information. Clients that do not know this software read `upstream`."""
-    figures = await _read_figures(request)
+    figures, site = await _read_figures(request), get_site(request)
+    usage = {
+        "users": {"total": figures.accounts, "activeMonth": figures.active_month},
+        "localPosts": figures.posts,
+    }
+    if site.members_only and request.account is None:
+        usage = {"users": {}}
     return json_response(
         {
             "version": "2.0",
             "software": {"name": "socialsite", "version": __version__},
             "protocols": [],
             "services": {"inbound": [], "outbound": ["atom1.0"]},
-            "openRegistrations": True,
-            "usage": {
-                "users": {"total": figures.accounts, "activeMonth": figures.active_month},
-                "localPosts": figures.posts,
+            "openRegistrations": site.joining in OPEN_MODES,
+            "usage": usage,
+            "metadata": {
+                "nodeName": site.title,
+                "nodeDescription": _description(site),
+                "upstream": {"name": "mastodon"},
             },
-            "metadata": {"nodeName": settings.SITE_NAME, "upstream": {"name": "mastodon"}},
         }
     )
 
 
 async def _read_figures(request: SiteRequest) -> SiteFigures:
-    """Return the figures of the site, at most a minute old."""
+    """Return the figures of the site, at most a minute old; zeros for visitors of a members-only site."""
+    if get_site(request).members_only and request.account is None:
+        return SiteFigures(0, 0, 0)
 
     async def read() -> SiteFigures:
         stats, now_ms = request.services.statistics.stats, request.services.clock.now_ms()
@@ -124,14 +148,15 @@ async def _read_figures(request: SiteRequest) -> SiteFigures:
 
 
 def _site_info(request: SiteRequest) -> SiteInfo:
-    contact = re.sub("^mailto:", "", settings.SECURITY_CONTACT)
+    site = get_site(request)
+    contact = site.contact or re.sub("^mailto:", "", settings.SECURITY_CONTACT)
     config = request.services.config
     return SiteInfo(
         host=request.get_host(),
         url=site_url(request),
         socket_url=re.sub("^http", "ws", site_url(request)),
-        title=settings.SITE_NAME,
-        description=_description(),
+        settings=site,
+        description=_description(site),
         email=contact if "@" in contact else "",
         languages=tuple(code for code, _name in settings.LANGUAGES),
         post_max_length=config.post_max_length,
@@ -139,5 +164,5 @@ def _site_info(request: SiteRequest) -> SiteInfo:
     )
 
 
-def _description() -> str:
-    return _("Short posts by the people you follow, in the order they were written.")
+def _description(site: SiteSettings) -> str:
+    return site.description or _("Short posts by the people you follow, in the order they were written.")

@@ -2,7 +2,6 @@
 
 import hashlib
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
@@ -11,6 +10,7 @@ from django.utils.http import quote_etag
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId
 from socialsite.web.requests import SiteRequest
+from socialsite.web.responses import get_site
 from timelines.feeds.atom import SiteFeed, render_account_feed, render_hashtag_feed
 from timelines.hashtags.views import with_canonical_hashtag
 from timelines.pages.queries import with_canonical_handle
@@ -27,7 +27,7 @@ async def account_atom(request: SiteRequest, handle: str) -> HttpResponseBase:
 @with_canonical_hashtag
 async def hashtag_atom(request: SiteRequest, tag: str) -> HttpResponseBase:
     page = await request.services[ReadingService].tag(tag, viewer_id=None, may_lag=True)
-    return _feed_response(request, render_hashtag_feed(_site_url(request), settings.SITE_NAME, tag, page.entries))
+    return _feed_response(request, render_hashtag_feed(_site_url(request), get_site(request).title, tag, page.entries))
 
 
 def _site_url(request: SiteRequest) -> str:

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from socialsite.ids import AccountId
+from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
 from timelines.hashtags.service import FollowedHashtagService
@@ -27,7 +28,9 @@ Links = tuple[tuple[str, str], ...]
 
 def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
     """Return the parts of base.html that this app renders. A part without content is ""."""
-    trends, viewer = cached_trends_panel(request), getattr(request, "account", None)  # not set on early error pages
+    viewer = getattr(request, "account", None)  # not set on early error pages
+    is_hidden = viewer is None and request.services[SiteService].settings.members_only
+    trends = "" if is_hidden else cached_trends_panel(request)
     if viewer is None:
         return {"trends_aside": trends, "lists_aside": "", "tabs_html": ""}
     viewer_id, language, path = AccountId(viewer.id), get_language() or "", quote(request.path)

@@ -9,6 +9,7 @@ import logging
 from accounts.sessions.service import SessionService
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.task_supervisor import TaskSupervisor
+from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 from socialsite.web.services import SiteServices
 from timelines.live import socket_messages
@@ -40,7 +41,7 @@ class StreamingServer:
         """The encoders of API clients, which sockets share."""
         pipeline = services[ReadPipeline]
         self._registry = SocketRegistry()
-        self._sessions = services[SessionService]
+        self._sessions, self._site = services[SessionService], services[SiteService]
         broadcaster = Broadcaster(self._registry, pipeline)
         self._replacement_boosts = ReplacementBoosts(self._registry, pipeline, broadcaster)
         self._dispatcher = LiveDispatcher(
@@ -65,18 +66,22 @@ class StreamingServer:
     async def open(self) -> None:
         """Start the listener and the background tasks. Raises StoreUnavailable."""
         await self._listener.open()
+        self._site.listeners.add(self._close_visitors_if_members_only)
         self._supervisor.start(self._check_sessions_forever)
         self._supervisor.start(self._dispatcher.send_counts_forever)
         self._supervisor.start(self._missed_changes.run)
         self._supervisor.start(self._replacement_boosts.run)
 
     async def close(self) -> None:
+        self._site.listeners.discard(self._close_visitors_if_members_only)
         await self._supervisor.close()
         await self._subscription_manager.close()
         await self._listener.close()
 
     def connect(self, socket: LiveSocket) -> None:
         self._registry.add(socket)
+        if socket.account_id is None and self._site.settings.members_only:  # since the handshake was checked
+            socket.writer.close(socket_messages.SIGNED_OUT_CLOSE_CODE)
 
     def disconnect(self, socket: LiveSocket) -> None:
         """Remove a socket after its connection was closed. The call may be repeated."""
@@ -131,6 +136,12 @@ class StreamingServer:
                 await self._close_ended_sessions()
             except StoreError as error:
                 log.warning("open sessions could not be checked: %s", error)
+
+    def _close_visitors_if_members_only(self) -> None:
+        if self._site.settings.members_only:
+            for socket in tuple(self._registry.sockets):
+                if socket.account_id is None:
+                    socket.writer.close(socket_messages.SIGNED_OUT_CLOSE_CODE)
 
     async def _close_ended_sessions(self) -> None:
         sockets = [

@@ -14,7 +14,7 @@ from socialsite.tasks import run_together
 from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
-from socialsite.web.responses import respond
+from socialsite.web.responses import get_site, respond
 from timelines.templatetags.timelines_tags import number
 
 DAY_MS = 86_400_000
@@ -31,7 +31,10 @@ class SiteFigures:
 
 async def about(request: SiteRequest) -> HttpResponse:
     services = get_services(request)
-    figures = asdict(await get_or_compute("about", SiteFigures, FIGURES_TTL_S, lambda: read_site_figures(services)))
+    figures = {}
+    if request.account is not None or not get_site(request).members_only:
+        read = get_or_compute("about", SiteFigures, FIGURES_TTL_S, lambda: read_site_figures(services))
+        figures = asdict(await read)
     return respond(
         request,
         "ops/about.html",

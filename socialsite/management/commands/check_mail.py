@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.accounts.repository import NO_ACCOUNT_ID
 from accounts.addresses import InvalidAddress, normalize_address
 from accounts.mail.handler import send_message
-from accounts.mail.message import build_message
+from accounts.mail.message import build_message, sender
 from accounts.mail.service import new_mail_id
 from accounts.mail.values import SendMail
 from socialsite.container import Services
@@ -32,9 +32,10 @@ class Command(OperatorCommand):
     async def handle_async(self, services: Services, options: dict[str, Any]) -> None:
         now_ms = services.clock.now_ms()
         job = SendMail(NO_ACCOUNT_ID, new_mail_id(now_ms), "test", options["address"], "", now_ms)
+        name = services.site.settings.title
         try:
-            await asyncio.to_thread(send_message, build_message(job, {}))
+            await asyncio.to_thread(send_message, build_message(job, {}, name))
         except (OSError, smtplib.SMTPException) as error:
             raise CommandError(f"The mail was not sent: {error}") from error
         target = f"a file in {settings.MAIL_ROOT}" if not settings.MAIL_URL else f"the server {settings.EMAIL_HOST}"
-        self.print_line(f"The mail from {settings.MAIL_FROM} to {options['address']} was given to {target}.")
+        self.print_line(f"The mail from {sender(name)} to {options['address']} was given to {target}.")

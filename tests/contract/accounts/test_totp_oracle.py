@@ -37,7 +37,7 @@ def test_oathtool_makes_the_codes_that_the_site_accepts() -> None:
 
 def test_zbarimg_reads_the_uri_of_the_qr_code(tmp_path: Path) -> None:
     zbarimg = need("zbarimg", "zbar-tools")
-    page = build_setup_page(Account(handle="alice"), secret := FactorService.generate_secret())
+    page = build_setup_page(Account(handle="alice"), secret := FactorService.generate_secret(), "Socialsite")
     size, modules = int(str(page["qr_size"])), re.findall(r"M(\d+) (\d+)h1v1h-1z", str(page["qr_path"]))
     pixels = [["0"] * size * SCALE for _ in range(size * SCALE)]
     for x, y in modules:

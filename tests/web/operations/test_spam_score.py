@@ -32,7 +32,7 @@ def test_spamassassin_scores_a_mail_below_two(settings, kind: MailKind, language
     facts = {**CONTEXT, "handle": "alice"} | (
         {"unsubscribe": "/accounts/mail/unsubscribe/?token=x"} if kind == "digest" else {}
     )
-    text = build_message(job, facts).message().as_bytes()
+    text = build_message(job, facts, "Socialsite").message().as_bytes()
     report = subprocess.run(["spamassassin", "--local", "--test-mode"], input=text, capture_output=True, check=True)
     match = re.search(rb"^X-Spam-Status: \w+, score=(-?[\d.]+)", report.stdout, re.MULTILINE)
     assert match, report.stdout

@@ -3,6 +3,7 @@
 import msgspec
 
 from socialsite import __version__
+from socialsite.site.settings import SiteSettings
 from timelines.hashtags.followed import FOLLOWED_HASHTAGS_CAP
 from timelines.media.media import ALT_MAX_LENGTH, MEDIA_PER_POST, UPLOAD_MAX_BYTES, UPLOAD_MAX_PIXELS, UPLOAD_TYPES
 from timelines.pages.presenters import Json
@@ -11,17 +12,19 @@ from timelines.publishing.polls import MAX_DURATION_S, MIN_DURATION_S, OPTION_MA
 
 MASTODON_VERSION, API_VERSION = "4.5.0", 7
 """The version of Mastodon whose API the site offers. Clients choose their features by it."""
+OPEN_MODES = frozenset({"open", "approval"})
+"""Modes of `joining` in which anybody may ask for an account."""
 LINK_LENGTH = 23
 """Clients count each link with so many characters. A shorter link never makes a post too long here."""
 
 
 class SiteInfo(msgspec.Struct, frozen=True):
-    """What the operator has set."""
+    """What the operator and staff have set."""
 
     host: str
     url: str
     socket_url: str
-    title: str
+    settings: SiteSettings
     description: str
     email: str
     languages: tuple[str, ...]
@@ -36,9 +39,10 @@ class SiteFigures(msgspec.Struct, frozen=True):
 
 
 def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Json:
+    is_open, needs_approval = site.settings.joining in OPEN_MODES, site.settings.joining == "approval"
     return {
         "domain": site.host,
-        "title": site.title,
+        "title": site.settings.title,
         "version": _version(),
         "source_url": "",
         "description": site.description,
@@ -55,16 +59,16 @@ def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Jso
             **_configuration(site),
             "translation": {"enabled": False},
             "timelines_access": {
-                kind: {"local": "public", "remote": "disabled"}
+                kind: {"local": "authenticated" if site.settings.members_only else "public", "remote": "disabled"}
                 for kind in ("live_feeds", "hashtag_feeds", "trending_link_feeds")
             },
             "limited_federation": True,
         },
-        "registrations": {"enabled": True, "approval_required": False, "reason_required": False, "message": None,
-                          "min_age": None, "url": None},
+        "registrations": {"enabled": is_open, "approval_required": needs_approval, "reason_required": needs_approval,
+                          "message": None, "min_age": None, "url": None},
         "api_versions": {"mastodon": API_VERSION},
         "contact": {"email": site.email, "account": None},
-        "rules": [],
+        "rules": rule_entities(site.settings),
     }  # fmt: skip
 
 
@@ -72,7 +76,7 @@ def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
     """Return the instance as of version 1 of the API. Its number of posts counts the last two years."""
     return {
         "uri": site.host,
-        "title": site.title,
+        "title": site.settings.title,
         "short_description": site.description,
         "description": site.description,
         "email": site.email,
@@ -81,16 +85,21 @@ def instance_v1_entity(site: SiteInfo, figures: SiteFigures) -> Json:
         "stats": {"user_count": figures.accounts, "status_count": figures.posts, "domain_count": 1},
         "thumbnail": f"{site.url}/static/icon-512.png",
         "languages": site.languages,
-        "registrations": True,
-        "approval_required": False,
-        "invites_enabled": False,
+        "registrations": site.settings.joining in OPEN_MODES,
+        "approval_required": site.settings.joining == "approval",
+        "invites_enabled": site.settings.members_invite,
         "configuration": {
             "accounts": {"max_featured_tags": 0, "max_followed_tags": FOLLOWED_HASHTAGS_CAP},
             **_configuration(site),
         },
         "contact_account": None,
-        "rules": [],
+        "rules": rule_entities(site.settings),
     }
+
+
+def rule_entities(settings: SiteSettings) -> list[Json]:
+    """Return the rules; the id of a rule is its number, as reports name it."""
+    return [{"id": str(number), "text": text, "hint": ""} for number, text in enumerate(settings.rules, 1)]
 
 
 def _configuration(site: SiteInfo) -> Json:
