@@ -4,9 +4,11 @@ An error class of an app derives from the base class with its HTTP status (socia
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from http import HTTPStatus
 
-from django.utils.functional import Promise
+from django.utils.formats import date_format
+from django.utils.functional import Promise, lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
@@ -36,6 +38,29 @@ class Forbidden(ApiError):
 
     code = "forbidden"
     message = _("You don't have permission to do this.")
+
+
+class AccountSilenced(Forbidden):
+    """Staff silenced the account: it may read, but not write until `until_ms`."""
+
+    code = "silenced"
+
+    def __init__(self, until_ms: int) -> None:
+        super().__init__(
+            format_lazy(
+                _("The people who run this site have silenced your account. You can write again from {time} UTC."),
+                time=_format_time(until_ms),
+            )
+        )
+        self.until_ms = until_ms
+
+
+def _write_time(at_ms: int) -> str:
+    minute_s = -(-at_ms // 60_000) * 60
+    return str(date_format(datetime.fromtimestamp(minute_s, UTC), "DATETIME_FORMAT"))
+
+
+_format_time = lazy(_write_time, str)
 
 
 class NotFound(ApiError):

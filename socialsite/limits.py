@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from socialsite.clock import DAY_MS, Clock, FixedClock
-from socialsite.errors import RateLimited
+from socialsite.errors import AccountSilenced, RateLimited
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
 from socialsite.store.commands import Command
@@ -30,6 +30,9 @@ ACCOUNTS_PER_ADDRESS = 10
 NETWORKS_PER_HANDLE = 10
 """Limit of failed log-ins to one handle by unknown browsers, as a multiple of the limit of one network."""
 
+WRITING_RULES = frozenset({"post", "edit", "media", "imports"})
+"""The rules that count only actions which a silenced account may not do."""
+
 Hits = list[tuple[Identifier, list[Rule]]]
 
 
@@ -38,12 +41,14 @@ class Caller:
     """The sender of a request. `account_id` is None for a visitor.
 
     Services take `Caller | None`. Commands, workers and imports pass None, because they have no limits. If `decisions`
-    is a list, the decisions of the limits are added to it, so that the response can tell them.
+    is a list, the decisions of the limits are added to it, so that the response can tell them. The account may
+    not write until `silenced_until_ms`.
     """
 
     account_id: AccountId | None
     address: str
     decisions: list[Decision] | None = field(default=None, compare=False, repr=False)
+    silenced_until_ms: int = field(default=0, compare=False, repr=False)
 
 
 @lru_cache(maxsize=4_096)
@@ -63,10 +68,20 @@ class ActionLimits:
     async def enforce(self, caller: Caller | None, name: str) -> None:
         """Count one action for the account and the address, or for neither if one is over its limit.
 
-        Raises RateLimited.
+        Raises RateLimited, AccountSilenced.
         """
+        self._require_rule_allows(caller, name)
         if caller is not None:
             await self._count(self._hits(caller, name), self._clock.server_ms(), caller)
+
+    def require_may_write(self, caller: Caller | None) -> None:
+        """Raise AccountSilenced if the account of the caller may not write now."""
+        if caller is not None:
+            refuse_silenced(caller.silenced_until_ms, self._clock.now_ms())
+
+    def _require_rule_allows(self, caller: Caller | None, name: str) -> None:
+        if name in WRITING_RULES:
+            self.require_may_write(caller)
 
     async def enforce_for(self, factors: Mapping[Identifier, int], name: str) -> int:
         """Count one action for all identifiers, or for none if one of them is over its limit.
@@ -111,8 +126,9 @@ class ActionLimits:
     async def refundable_daily(self, caller: Caller | None, name: str, per_day: int) -> AsyncIterator[None]:
         """Count one action of today (UTC), and subtract it if the block raises an exception. Raises RateLimited.
 
-        If `per_day` is 0, there is no limit.
+        If `per_day` is 0, there is no limit. Raises AccountSilenced.
         """
+        self._require_rule_allows(caller, name)
         if per_day and not await self.take_daily(caller, name, per_day, 1):
             raise RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1)
         try:
@@ -123,11 +139,12 @@ class ActionLimits:
 
     @asynccontextmanager
     async def refundable(self, caller: Caller | None, name: str) -> AsyncIterator[None]:
-        """Count one action, and subtract it if the block raises an exception. Raises RateLimited.
+        """Count one action, and subtract it if the block raises an exception. Raises RateLimited, AccountSilenced.
 
         It is for actions whose failure is harmless; failed log-ins must stay counted and use `enforce`. If the block
         is cancelled, the action stays counted: its effect is unknown, and a disconnect must not avoid the limit.
         """
+        self._require_rule_allows(caller, name)
         if caller is None:
             yield
             return
@@ -173,6 +190,12 @@ def _daily_limits(caller: Caller | None, per_day: int) -> dict[Identifier, int]:
         Identifier.account(caller.account_id): per_day,
         address_identifier(caller.address): per_day * ACCOUNTS_PER_ADDRESS,
     }
+
+
+def refuse_silenced(until_ms: int, now_ms: int) -> None:
+    """Raise AccountSilenced if an account that is silenced until `until_ms` may not write now."""
+    if until_ms > now_ms:
+        raise AccountSilenced(until_ms)
 
 
 def raise_if_refused(decision: Decision) -> None:

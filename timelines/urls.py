@@ -4,7 +4,7 @@ from django.urls import path, register_converter
 from django.urls.converters import IntConverter, StringConverter
 
 from socialsite.ids import MAX_ID
-from socialsite.web.requests import dispatch_by_method, limited
+from socialsite.web.requests import dispatch_by_method, limited, writing
 from timelines.drafts import views as drafts
 from timelines.exporting import views as exporting
 from timelines.feeds import views as feeds
@@ -101,7 +101,11 @@ urlpatterns = [
     path("accounts/import/", dispatch_by_method(GET=importing.index, POST=importing.upload), name="import"),
     *(
         path(f"accounts/import/<id:transfer_id>/{name}/", dispatch_by_method(POST=view), name=f"import-{name}")
-        for name, view in (("confirm", importing.confirm), ("undo", importing.undo), ("discard", importing.discard))
+        for name, view in (
+            ("confirm", writing(importing.confirm)),
+            ("undo", importing.undo),
+            ("discard", importing.discard),
+        )
     ),
     path("posts/", dispatch_by_method(POST=drafts.publish), name="publish"),
     path("drafts/", limited("draft", drafts.save, GET=drafts.index), name="drafts"),
@@ -111,22 +115,22 @@ urlpatterns = [
     path("posts/<id:post_id>/edit/", dispatch_by_method(GET=posts.show_edit_form, POST=posts.edit), name="edit"),
     path("posts/<id:post_id>/redraft/", dispatch_by_method(GET=posts.show_redraft_form), name="redraft"),
     path("posts/<id:post_id>/delete/", limited("delete", posts.delete), name="delete"),
-    path("posts/<id:post_id>/like/", limited("like", reactions.like), name="like"),
+    path("posts/<id:post_id>/like/", limited("like", writing(reactions.like)), name="like"),
     path("posts/<id:post_id>/unlike/", limited("like", reactions.unlike), name="unlike"),
     path("posts/<id:post_id>/boost/", dispatch_by_method(POST=reactions.boost), name="boost"),
     path("posts/<id:post_id>/unboost/", limited("like", reactions.unboost), name="unboost"),
     path("posts/<id:post_id>/bookmark/", limited("like", reactions.bookmark), name="bookmark"),
     path("posts/<id:post_id>/unbookmark/", limited("like", reactions.unbookmark), name="unbookmark"),
-    path("posts/<id:post_id>/pin/", limited("like", pins.pin), name="pin"),
+    path("posts/<id:post_id>/pin/", limited("like", writing(pins.pin)), name="pin"),
     path("posts/<id:post_id>/unpreview/", limited("like", previews.remove), name="unpreview"),
     path("posts/<id:post_id>/unpin/", limited("like", pins.unpin), name="unpin"),
-    path("posts/<id:post_id>/vote/", limited("like", polls.vote), name="vote"),
+    path("posts/<id:post_id>/vote/", limited("like", writing(polls.vote)), name="vote"),
     path("posts/<id:post_id>/quote/", dispatch_by_method(GET=quotes.show_form), name="quote"),
     path("posts/<id:post_id>/quotes/", dispatch_by_method(GET=quotes.index), name="quotes"),
     path("posts/<id:post_id>/unquote/", limited("like", quotes.revoke), name="unquote"),
     path("bookmarks/", dispatch_by_method(GET=reactions.bookmarks), name="bookmarks"),
     path("media/", dispatch_by_method(POST=media.upload), name="media"),
-    path("media/<id:media_id>/", dispatch_by_method(GET=media.show, POST=media.describe), name="media-item"),
+    path("media/<id:media_id>/", dispatch_by_method(GET=media.show, POST=writing(media.describe)), name="media-item"),
     path("media/<id:media_id>/delete/", limited("delete", media.delete), name="media-delete"),
     path(
         "media/<media_name:name>/<media_size:size>.<media_extension:extension>",
@@ -137,7 +141,7 @@ urlpatterns = [
     path("@<handle:handle>/", dispatch_by_method(GET=redirect_date_queries(profiles.profile)), name="profile"),
     path("@<handle:handle>/followers/", dispatch_by_method(GET=profiles.followers), name="followers"),
     path("@<handle:handle>/following/", dispatch_by_method(GET=profiles.following), name="following"),
-    path("@<handle:handle>/follow/", limited("follow", following.follow), name="follow"),
+    path("@<handle:handle>/follow/", limited("follow", writing(following.follow)), name="follow"),
     path("@<handle:handle>/unfollow/", limited("follow", following.unfollow), name="unfollow"),
     path("@<handle:handle>/block/", limited("block", following.block, GET=following.confirm_block), name="block"),
     path("@<handle:handle>/unblock/", limited("block", following.unblock), name="unblock"),
@@ -175,7 +179,7 @@ urlpatterns = [
     path("accounts/notifications/device/remove/", dispatch_by_method(POST=push.remove), name="device-remove"),
     path("tags/", dispatch_by_method(GET=redirect_date_queries(hashtags.followed_hashtags)), name="tags"),
     path("tags/trending/", dispatch_by_method(GET=hashtags.trending_hashtags), name="trending"),
-    path("tags/<str:tag>/follow/", dispatch_by_method(POST=hashtags.follow), name="tag-follow"),
+    path("tags/<str:tag>/follow/", dispatch_by_method(POST=writing(hashtags.follow)), name="tag-follow"),
     path("tags/<str:tag>/unfollow/", dispatch_by_method(POST=hashtags.unfollow), name="tag-unfollow"),
     path("tags/<str:tag>/", dispatch_by_method(GET=redirect_date_queries(hashtags.show)), name="tag"),
     path("tags/<str:tag>/feed.atom", dispatch_by_method(GET=feeds.hashtag_atom), name="tag-feed"),

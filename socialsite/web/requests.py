@@ -82,6 +82,10 @@ class Viewer(Protocol):
     @property
     def is_private(self) -> bool: ...
     @property
+    def role(self) -> str: ...
+    @property
+    def silenced_until_ms(self) -> int: ...
+    @property
     def avatar(self) -> str: ...
     @property
     def opens_warnings(self) -> bool: ...
@@ -136,7 +140,8 @@ class SiteRequest(ASGIRequest):
     @property
     def caller(self) -> Caller:
         """Return the sender of the request, for calls of services."""
-        return Caller(get_viewer_id(self), self.client_address, self.decisions)
+        silenced_until_ms = 0 if self.account is None else self.account.silenced_until_ms
+        return Caller(get_viewer_id(self), self.client_address, self.decisions, silenced_until_ms)
 
     def get_host(self) -> str:
         """Return the host. Django checks it only once for each request."""
@@ -318,6 +323,17 @@ def dispatch_by_method(**views: AsyncView[P]) -> Callable[..., Any]:
 def limited(rule: str, view: AsyncView[P], **others: AsyncView[P]) -> Callable[..., Any]:
     """Dispatch POST to the view, and count it for a rate limit (`counted`)."""
     return dispatch_by_method(POST=counted(rule, view), **others)
+
+
+def writing(view: AsyncView[P]) -> AsyncView[P]:
+    """Return the view of an action that a silenced account may not do. It raises AccountSilenced."""
+
+    @wraps(view)
+    async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        request.services[ActionLimits].require_may_write(request.caller)
+        return await view(request, *args, **kwargs)
+
+    return check_and_call
 
 
 def counted(rule: str, view: AsyncView[P]) -> AsyncView[P]:

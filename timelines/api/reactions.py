@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.ids import PostId
-from socialsite.web.requests import AsyncView, SiteRequest, require_viewer_id
+from socialsite.web.requests import AsyncView, SiteRequest, require_viewer_id, writing
 from socialsite.web.responses import json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.fields import api_fields, limit_field
@@ -38,12 +38,12 @@ def action_endpoint(
 
 
 ACTIONS: Final = {
-    "favourite": action_endpoint("write:favourites", ReactionsService, ReactionsService.like, is_timed=True),
+    "favourite": writing(action_endpoint("write:favourites", ReactionsService, ReactionsService.like, is_timed=True)),
     "unfavourite": action_endpoint("write:favourites", ReactionsService, ReactionsService.unlike),
     "unreblog": action_endpoint("write:statuses", ReactionsService, ReactionsService.unboost),
     "bookmark": action_endpoint("write:bookmarks", ReactionsService, ReactionsService.bookmark, is_timed=True),
     "unbookmark": action_endpoint("write:bookmarks", ReactionsService, ReactionsService.unbookmark),
-    "pin": action_endpoint("write:accounts", PinService, PinService.pin, is_timed=True),
+    "pin": writing(action_endpoint("write:accounts", PinService, PinService.pin, is_timed=True)),
     "unpin": action_endpoint("write:accounts", PinService, PinService.unpin),
 }
 """The last part of the address of a post -> the endpoint. The rate limit of likes counts these actions."""

@@ -11,7 +11,7 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
-from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_viewer_id, require_viewer_id
+from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_viewer_id, require_viewer_id, writing
 from socialsite.web.responses import format_iso_time, json_response
 from timelines.api.endpoint import endpoint
 from timelines.api.entities.relationship import relationship_entity
@@ -113,9 +113,9 @@ _unfollow = _call(FollowingService, FollowingService.unfollow, "follower_id", "f
 _remove_follower = _call(_relations, _relations.remove_follower, other_name="follower_id")
 _accept = _call(_requests, _requests.accept, other_name="requester_id", is_timed=True)
 FOLLOW_ACTIONS: Final = {
-    "follow": action_endpoint("write:follows", _follow, on_suspended=False),
+    "follow": writing(action_endpoint("write:follows", _follow, on_suspended=False)),
     "unfollow": action_endpoint("write:follows", _unfollow),
-    **dict.fromkeys(("endorse", "pin"), action_endpoint("write:accounts", _endorse, on_suspended=False)),
+    **dict.fromkeys(("endorse", "pin"), writing(action_endpoint("write:accounts", _endorse, on_suspended=False))),
     **dict.fromkeys(("unendorse", "unpin"), action_endpoint("write:accounts", _unendorse)),
 }
 """The last part of the address of an account -> the endpoint. The rate limit of follows counts these actions."""

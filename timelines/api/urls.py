@@ -4,7 +4,7 @@ from typing import Any
 
 from django.urls import URLPattern, path
 
-from socialsite.web.requests import AsyncView, counted, dispatch_by_method
+from socialsite.web.requests import AsyncView, counted, dispatch_by_method, writing
 from timelines.api import (
     apps,
     filters,
@@ -101,10 +101,15 @@ urlpatterns = [
         DELETE=scheduled.delete,
     ),
     route("api/v1/polls/<id:post_id>", GET=polls.show),
-    route("api/v1/polls/<id:post_id>/votes", "like", POST=polls.vote),
+    route("api/v1/polls/<id:post_id>/votes", "like", POST=writing(polls.vote)),
     route("api/v1/media", POST=media.upload),
     route("api/v2/media", POST=media.upload),
-    route("api/v1/media/<id:media_id>", GET=media.show, PUT=media.describe, DELETE=counted("delete", media.delete)),
+    route(
+        "api/v1/media/<id:media_id>",
+        GET=media.show,
+        PUT=writing(media.describe),
+        DELETE=counted("delete", media.delete),
+    ),
     route("api/v1/accounts", GET=profiles.show_many, POST=registrations.create),
     route("api/v1/accounts/verify_credentials", GET=profiles.verify_credentials),
     route("api/v1/accounts/update_credentials", PATCH=profiles.update_credentials),
@@ -178,7 +183,7 @@ urlpatterns = [
     route("api/v1/trends/links", GET=EMPTY),
     route("api/v1/followed_tags", GET=hashtags.followed),
     route("api/v1/tags/<str:tag>", GET=hashtags.show),
-    route("api/v1/tags/<str:tag>/follow", POST=hashtags.follow),
+    route("api/v1/tags/<str:tag>/follow", POST=writing(hashtags.follow)),
     route("api/v1/tags/<str:tag>/unfollow", POST=hashtags.unfollow),
     route("api/v1/tags/<str:tag>/feature", "list", POST=hashtags.feature),
     route("api/v1/tags/<str:tag>/unfeature", "list", POST=hashtags.unfeature),
@@ -189,7 +194,7 @@ urlpatterns = [
     route("api/v2/suggestions", GET=search.suggestions, arguments={"version": 2}),
     route("api/v1/directory", GET=search.directory),
     route("api/v1/markers", GET=reports.markers, POST=reports.move_markers),
-    route("api/v1/reports", POST=reports.report),
+    route("api/v1/reports", POST=writing(reports.report)),
     route("api/v1/conversations", GET=OWN_EMPTY),
     route("api/v1/domain_blocks", GET=OWN_EMPTY),
     route("api/v1/endorsements", GET=profiles.own_endorsements),

@@ -17,6 +17,7 @@ from accounts.domain import ACTIVE
 from socialsite.clock import DAY_MS
 from socialsite.errors import ApiError, Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
+from socialsite.limits import refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
@@ -178,6 +179,7 @@ class DraftService:
         account = await self.accounts.find(account_id)
         if account is None or account.state != ACTIVE:
             raise PostInvalid({"text": _("The account is suspended.")})
+        refuse_silenced(account.silenced_until_ms, self.clock.now_ms())
         post = await self.publishing.publish_form(
             PostForm.parse(FormFields(draft.fields)),
             author_id=account_id,

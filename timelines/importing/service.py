@@ -145,6 +145,11 @@ class ImportService:
     async def _read(self, job: TransferJob, transfer: Transfer) -> TransferJob | None:
         """Read the file for the preview or the import, for the time of a slice."""
         tally = Tally(counts=Counter(job.counts), refused=Counter(job.refused))
+        account = await self.accounts.find(job.account_id)
+        is_silenced = account is not None and account.silenced_until_ms > self.clock.now_ms()
+        if transfer.state == "importing" and is_silenced:
+            await self._finish(job, transfer, tally, "ready")  # its owner may confirm it again later
+            return None
         try:
             with await self.files.open(transfer.file_name(job.account_id)) as file:
                 end = await self._read_slice(job, transfer, file, tally)

@@ -108,6 +108,7 @@ async def follow_people(request: SiteRequest) -> HttpResponseBase:
     me, services, fields = AccountId(require_account(request).id), request.services, get_form_data(request)
     handles = [] if "skip" in fields else fields.values_of("follow")[:PEOPLE_SHOWN]
     for handle in handles:
+        services[ActionLimits].require_may_write(request.caller)
         await services[ActionLimits].enforce(request.caller, "follow")
         with suppress(Conflict, Forbidden, Invalid, NotFound):
             account = await services[AccountService].get_by_handle(handle)

@@ -38,7 +38,7 @@ class ReportService:
     ) -> Report:
         """Store a report, and return it. Posts of other accounts are left out.
 
-        Raises AccountNotFound, Invalid, RateLimited.
+        Raises AccountNotFound, Invalid, RateLimited, AccountSilenced.
         """
         comment = normalize("NFC", comment.strip()[: 2 * COMMENT_MAX_LENGTH])
         valid_category = next((each for each in CATEGORIES if each == category), None)
@@ -46,6 +46,7 @@ class ReportService:
             raise Invalid({"category": _("This must be one of: spam, legal, violation, other.")})
         if len(comment) > COMMENT_MAX_LENGTH:
             raise Invalid({"comment": _("This text is too long.")})
+        self.limits.require_may_write(caller)
         async with self.limits.refundable(caller, "block"):
             target = await self.accounts.find(target_id)
             if target is None or not target.is_active:

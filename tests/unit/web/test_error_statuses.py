@@ -34,6 +34,7 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     accounts.MissingScope: (403, "forbidden"),
     accounts.AccountRequired: (422, "invalid"),
     site.SignInRequired: (401, "sign_in_needed"),
+    site.AccountSilenced: (403, "silenced"),
     site.StepUpRequired: (403, "confirmation_needed"),
     site.MalformedRequest: (400, "malformed"),
     site.MethodNotAllowed: (405, "method_not_allowed"),
