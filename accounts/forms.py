@@ -35,7 +35,14 @@ NEXT_MAX_LENGTH = 4096
 CODE_MAX_LENGTH = 40
 PASSKEY_NAME_MAX_LENGTH = 50
 CREDENTIAL_MAX_LENGTH = 12_000  # characters of the JSON that a browser sends about a passkey
-HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false", "dir": "ltr"}
+PASSWORD_ERRORS: Mapping[str | None, Any] = {
+    "password_too_short": _("This password is too short: a password has at least 8 characters."),
+    "password_too_common": _("This password is too common."),
+    "password_entirely_numeric": _("This password has digits only."),
+    "password_too_similar": _("This password is too similar to your handle or name."),
+}
+"""Texts by the codes of Django's validators, which run in a thread without the language of the request."""
 
 
 def make_password_field(label: Any, autocomplete: str, **more: Any) -> forms.CharField:
@@ -88,7 +95,7 @@ class SignUpForm(NewPasswordForm):
         required=False,
         max_length=NAME_MAX_BYTES,
         help_text=_("How others see you. You may leave it empty."),
-        widget=forms.TextInput(attrs={"autocomplete": "nickname"}),
+        widget=forms.TextInput(attrs={"autocomplete": "nickname", "dir": "auto"}),
     )
     address = make_address_field(_("To reset a forgotten password. Nobody else sees it."), required=False)
     password1 = make_new_password_field(_("Password"))
@@ -175,20 +182,20 @@ class SettingsForm(forms.Form):
         required=False,
         max_length=BIO_MAX_BYTES,
         help_text=_("At most 500 characters."),
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
     )
     link = forms.CharField(
         label=_("Link"),
         required=False,
         max_length=LINK_MAX_LENGTH,
-        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url"}),
+        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url", "dir": "ltr"}),
     )
     moved_to = forms.CharField(
         label=_("New account"),
         required=False,
         max_length=LINK_MAX_LENGTH,
         help_text=_("If you have moved: the address of your new profile. Your profile here then leads to it."),
-        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url"}),
+        widget=forms.TextInput(attrs={"placeholder": "https://", "inputmode": "url", "dir": "ltr"}),
     )
     private = forms.TypedChoiceField(
         label=_("Who sees your posts"),
@@ -219,7 +226,7 @@ class DeleteAccountForm(forms.Form):
 
 def make_code_field() -> forms.CharField:
     """Return a field for a code of an app or a recovery code."""
-    attrs = {"autocomplete": "one-time-code", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+    attrs = {"autocomplete": "one-time-code", **HANDLE_INPUT_ATTRS}
     return forms.CharField(label=_("Code"), max_length=CODE_MAX_LENGTH, widget=forms.TextInput(attrs=attrs))
 
 
@@ -277,7 +284,8 @@ async def validate_password_form(form: NewPasswordForm, *, is_known: bool) -> di
         try:
             await validate_new_password(password, form.get_account(), is_known=is_known)
         except ValidationError as error:
-            form.add_error(form.new_password_name, error)
+            texts = [PASSWORD_ERRORS.get(each.code, each) for each in error.error_list]
+            form.add_error(form.new_password_name, texts)
     return validate_form(form)
 
 

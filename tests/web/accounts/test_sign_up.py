@@ -91,3 +91,12 @@ async def test_the_page_of_a_wrong_sign_up_is_counted_too(visitor, redis_url):
 async def test_a_refused_sign_up_reports_all_faults_together(visitor):
     answer = await visitor.post_json("/accounts/signup/", handle="No!", password1="short", password2="other")
     assert set(answer.json()["fields"]) == {"handle", "password1", "password2"}
+
+
+async def test_the_faults_of_a_password_are_in_the_language_of_the_page(visitor):
+    """Django's validators run in a thread, which has no language."""
+    visitor.http.headers["Accept-Language"] = "de"
+    for password, fault in (("short", "ist zu kurz"), ("password", "ist zu häufig"), ("alice1234", "ähnelt")):
+        fields = {"handle": "alice1234", "password1": password, "password2": password}
+        answer = await visitor.post_json("/accounts/signup/", **fields)
+        assert fault in answer.json()["fields"]["password1"]
