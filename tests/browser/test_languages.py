@@ -1,0 +1,134 @@
+"""Languages in a real browser: plural forms, right-to-left pages, and the flow of a reader of Arabic."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.utils import translation
+from django.utils.formats import number_format
+from django.utils.translation import ngettext
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor, open_context, sign_up_visitor
+from tests.browser.test_pages import ANONYMOUS, REFUSALS, SIGNED_IN, UNCHANGED, prepare_scene
+from tests.support.chromium import BrowserPage
+from tests.support.page_health import find_page_problems
+from tests.support.site import QuickstartSite
+from tests.support.visitor import PASSWORD
+
+PHONE = {"width": 360, "height": 740}
+COUNTED = {"new": ("1 new post", "{n} new posts"), "left": ("1 character left", "{n} characters left")}
+NUMBERS = [*range(130), 200, 1_000, 1_234, 12_345]
+WORDS_MODULE = Path(__file__).resolve().parents[2] / "static/js/words.js"
+WORDS_JS = """async ([numbers, names]) => {
+  const { word } = await import("/words-alone.js");
+  return Object.fromEntries(names.map((name) => [name, numbers.map((n) => word(name, n))]));
+}"""
+BOX_INSIDE_JS = """(element) => {
+  const box = element.getBoundingClientRect();
+  return box.left >= 0 && box.right <= document.documentElement.clientWidth && box.width > 0;
+}"""
+ENGLISH_HEADINGS = {"home, who to follow", "lists, a made one refused"}
+"""Scenes that look for English texts."""
+
+
+@pytest.mark.parametrize("language", [code for code, _name in settings.LANGUAGES])
+def test_scripts_choose_the_plural_forms_and_digits_of_the_server(reader: OpenReader, language: str) -> None:
+    page = reader(locale=language)
+    source = WORDS_MODULE.read_text()  # pages load it within a bundle
+    page.page.route("**/words-alone.js", lambda route: route.fulfill(content_type="text/javascript", body=source))
+    page.go_to("/accounts/login/")
+    assert page.page.locator("html").get_attribute("lang") == language
+    shown = page.page.evaluate(WORDS_JS, [NUMBERS, list(COUNTED)])
+    with translation.override(language):
+        for name, texts in COUNTED.items():
+            expected = [ngettext(*texts, n).replace("{n}", number_format(n, force_grouping=True)) for n in NUMBERS]
+            assert [plain_spaces(text) for text in shown[name]] == [plain_spaces(text) for text in expected]
+
+
+def plain_spaces(text: str) -> str:
+    """Return the text with normal spaces: Intl and Django separate thousands by different spaces."""
+    return text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
+def is_inside_window(page: Page, selector: str) -> bool:
+    return bool(page.locator(selector).first.evaluate(BOX_INSIDE_JS))
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}], ids=["phone", "laptop"])
+def test_a_reader_of_arabic_logs_in_posts_and_answers(
+    site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor, viewport: dict[str, int]
+) -> None:
+    own, friend = visitor(), visitor()
+    own.follows(friend.handle)
+    browser = reader(locale="ar", viewport=viewport, extra_http_headers=own.headers)
+    page = browser.page
+    browser.go_to("/accounts/login/")
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    page.locator("[name=username]").fill(own.handle)
+    assert page.locator("[name=username]").evaluate("(input) => getComputedStyle(input).direction") == "ltr"
+    page.locator("[name=password]").fill(PASSWORD)
+    page.locator("main form [type=submit]").first.click()
+    page.wait_for_url(site.url + "/")
+
+    browser.go_to_live("/")
+    browser.publish("مرحبا")
+    expect(browser.entries.first.locator(".post-text")).to_have_text("مرحبا")
+    for number, text in ((1, "منشور جديد واحد"), (2, "منشوران جديدان"), (3, "3 منشورات جديدة")):
+        friend.publishes(f"post {number}")
+        expect(browser.pill).to_have_text(text)
+    assert is_inside_window(page, "[data-live-region] .pill")
+    browser.pill.click()
+    expect(browser.entries.first.locator(".post-text")).to_have_text("post 3")
+
+    page.locator("article .menu > summary").first.click()
+    expect(page.locator("article .menu[open] .menu-body")).to_be_visible()
+    assert is_inside_window(page, "article .menu[open] .menu-body")
+    page.keyboard.press("Escape")
+
+    post = friend.publishes("a thread")
+    browser.go_to(post["url"])
+    page.locator("main textarea[name=text]").fill("رد")
+    page.locator("main form[data-composer] [type=submit]").click()
+    expect(page.locator("main .post-text", has_text="رد").last).to_be_visible()
+    browser.go_to(f"/@{friend.handle}/")
+    page.locator(".relation-menu > summary, .menu > summary").first.click()
+    assert is_inside_window(page, "details[open] > :not(summary)")
+
+
+def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own = visitor()
+    for locale, scale in (("en", "none"), ("ar", "-1 1")):
+        page = reader(own, locale=locale)
+        page.go_to("/accounts/password/")
+        arrow = page.page.locator(".back use").first
+        assert arrow.evaluate("(use) => getComputedStyle(use).scale") == scale
+
+
+STATES = [
+    *(("signed in", state, act) for state, act in (UNCHANGED | SIGNED_IN).items()),
+    *(("anonymous", state, act) for state, act in ANONYMOUS.items()),
+    *(("refused", state, act) for state, (_status, act) in REFUSALS.items()),
+]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("who", "act"),
+    [pytest.param(who, act, id=f"{who}: {state}") for who, state, act in STATES if state not in ENGLISH_HEADINGS],
+)
+def test_a_page_in_arabic_has_no_barrier_and_fits(
+    site: QuickstartSite, chromium: Browser, who: str, act: object
+) -> None:
+    own, friend = sign_up_visitor(site), sign_up_visitor(site)
+    with open_context(chromium, own, locale="ar") as context:
+        page = BrowserPage(context.new_page(), site.url)
+        page.sign_in_as(own)
+        scene = prepare_scene(site, page, own, friend)
+        if who == "anonymous":
+            context.clear_cookies()
+        assert callable(act)
+        act(scene)
+        problems = [*find_page_problems(page.page), *page.complaints]
+    assert not problems, json.dumps(problems, indent=1, ensure_ascii=False)
