@@ -12,10 +12,17 @@ class CannotModerateSelf(Conflict):
     message = _("You cannot do this to your own account. Ask another staff member.")
 
 
-class CannotResetStaff(Forbidden):
-    """Staff cannot reset the password of another staff member. An operator can do it with `set_password`."""
+class MissingRight(Forbidden):
+    """The role of the staff member does not have the right that the page needs."""
 
-    message = _("You cannot reset the password of another staff member. An operator can do it.")
+    code = "missing_right"
+    message = _("Your role does not include this. An owner of the site can change your role.")
+
+
+class CannotChangeRole(Forbidden):
+    """An owner gives and takes every role, an admin the role of moderators."""
+
+    message = _("Your role does not allow you to give or take this role.")
 
 
 class FactorRequired(Forbidden):

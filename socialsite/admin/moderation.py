@@ -10,9 +10,10 @@ from accounts.errors import AccountNotFound
 from accounts.mail.repository import MailAccount
 from accounts.mail.values import SentMail
 from accounts.models import Account
+from accounts.roles import outranks
 from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
-from socialsite.admin.errors import CannotModerateSelf, CannotResetStaff
+from socialsite.admin.errors import CannotModerateSelf, CannotModerateStaff
 from socialsite.analytics.stats import ViewCounts
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -112,20 +113,23 @@ class Moderation:
 
     @sensitive_variables()
     async def reset_password(self, actor: Actor, account_id: AccountId) -> tuple[Account, str]:
-        """Set a random password and end all sessions. Returns the account and the password. Raises CannotResetStaff."""
-        if (await self._get(account_id)).is_staff and account_id != actor.account_id:
-            raise CannotResetStaff
+        """Set a random password and end all sessions. Returns the account and the password."""
         account = await self._record_action(actor, "password", account_id)
         password = secrets.token_urlsafe(PASSWORD_BYTES)
         return await self._accounts.set_password(account=account, new=password), password
 
     async def _record_action(self, actor: Actor, action: str, account_id: AccountId) -> Account:
-        """Write an action to the audit log and return its account. Raises CannotModerateSelf, AccountNotFound."""
-        account = await self._get(account_id)
+        """Write an action to the audit log and return its account.
+
+        Raises CannotModerateSelf, CannotModerateStaff, AccountNotFound.
+        """
+        account, member = await self._get(account_id), await self._get(AccountId(actor.account_id))
         if account_id == actor.account_id:
             raise CannotModerateSelf
         if account.state == "deleted":
             raise AccountNotFound
+        if not outranks(member, account):
+            raise CannotModerateStaff
         await self._audit_log.record(actor, action, f"account:{account_id}")
         return account
 

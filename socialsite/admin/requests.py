@@ -1,6 +1,6 @@
 """Requests to the staff site: access, the actor for the audit log, the container, cursors of pages."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate
 from urllib.parse import urlencode
@@ -9,11 +9,15 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404
 from django.http.response import HttpResponseBase
+from django.urls import URLPattern
 from django.utils.translation import gettext as _
 
+from accounts.accounts.staff import StaffService
 from accounts.factors.service import FactorService
+from accounts.models import Account
+from accounts.roles import Right, has_right
 from socialsite.admin.audit_log import Actor
-from socialsite.admin.errors import FactorRequired
+from socialsite.admin.errors import FactorRequired, MissingRight
 from socialsite.container import Services
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import STREAM_ID
@@ -21,6 +25,14 @@ from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer, r
 from socialsite.web.responses import SeeOther
 
 SECURITY_PATH = "/accounts/security/"
+
+OPS_PATH = "/ops/"
+START_PATHS: Mapping[Right, str] = {
+    "operations": OPS_PATH,
+    "reports": "/ops/reports/",
+    "accounts": "/ops/accounts/",
+}
+"""The first page of staff, by the right that it needs. The order is that of preference."""
 
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
@@ -43,6 +55,41 @@ def staff_only(view: AsyncView[P]) -> StaffView[P]:
         return await view(request, *args, **kwargs)
 
     return guarded_view
+
+
+def staff_urls(right: Right, *patterns: URLPattern) -> Sequence[URLPattern]:
+    """Let the URLs answer 404 to accounts that are not staff, and 403 to staff without the right.
+
+    With STAFF_SECOND_FACTOR the account also needs a second factor. Without one the page redirects to its set-up.
+    """
+    for pattern in patterns:
+        pattern.callback = _require_right(right, pattern.callback)
+    return patterns
+
+
+def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
+    """Check each request, so that a role that is taken has no effect any more."""
+
+    @wraps(view)
+    async def check_and_call(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+        account = request.account
+        if not isinstance(account, Account) or not account.role:
+            raise Http404
+        if not has_right(account, right):
+            start = next((path for needed, path in START_PATHS.items() if has_right(account, needed)), None)
+            if request.path == OPS_PATH and start is not None:
+                return SeeOther(start)
+            raise MissingRight
+        if settings.STAFF_SECOND_FACTOR and not await _has_factor(request):
+            if wants_json(request):
+                raise FactorRequired
+            messages.warning(request, str(FactorRequired.message), fail_silently=True)
+            return SeeOther(SECURITY_PATH)
+        await request.services[StaffService].add_owner_of_before(account)
+        return await view(request, *args, **kwargs)
+
+    check_and_call.right = right  # type: ignore[attr-defined]  # read by the test that walks the URLs
+    return check_and_call
 
 
 async def _has_factor(request: SiteRequest) -> bool:

@@ -1,30 +1,33 @@
-"""The URLs under /ops/. `id` is the converter of timelines/urls.py."""
+"""The URLs under /ops/, each with the right that it needs. `id` is the converter of timelines/urls.py."""
 
 from django.urls import path
 
-from socialsite.admin.views import accounts, dashboard, dead_letters
+from socialsite.admin.requests import staff_urls
+from socialsite.admin.views import accounts, dashboard, dead_letters, staff
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
 urlpatterns = [
-    path("", dispatch_by_method(GET=dashboard.index), name="dashboard"),
-    path("statistics/", dispatch_by_method(GET=dashboard.statistics), name="statistics"),
-    path("trail/", dispatch_by_method(GET=dashboard.audit_log), name="trail"),
-    path("accounts/", dispatch_by_method(GET=accounts.index), name="accounts"),
-    path("accounts/<id:account_id>/", dispatch_by_method(GET=accounts.show), name="account"),
-    path("accounts/<id:account_id>/suspend/", limited("staff", accounts.suspend), name="suspend"),
-    path("accounts/<id:account_id>/reinstate/", limited("staff", accounts.reinstate), name="reinstate"),
-    path(
-        "accounts/<id:account_id>/password/",
-        limited("staff", accounts.reset_password),
-        name="password",
+    *staff_urls(
+        "operations",
+        path("", dispatch_by_method(GET=dashboard.index), name="dashboard"),
+        path("statistics/", dispatch_by_method(GET=dashboard.statistics), name="statistics"),
+        path("deadletters/", dispatch_by_method(GET=dead_letters.index), name="deadletters"),
+        path("deadletters/retry/", limited("staff", dead_letters.retry), name="retry"),
+        path("deadletters/drop/", limited("staff", dead_letters.drop), name="drop"),
     ),
-    path(
-        "accounts/<id:account_id>/sessions/end/",
-        limited("staff", accounts.end_sessions),
-        name="sessions",
+    *staff_urls("audit_log", path("trail/", dispatch_by_method(GET=dashboard.audit_log), name="trail")),
+    *staff_urls(
+        "accounts",
+        path("accounts/", dispatch_by_method(GET=accounts.index), name="accounts"),
+        path("accounts/<id:account_id>/", dispatch_by_method(GET=accounts.show), name="account"),
     ),
-    path("deadletters/", dispatch_by_method(GET=dead_letters.index), name="deadletters"),
-    path("deadletters/retry/", limited("staff", dead_letters.retry), name="retry"),
-    path("deadletters/drop/", limited("staff", dead_letters.drop), name="drop"),
+    *staff_urls(
+        "sanctions",
+        path("accounts/<id:account_id>/suspend/", limited("staff", accounts.suspend), name="suspend"),
+        path("accounts/<id:account_id>/reinstate/", limited("staff", accounts.reinstate), name="reinstate"),
+        path("accounts/<id:account_id>/password/", limited("staff", accounts.reset_password), name="password"),
+        path("accounts/<id:account_id>/sessions/end/", limited("staff", accounts.end_sessions), name="sessions"),
+    ),
+    *staff_urls("roles", path("staff/", limited("staff", staff.change, GET=staff.index), name="staff")),
 ]

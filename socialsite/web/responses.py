@@ -69,7 +69,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "viewer": account
         and {  # shared by all viewers, so that a cached page serves all of them
             "handle": Placeholder(account.handle),
-            "is_staff": account.is_staff,
+            "role": account.role,
             "is_at_own_profile": path == f"/@{account.handle}/",
         },
         "viewer_avatar": "",

@@ -115,6 +115,7 @@ ACTIONS: dict[str, str] = {
     **dict.fromkeys(
         ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"
     ),
+    "/ops/staff/": "handle role",
     "/ops/deadletters/retry/": "id",
     "/ops/deadletters/drop/": "id",
 }
@@ -153,6 +154,7 @@ COMMAND_LINES: dict[str, tuple[str, ...]] = {
     "rebuild_timelines": ("TEXT",),
     "repartition": ("--to TEXT",),
     "restore": ("FILE --dry-run",),
+    "set_role": ("TEXT owner",),
     "set_password": ("TEXT --password ceiling-lamp-7", "alice --password TEXT"),
     "stats": (),
     "suspend_account": ("TEXT",),

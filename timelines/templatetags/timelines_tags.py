@@ -19,12 +19,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext, ngettext
 
 from accounts.domain import picture_url
+from accounts.roles import RIGHTS_BY_ROLE, Right
 from socialsite import __version__
 from socialsite.characters import readable_url
 
 register = template.Library()
 
 register.filter(readable_url)
+
+
+@register.filter
+def may(viewer: Mapping[str, str], right: Right) -> bool:
+    """Return whether the role of the viewer has the right: `{% if viewer|may:"site" %}`."""
+    return right in RIGHTS_BY_ROLE.get(viewer["role"], ())
+
 
 PLURAL_SAMPLES = 200
 """The numbers below this one include every plural form of every language."""

@@ -50,8 +50,14 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "password": gettext_lazy("Password reset"),
     "sessions": gettext_lazy("Logged out everywhere"),
     "factors": gettext_lazy("Second factors removed"),
+    "role": gettext_lazy("Role changed"),
     "retry": gettext_lazy("Failed job retried"),
     "drop": gettext_lazy("Failed job deleted"),
+}
+ROLE_LABELS: Mapping[str, str | Promise] = {
+    "owner": gettext_lazy("Owner"),
+    "admin": gettext_lazy("Admin"),
+    "moderator": gettext_lazy("Moderator"),
 }
 STATE_LABELS: Mapping[str, str | Promise] = {
     "active": gettext_lazy("Active"),

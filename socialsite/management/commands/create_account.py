@@ -1,4 +1,4 @@
-"""manage.py create_account HANDLE [--password P|--password-stdin] [--staff]"""
+"""manage.py create_account HANDLE [--password P|--password-stdin] [--staff] [--role R]"""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.accounts.validation import validate_handle
 from accounts.models import Account
+from accounts.roles import OWNER, ROLES
 from socialsite.container import Services
+from socialsite.ids import AccountId
 from socialsite.management.account_command import AccountCommand, add_password_arguments, read_password
 
 
@@ -16,31 +18,40 @@ class Command(AccountCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         add_password_arguments(parser)
-        parser.add_argument("--staff", action="store_true", help="may see the operator's pages (/ops/)")
+        parser.add_argument(
+            "--staff", action="store_true", help="may see the pages of staff; the first one is an owner"
+        )
+        parser.add_argument("--role", choices=ROLES, default="", help="the role of staff (see docs/reference/admin.md)")
 
     def prepare_options(self, options: dict[str, Any]) -> None:
         options["new_password"] = read_password(options)
 
     async def perform(self, services: Services, options: dict[str, Any]) -> str:
         handle = validate_handle(options["handle"], allow_reserved=True)
+        role = options["role"]
+        if options["staff"] and not role:
+            role = OWNER
         existing = await services.accounts.find_by_handle(handle)
         if existing is not None:
-            await _require_same_account(services, existing, options)
+            await _require_same_account(services, existing, options["new_password"], role)
             return f"@{handle} exists already; nothing changed."
+        if options["staff"] and not options["role"] and await services.staff.has_owner():
+            raise CommandError("The site has an owner. Choose --role moderator, --role admin or --role owner.")
         if options["dry_run"]:
             return f"Would create @{handle}."
         account = await services.accounts.sign_up(
             handle=handle,
             password=options["new_password"],
             now_ms=services.clock.now_ms(),
-            staff=options["staff"],
             allow_reserved=True,
         )
+        if role:
+            await services.staff.set_role(AccountId(account.id), role)
         return f"Created @{handle} (id {account.id})."
 
 
-async def _require_same_account(services: Services, account: Account, options: dict[str, Any]) -> None:
+async def _require_same_account(services: Services, account: Account, password: str, role: str) -> None:
     """Raise CommandError unless the account equals the account that the command would create."""
-    is_same = account.is_active and account.is_staff == options["staff"]
-    if not is_same or not await services.accounts.check_password(account, options["new_password"]):
+    is_same = account.is_active and account.role == role
+    if not is_same or not await services.accounts.check_password(account, password):
         raise CommandError(f"@{account.handle}: This handle is taken.")

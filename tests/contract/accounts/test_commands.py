@@ -44,7 +44,30 @@ def test_an_account_is_created_once():
 
 def test_staff_may_have_a_reserved_handle():
     run_command("create_account", "admin", "--password", PASSWORD, "--staff")
-    assert account("admin").is_staff
+    assert account("admin").role == "owner"
+
+
+def test_further_staff_needs_a_role():
+    run_command("create_account", "admin", "--password", PASSWORD, "--staff")
+    with pytest.raises(CommandError, match="Choose --role"):
+        run_command("create_account", "mona", "--password", PASSWORD, "--staff")
+    assert account("mona") is None
+    run_command("create_account", "mona", "--password", PASSWORD, "--staff", "--role", "moderator")
+    assert account("mona").role == "moderator"
+
+
+def test_a_role_is_set_and_taken_and_the_last_owner_stays():
+    run_command("create_account", "admin", "--password", PASSWORD, "--staff")
+    run_command("create_account", "alice", "--password", PASSWORD)
+    assert run_command("set_role", "alice", "admin", "--dry-run") == "Would change the role of @alice.\n"
+    assert run_command("set_role", "alice", "admin") == "@alice is admin.\n"
+    assert run_command("set_role", "@alice", "admin") == "@alice was already admin.\n"
+    lines = (("set_role", "admin", "none"), ("suspend_account", "admin"), ("delete_account", "admin", "--no-input"))
+    for line in lines:
+        with pytest.raises(CommandError, match="last owner"):
+            run_command(*line)
+    assert run_command("set_role", "alice", "none") == "@alice is without a role.\n"
+    assert not account("alice").is_staff
 
 
 def test_a_weak_and_a_missing_password_are_refused(monkeypatch):

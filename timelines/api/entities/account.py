@@ -17,6 +17,13 @@ VISIBILITY_BY_DEFAULT: Final[dict[DefaultAudience, str]] = {
     "unlisted": "unlisted",
     "followers": "private",
 }
+VIEW_AUDIT_LOG, MANAGE_REPORTS, MANAGE_SETTINGS, MANAGE_USERS = 0x4, 0x10, 0x40, 0x400
+ROLE_IDS_AND_PERMISSIONS: Final = {
+    "moderator": ("1", VIEW_AUDIT_LOG | MANAGE_REPORTS | MANAGE_USERS),
+    "admin": ("2", VIEW_AUDIT_LOG | MANAGE_REPORTS | MANAGE_USERS | MANAGE_SETTINGS),
+    "owner": ("3", 0x1),
+}
+"""Role -> its id and Mastodon's bits of permissions; the bit 1 stands for all."""
 LINK_FIELD = "Link"
 """The name of the profile field that shows the link of an account."""
 
@@ -75,7 +82,7 @@ def credential_account_entity(summary: AccountSummary, account: Account, follow_
             "discoverable": not account.is_private,
             "indexable": not account.is_private,
         },
-        "role": {"id": "-99", "name": "", "color": "", "permissions": "0", "highlighted": False},
+        "role": _role_entity(account),
     }
 
 
@@ -96,3 +103,15 @@ def format_date(ms: int) -> str:
 
 def _field(value: str) -> Json:
     return {"name": LINK_FIELD, "value": value, "verified_at": None}
+
+
+def _role_entity(account: Account) -> Json:
+    """Return the role of staff (https://docs.joinmastodon.org/entities/Role/). An account without one has id -99."""
+    id, permissions = ROLE_IDS_AND_PERMISSIONS.get(account.role, ("-99", 0))
+    return {
+        "id": id,
+        "name": account.role,
+        "color": "",
+        "permissions": str(permissions),
+        "highlighted": bool(permissions),
+    }

@@ -1,0 +1,113 @@
+"""The page on which staff gives and takes roles. Both of its views ask for the password or a factor first."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.accounts.service import AccountService
+from accounts.accounts.staff import StaffService
+from accounts.domain import Author
+from accounts.errors import AccountNotFound, FieldErrors
+from accounts.factors.step_up import require_step_up
+from accounts.models import Account
+from accounts.roles import ROLES, Role, may_change_role
+from accounts.sessions.authentication import require_account
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.errors import CannotChangeRole
+from socialsite.admin.presenters.labels import ROLE_LABELS, JsonObject, TemplateContext
+from socialsite.admin.requests import get_actor
+from socialsite.errors import ApiError
+from socialsite.ids import AccountId
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.responses import SeeOther, json_response, page_response, respond
+
+STAFF_PATH = "/ops/staff/"
+TEMPLATE = "ops/staff.html"
+NO_ROLE = "none"
+"""The value of the field `role` that takes the role."""
+
+
+async def index(request: SiteRequest) -> HttpResponse:
+    require_step_up(request)
+    members = await _load_members(request)
+    return respond(request, TEMPLATE, page=lambda: _page(request, members), data=lambda: _members_json(members))
+
+
+async def change(request: SiteRequest) -> HttpResponseBase:
+    """Give the account `handle` the role `role`, or take its role. Errors are shown beside the fields."""
+    require_step_up(request)
+    fields, viewer = get_form_data(request), require_account(request)
+    handle = fields.get("handle", "").strip().removeprefix("@")
+    try:
+        account = await _find_account(request, handle)
+        role = _parse_role(fields.get("role", ""))
+        if not may_change_role(viewer, account.role, role):
+            raise CannotChangeRole
+        target = f"account:{account.id}"
+        await AuditLog(request.services.store).record(get_actor(request), "role", target, f"role:{role or NO_ROLE}")
+        await request.services[StaffService].set_role(AccountId(account.id), role)
+    except ApiError as error:
+        if wants_json(request):
+            raise
+        errors = dict(error.fields) or {"role": error.message}
+        page = _page(request, await _load_members(request)) | {"errors": errors, "handle": handle}
+        return page_response(request, TEMPLATE, page, get_error_status(error))
+    if wants_json(request):
+        return json_response(_members_json(await _load_members(request)))
+    messages.success(request, _("The role is changed."), fail_silently=True)
+    return SeeOther(STAFF_PATH)
+
+
+async def _find_account(request: SiteRequest, handle: str) -> Account:
+    try:
+        return await request.services[AccountService].get_undeleted_by_handle(handle)
+    except AccountNotFound as error:
+        raise FieldErrors({"handle": error.message}) from error
+
+
+def _parse_role(text: str) -> Role:
+    role = next((role for role in ROLES if role == text), None)
+    if role is None and text != NO_ROLE:
+        raise FieldErrors({"role": _("This is not one of the choices.")})
+    return role or ""
+
+
+Members = list[tuple[Author, Role]]
+
+
+async def _load_members(request: SiteRequest) -> Members:
+    roles = await request.services[StaffService].list_roles()
+    authors = await request.services[AccountService].find_authors(roles)
+    return [(authors[id], role) for id, role in roles.items() if id in authors]
+
+
+def _page(request: SiteRequest, members: Members) -> TemplateContext:
+    viewer = require_account(request)
+    offered = [role for role in ROLES if may_change_role(viewer, "", role)]
+    return {
+        "members": [
+            {
+                "author": author,
+                "role": ROLE_LABELS[role],
+                "choices": _choices([each for each in offered if each != role], may_take=True)
+                if may_change_role(viewer, role, "")
+                else [],
+            }
+            for author, role in members
+        ],
+        "choices": _choices(offered),
+        "errors": {},
+        "handle": "",
+        "page_title": _("Staff"),
+    }
+
+
+def _choices(roles: list[Role], *, may_take: bool = False) -> list[tuple[str, str]]:
+    none = [(NO_ROLE, _("No role any more"))] if may_take else []
+    return [*((role, str(ROLE_LABELS[role])) for role in roles), *none]
+
+
+def _members_json(members: Members) -> JsonObject:
+    return {"staff": [{"id": str(author.id), "handle": author.handle, "role": role} for author, role in members]}

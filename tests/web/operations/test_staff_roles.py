@@ -1,0 +1,149 @@
+"""The roles of staff over HTTP: every URL under /ops/ needs a right, and owners and admins give and take roles."""
+
+import asyncio
+from typing import Any, get_args
+
+import pytest
+from django.urls import URLPattern
+
+from accounts.roles import RIGHTS_BY_ROLE, ROLES, Right, Role
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.urls import urlpatterns
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from tests.support.browser import HttpBrowser
+from tests.support.routes import Route, routes
+from tests.support.visitor import PASSWORD
+
+RIGHTS_BY_NAME = {pattern.name: getattr(pattern.callback, "right", None) for pattern in urlpatterns}
+
+
+async def staff_browser(site: Services, open_browser: Any, handle: str, role: Role) -> HttpBrowser:
+    account = await site.accounts.sign_up(
+        handle=handle, password=PASSWORD, now_ms=site.clock.now_ms(), allow_reserved=True
+    )
+    if role:
+        await site.staff.set_role(AccountId(account.id), role)
+    browser: HttpBrowser = await open_browser()
+    assert (await browser.log_in(handle)).status_code == 200
+    return browser
+
+
+def right_of(route: Route) -> str:
+    pattern: URLPattern
+    (pattern,) = [each for each in urlpatterns if f"/ops/{each.pattern}" == route.pattern]
+    return str(RIGHTS_BY_NAME[pattern.name])
+
+
+def test_every_url_of_staff_names_its_right() -> None:
+    assert [name for name, right in RIGHTS_BY_NAME.items() if right not in get_args(Right)] == []
+
+
+@pytest.mark.parametrize("role", ["", *ROLES])
+async def test_a_role_opens_exactly_the_urls_of_its_rights(site: Services, open_browser: Any, role: Role) -> None:
+    site.rules.clear()
+    await site.accounts.sign_up(handle="olga", password=None, now_ms=site.clock.now_ms(), staff=True)
+    browser = await staff_browser(site, open_browser, "mona", role)
+    rights = RIGHTS_BY_ROLE.get(role, frozenset())
+    for route in routes():
+        if not route.path.startswith("/ops/"):
+            continue
+        for method in route.methods & {"GET", "POST"}:
+            headers = {"Accept": "application/json", "X-CSRFToken": browser.csrf_token}
+            answer = await browser.http.request(method, route.path, headers=headers)
+            refusal = answer.json().get("error") if answer.status_code in (403, 404) else None
+            if not role:
+                assert answer.status_code == 404, (method, route.path)
+            elif right_of(route) in rights:
+                assert refusal != "missing_right", (method, route.path)
+            elif route.path == "/ops/":
+                assert answer.headers["location"] in ("/ops/reports/", "/ops/accounts/")
+            else:
+                assert refusal == "missing_right", (method, route.path)
+
+
+async def test_the_menu_shows_what_one_may_open(site: Services, open_browser: Any) -> None:
+    owner = await staff_browser(site, open_browser, "olga", "owner")
+    moderator = await staff_browser(site, open_browser, "mona", "moderator")
+    for browser, shown, hidden in (
+        (owner, ["/ops/", "/ops/accounts/", "/ops/trail/", "/ops/staff/"], []),
+        (moderator, ["/ops/accounts/", "/ops/trail/"], ["/ops/deadletters/", "/ops/statistics/", "/ops/staff/"]),
+    ):
+        page = (await browser.get("/ops/accounts/")).text
+        assert [path for path in shown if f'<a href="{path}"' not in page] == []
+        assert [path for path in hidden if f'<a href="{path}"' in page] == []
+
+
+async def test_an_owner_gives_and_takes_a_role_at_once(site: Services, open_browser: Any, alice: HttpBrowser) -> None:
+    owner = await staff_browser(site, open_browser, "olga", "owner")
+    assert (await alice.get("/ops/trail/")).status_code == 404
+    given = await owner.post_json("/ops/staff/", handle="@alice", role="moderator")
+    assert {each["handle"]: each["role"] for each in given.json()["staff"]} == {"olga": "owner", "alice": "moderator"}
+    assert (await alice.get("/ops/trail/")).status_code == 200
+    assert (await owner.post("/ops/staff/", handle="alice", role="none")).status_code == 303
+    assert (await alice.get("/ops/trail/")).status_code == 404, "with the same session"
+    entries = await AuditLog(site.store).page(10)
+    assert [(entry.action, entry.target, entry.detail) for entry in entries] == [
+        ("role", "account:1", "role:none"),
+        ("role", "account:1", "role:moderator"),
+    ]
+
+
+async def test_an_admin_changes_only_the_roles_of_moderators(site: Services, open_browser: Any) -> None:
+    await site.accounts.sign_up(handle="olga", password=None, now_ms=site.clock.now_ms(), staff=True)
+    await site.accounts.sign_up(handle="alice", password=None, now_ms=site.clock.now_ms())
+    admin = await staff_browser(site, open_browser, "anna", "admin")
+    assert (await admin.post_json("/ops/staff/", handle="alice", role="moderator")).status_code == 200
+    for handle, role in (("alice", "admin"), ("alice", "owner"), ("olga", "none"), ("anna", "owner"), ("anna", "none")):
+        assert (await admin.post_json("/ops/staff/", handle=handle, role=role)).status_code == 403, (handle, role)
+    assert (await admin.post_json("/ops/staff/", handle="alice", role="none")).status_code == 200
+
+
+async def test_wrong_input_is_told_beside_its_field(site: Services, open_browser: Any) -> None:
+    owner = await staff_browser(site, open_browser, "olga", "owner")
+    for fields, name, typed in (
+        ({"handle": "nobody", "role": "admin"}, "handle", "nobody"),
+        ({"handle": "olga", "role": "king"}, "role", "olga"),
+        ({"handle": "olga", "role": "none"}, "role", "olga"),
+    ):
+        answer = await owner.post("/ops/staff/", **fields)
+        assert answer.status_code in (409, 422)
+        assert f'id="{name}-error"' in answer.text
+        assert f'value="{typed}"' in answer.text
+    assert "last owner" in answer.text
+
+
+async def test_roles_need_a_confirmation(site: Services, open_browser: Any, monkeypatch: Any) -> None:
+    owner = await staff_browser(site, open_browser, "olga", "owner")
+    monkeypatch.setattr("accounts.factors.step_up.STEP_UP_TTL_MS", 0)
+    assert (await owner.get("/ops/staff/")).headers["location"].startswith("/accounts/confirm/")
+    assert (await owner.post_json("/ops/staff/", handle="olga", role="none")).json()["error"] == "confirmation_needed"
+
+
+async def test_two_owners_who_remove_each_other_leave_one(site: Services, open_browser: Any) -> None:
+    """Both requests pass the check of the role, then one of them comes second."""
+    one = await staff_browser(site, open_browser, "olga", "owner")
+    other = await staff_browser(site, open_browser, "otto", "owner")
+    for _round in range(5):
+        answers = await asyncio.gather(
+            one.post_json("/ops/staff/", handle="otto", role="none"),
+            other.post_json("/ops/staff/", handle="olga", role="none"),
+        )
+        assert sorted(answer.status_code for answer in answers) in ([200, 404], [200, 409], [200, 403])
+        (owner,) = (await site.staff.list_roles()).keys()
+        assert (await site.accounts.get(owner)).role == "owner"
+        for account_id in (AccountId(1), AccountId(2)):
+            await site.staff.set_role(account_id, "owner")
+
+
+@pytest.mark.parametrize(("actor", "target"), [("moderator", "moderator"), ("moderator", "owner"), ("owner", "owner")])
+async def test_staff_does_not_act_on_staff_of_the_same_or_a_higher_role(
+    site: Services, open_browser: Any, actor: Role, target: Role
+) -> None:
+    await site.accounts.sign_up(handle="olga", password=None, now_ms=site.clock.now_ms(), staff=True)
+    await staff_browser(site, open_browser, "otto", target)
+    browser = await staff_browser(site, open_browser, "mona", actor)
+    for action in ("suspend", "reinstate", "password", "sessions/end"):
+        assert (await browser.post_json(f"/ops/accounts/2/{action}/")).status_code == 403
+    assert await AuditLog(site.store).page(10) == []
+    assert (await site.accounts.get(AccountId(2))).is_active
