@@ -152,6 +152,8 @@ class RateLimited(ApiError):
         "media": _("You uploaded too many pictures in the last minute."),
         "list": _("You changed lists or filters too often in the last minute."),
         "draft": _("You saved too many drafts in the last minute."),
+        "report": _("You sent too many reports in the last minute."),
+        "reports": _("You sent as many reports as an account may in a day."),
         "staff": _("You moderated too often in the last minute."),
         "login": _("There were too many attempts to log in in the last minute."),
         "factor": _("There were too many wrong codes today. Use a recovery code or a passkey."),

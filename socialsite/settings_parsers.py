@@ -26,6 +26,7 @@ DEFAULT_RATE_LIMITS = {
     "media": "60/m",
     "list": "120/m",
     "draft": "60/m",
+    "report": "10/m",
     "staff": "20/m",
     "login": "10/m",
     "signup": "20/m",

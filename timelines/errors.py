@@ -176,6 +176,50 @@ class ListsCapReached(Conflict):
     message = _("You have as many lists as this site allows.")
 
 
+class ReportNotFound(NotFound):
+    """The report does not exist, or it was deleted after its time."""
+
+    message = _("This report does not exist, or no longer does.")
+
+
+class AlreadyReported(Conflict):
+    """The account has reported the same posts before, or has an open report of the account."""
+
+    code = "already_reported"
+    message = _("You have reported this before. Your reports show what came of it.")
+
+
+class CannotReportSelf(Invalid):
+    """An account cannot report itself or its own posts."""
+
+    code = "own_report"
+    message = _("You cannot report yourself.")
+
+
+class CannotDecideOwnReport(Forbidden):
+    """Staff cannot see or decide reports about their own account."""
+
+    message = _("This report is about you. Another staff member decides it.")
+
+
+class ReportClaimed(Conflict):
+    """Another staff member has claimed the reports about the account."""
+
+    code = "report_claimed"
+    message = _("Another staff member is working on this report. You can take it over.")
+
+
+class ReportClosed(Conflict):
+    """The report is closed."""
+
+    code = "report_closed"
+    message = _("This report is closed already.")
+
+
+class ReportUnavailable(Unavailable):
+    """Others changed the report, or reported, all the time."""
+
+
 class ListMembersCapReached(Conflict):
     """The list has LIST_MEMBERS_CAP members."""
 

@@ -192,11 +192,6 @@ def keyword_filters(account_id: int) -> Key:
     return Key("timelines", tag=str(account_id), name="filters")
 
 
-def reports() -> Key:
-    """LIST of MessagePack Reports, the newest first. At most REPORTS_CAP."""
-    return Key("timelines", tag="reports", name="reports")
-
-
 @cached_key
 def notifications(account_id: int) -> Key:
     """ZSET "<kind>:<account>:<post or 0>" -> id of the notification. The newest NOTIFICATIONS_CAP are kept.
@@ -256,6 +251,54 @@ def imported_posts(account_id: int, transfer_id: int) -> Key:
 def followed_hashtags(account_id: int) -> Key:
     """ZSET: hashtag that the account follows -> ms. At most FOLLOWED_HASHTAGS_CAP members."""
     return Key("timelines", tag=str(account_id), name="tags")
+
+
+# Reports: sources of truth, all with one tag. One script (timelines/reports/write_report.lua) writes all but `former`.
+
+
+def former_reports() -> Key:
+    """LIST of MessagePack Reports, which a release until 2026-11 wrote. Workers move them to `reports`."""
+    return Key("timelines", tag="reports", name="reports")
+
+
+def reports() -> Key:
+    """HASH: id of a report -> MessagePack Report. At most REPORTS_CAP fields."""
+    return Key("timelines", tag="reports", name="rows")
+
+
+def reported_posts() -> Key:
+    """HASH: id of a report -> MessagePack Posts as they were when they were reported. Deleted with the report."""
+    return Key("timelines", tag="reports", name="posts")
+
+
+def report_queue() -> Key:
+    """ZSET: id of an account with open reports -> id of the oldest of them."""
+    return Key("timelines", tag="reports", name="queue")
+
+
+def report_claims() -> Key:
+    """HASH: id of an account in `report_queue` -> "<staff>:<end in ms>:<reason>" of the claim on its reports."""
+    return Key("timelines", tag="reports", name="claims")
+
+
+def open_reports() -> Key:
+    """ZSET, by text: "<reported account>:<category>:<id>" of each open report."""
+    return Key("timelines", tag="reports", name="open")
+
+
+def closed_reports() -> Key:
+    """ZSET: id of a closed report -> ms at which it was closed. It is deleted REPORT_KEPT_DAYS later."""
+    return Key("timelines", tag="reports", name="closed")
+
+
+def reports_about() -> Key:
+    """ZSET, by text: "<reported account>:<id>" of each report."""
+    return Key("timelines", tag="reports", name="about")
+
+
+def reports_by() -> Key:
+    """ZSET, by text: "<reporter>:<id>" of each report whose reporter exists."""
+    return Key("timelines", tag="reports", name="by")
 
 
 # Timelines: profiles are sources, homes and list timelines are caches.

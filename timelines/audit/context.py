@@ -23,6 +23,7 @@ from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import PostRepository
 from timelines.reactions.repository import Reactions
 from timelines.reading.fan_out_on_read import FanOutOnReadAuthors
+from timelines.reports.repository import Reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class AuditContext:
     media_rows: MediaRows
     media_files: MediaFiles
     affected: AffectedTimelines
+    reports: Reports
     outbox: JobQueue
     clock: TimeSource
     config: ServiceConfig

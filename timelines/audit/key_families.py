@@ -19,6 +19,7 @@ from timelines.audit.post_indexes import PostIndexChecks
 from timelines.audit.posts import PostChecks
 from timelines.audit.reactions import ReactionChecks
 from timelines.audit.reader import Check
+from timelines.audit.reports import ReportChecks
 from timelines.audit.wrong_types import TypeChecks
 from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
@@ -51,6 +52,7 @@ class KeyFamilies:
         accounts, lists, cached = AccountChecks(context), ListChecks(context), CachedTimelineChecks(context)
         self.types = TypeChecks(context, accounts)
         self.pictures = MediaChecks(context)
+        reports = ReportChecks(context)
         self.add_met_posts = indexes.add_met
 
         def family(
@@ -108,6 +110,11 @@ class KeyFamilies:
             # pictures: files, posts, accounts, counted bytes
             family(r"posts:\{m\d+\}:media", "hash", self.pictures.rows, leftovers=True),
             family(r"timelines:\{\d+\}:media", "hash", self.pictures.accounts),
+            # reports: their indexes, and the other way round
+            family(r"timelines:\{reports\}:rows", "hash", reports.rows),
+            family(r"timelines:\{reports\}:posts", "hash", reports.posts, leftovers=True),
+            family(r"timelines:\{reports\}:(open|closed|about|by)", "zset", reports.entries),
+            family(r"timelines:\{reports\}:queue", "zset", reports.queue),
             # families of which only the type is checked
             type_only(r"timelines:\{\d+\}:bookmarks", "zset", ("bookmarks", BOOKMARKS_CAP)),
             type_only(r"timelines:\{\d+\}:pins", "zset", ("pins", PINS_CAP)),
@@ -127,7 +134,7 @@ class KeyFamilies:
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
             type_only(rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
             type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
-            type_only(r"timelines:\{\d+\}:(filters|position|preferences|drafts|transfers|push)", "hash"),
+            type_only(r"timelines:\{(\d+\}:(filters|position|preferences|drafts|transfers|push)|reports\}:claims)", "hash"),
             type_only(r"posts:\{media\}:(usage|folder)", "hash"),
             type_only(r"timelines:\{\d+\}:exclusive", "set"),
             type_only(rf"jobs:\{{({QUEUES})\}}:(stream|dead|waiting:\d+)|jobs:\{{audit\}}:trail", "stream"),

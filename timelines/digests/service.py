@@ -30,6 +30,7 @@ KIND_LABELS: Mapping[str, str | Promise] = {
     "request": _("Follow requests"),
     "poll": _("Ended polls"),
     "draft": _("Scheduled posts that were not published"),
+    "report_closed": _("Outcomes of your reports"),
 }
 
 

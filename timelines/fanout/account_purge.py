@@ -28,6 +28,7 @@ from timelines.posts.repository import PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.reactions.boosts import BoostService
 from timelines.reactions.service import ReactionsService
+from timelines.reports.service import ReportService
 
 ITEMS_PER_ROUND = 200
 PICTURES_PER_ROUND = 50  # with five files each
@@ -61,6 +62,7 @@ class AccountPurge:
     polls: PollRepository
     media: MediaService
     exports: ExportService
+    reports: ReportService
 
     async def purge(self, account_id: AccountId, *, is_deletion: bool = False) -> bool:
         """Run one round for each kind of data. Return True if some data may be left.
@@ -80,6 +82,7 @@ class AccountPurge:
             await self.reactions.purge(account_id, ITEMS_PER_ROUND),
             await self.polls.withdraw_votes(account_id, ITEMS_PER_ROUND),
             await self.media.purge(account_id, PICTURES_PER_ROUND),
+            await self.reports.purge(account_id, ITEMS_PER_ROUND),
         ]
         await self.exports.delete_all(account_id)
         private_keys = [key_of(account_id) for key_of in PRIVATE_KEYS]

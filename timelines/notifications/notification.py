@@ -10,9 +10,12 @@ from socialsite.clock import DAY_MS
 from socialsite.ids import AccountId, PostId, ms_from_id
 from timelines.pages.page import HydratedPost
 
-NotificationKind = Literal["mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote"]
+NotificationKind = Literal[
+    "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote", "report_closed"
+]
 NOTIFICATION_KINDS: Final[tuple[NotificationKind, ...]] = (
     "mention", "reply", "boost", "like", "follow", "request", "poll", "draft", "quote",
+    "report_closed",
 )  # fmt: skip
 MENTION_KINDS: Final = frozenset[NotificationKind]({"mention", "reply", "quote"})
 """The kinds listed under the Mentions tab."""
@@ -29,7 +32,7 @@ TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
     "poll": "poll",
     "quote": "quote",
 }
-"""The names of the kinds in the API. Apps do not see a refused scheduled post (`draft`), which pages show."""
+"""The names of the kinds in the API. Apps do not see `draft` (a refused scheduled post) and `report_closed`, which pages show."""
 
 NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
@@ -42,7 +45,8 @@ UNREAD_CAP: Final = 100
 class Notification(NamedTuple):
     """A stored notification. Its `id` contains the time, and is higher than earlier ids of the same account.
 
-    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself.
+    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself. For `report_closed` it is
+    the id of the report.
     """
 
     id: PostId

@@ -28,6 +28,7 @@ MAX_EXCERPT_LENGTH = 140  # characters
 ICON_BY_KIND: Final[dict[NotificationKind, str]] = {
     "mention": "notifications", "reply": "reply", "boost": "boost", "like": "like", "follow": "follow",
     "request": "follow", "poll": "poll", "draft": "compose", "quote": "quote",
+    "report_closed": "check",
 }  # fmt: skip
 
 SINGLE_ACTOR_TEXTS: Final = {
@@ -40,6 +41,7 @@ SINGLE_ACTOR_TEXTS: Final = {
     "poll": _("A poll by %(name)s has ended"),
     "draft": _("A scheduled post could not be published"),
     "quote": _("%(name)s quoted your post"),
+    "report_closed": _("Your report was looked at"),
 }
 MULTIPLE_ACTOR_TEXTS: Final = {
     "reply": ngettext_lazy(

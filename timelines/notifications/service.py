@@ -130,6 +130,10 @@ class NotificationService:
         """Notify an account that a scheduled post could not be published."""
         await self._add({account_id: "draft"}, account_id, None, to_actor=True)
 
+    async def report_closed(self, reporter_id: AccountId, report_id: PostId) -> None:
+        """Notify the reporter of a closed report. The call may be repeated."""
+        await self._add({reporter_id: "report_closed"}, reporter_id, report_id, to_actor=True)
+
     async def _add(
         self,
         kinds: Mapping[AccountId, NotificationKind],

@@ -38,6 +38,7 @@ KIND_LABELS: Final = {
     "poll": gettext_lazy("Ends of polls that you wrote or voted in"),
     "draft": gettext_lazy("Scheduled posts that could not be published"),
     "quote": gettext_lazy("Quotes of your posts"),
+    "report_closed": gettext_lazy("Outcomes of your reports"),
 }
 
 

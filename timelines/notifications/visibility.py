@@ -58,7 +58,9 @@ class NotificationVisibility:
             author, entry = authors.get(each.account_id), entries.get(each.post_id or PostId(0))
             if author is None or author.id in hidden_actors or not may_notify(author, relations):
                 return None
-            if each.kind == "follow":
+            if each.kind == "report_closed":
+                is_valid = True
+            elif each.kind == "follow":
                 is_valid = each.account_id in followers
             elif each.kind == "boost":
                 is_boost = entry is not None and entry.original is not None  # stored by a release until 2026-11
@@ -70,7 +72,8 @@ class NotificationVisibility:
         return [visible for each in notifications if (visible := show(each)) is not None]
 
     async def _hydrate(self, viewer_id: AccountId, notifications: Sequence[Notification]) -> dict[PostId, HydratedPost]:
-        ids = list(dict.fromkeys(each.post_id for each in notifications if each.post_id is not None))
+        of_posts = (each for each in notifications if each.kind != "report_closed")
+        ids = list(dict.fromkeys(each.post_id for each in of_posts if each.post_id is not None))
         entries = await self.pipeline.read_posts(ids, ViewerContext(viewer_id, ViewContext.NOTIFICATION))
         return {entry.post.id: entry for entry in entries}
 

@@ -1,30 +1,91 @@
-"""Accepts reports. Nothing is hidden by a report: the people who run the site decide."""
+"""Accepts reports, and leads them through the queue of staff to an outcome. A report itself hides nothing.
 
-from collections.abc import Collection
+A reporter sees the outcome, and never the staff member or the sanction. No page, message or file of the reported
+account contains a reporter.
+"""
+
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
+from msgspec import structs
+from socialsite.site.service import SiteService
 
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.characters import normalize
+from socialsite.clock import DAY_MS
 from socialsite.errors import Invalid
-from socialsite.ids import AccountId, PostId, PostIdGenerator
+from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
+from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.store.aof import wait_for_aof_at_exit
+from socialsite.tasks import run_together
+from timelines.errors import (
+    AlreadyReported,
+    CannotDecideOwnReport,
+    CannotReportSelf,
+    ReportClaimed,
+    ReportClosed,
+    ReportNotFound,
+    ReportUnavailable,
+)
+from timelines.notifications.service import NotificationService
+from timelines.posts.post import Post
 from timelines.posts.repository import PostRepository
-from timelines.reports.report import CATEGORIES, COMMENT_MAX_LENGTH, MAX_REPORTED_POSTS, Report
-from timelines.reports.repository import Reports
+from timelines.reading.pipeline import ReadPipeline
+from timelines.reading.viewer_rights import ViewerContext
+from timelines.reports.report import (
+    CATEGORIES,
+    COMMENT_MAX_LENGTH,
+    MAX_REPORTED_POSTS,
+    NOBODY,
+    REPORTS_CAP,
+    Claim,
+    Report,
+    ReportOutcome,
+    decode_report,
+)
+from timelines.reports.repository import MAX_ATTEMPTS, Reports
+from timelines.visibility.rights import ViewContext
+
+REPORTS_PER_DAY = 50
+REPORT_KEPT_DAYS = 90
+"""The number of days for which a closed report is kept with the texts of its posts."""
+CLAIM_MS = 3_600_000
+REASON_MAX_LENGTH = 200
+REPEATS_CHECKED = 100
+"""The number of a reporter's newest reports among which a repetition is found."""
+UPKEEP_INTERVAL_S = 60.0
+UPKEEP_BATCH = 100
+NOTIFY_AGAIN_MS = 10 * 60_000
+"""Workers notify reporters again for this time after the end of a report. A repetition has no effect."""
+
+
+class Backlog(NamedTuple):
+    """The number of open reports, and the time (Unix ms) of the oldest, or None."""
+
+    open_reports: int
+    oldest_ms: int | None
 
 
 @dataclass(kw_only=True, slots=True)
 class ReportService:
-    """Stores reports."""
+    """Stores reports, claims them for a staff member, and closes them."""
 
     reports: Reports
     accounts: AccountService
     posts: PostRepository
+    pipeline: ReadPipeline
+    notifications: NotificationService
+    site: SiteService
     ids: PostIdGenerator
     limits: ActionLimits
+    clock: TimeSource
+
+    # Reporters
 
     async def report(
         self,
@@ -34,25 +95,135 @@ class ReportService:
         category: str,
         comment: str,
         post_ids: Collection[PostId] = (),
+        rule_numbers: Collection[int] = (),
         caller: Caller | None = None,
     ) -> Report:
-        """Store a report, and return it. Posts of other accounts are left out.
+        """Store a report, and return it. Posts of other accounts, and posts that the reporter cannot see, are left out.
 
-        Raises AccountNotFound, Invalid, RateLimited, AccountSilenced.
+        Raises AccountNotFound, Invalid, CannotReportSelf, AlreadyReported, RateLimited,
+        AccountSilenced.
         """
-        comment = normalize("NFC", comment.strip()[: 2 * COMMENT_MAX_LENGTH])
+        comment, rules = normalize("NFC", comment.strip()[: 2 * COMMENT_MAX_LENGTH]), self.site.settings.rules
         valid_category = next((each for each in CATEGORIES if each == category), None)
         if valid_category is None:
             raise Invalid({"category": _("This must be one of: spam, legal, violation, other.")})
         if len(comment) > COMMENT_MAX_LENGTH:
             raise Invalid({"comment": _("This text is too long.")})
+        if target_id == reporter_id:
+            raise CannotReportSelf
         self.limits.require_may_write(caller)
-        async with self.limits.refundable(caller, "block"):
+        async with (
+            self.limits.refundable(caller, "report"),
+            self.limits.refundable_daily(caller, "reports", REPORTS_PER_DAY),
+        ):
             target = await self.accounts.find(target_id)
             if target is None or not target.is_active:
                 raise AccountNotFound
-            posts = await self.posts.find_shown(list(post_ids)[:MAX_REPORTED_POSTS])
-            own = tuple(id for id, post in posts.items() if post.author_id == target_id)
-            report = Report(self.ids.next_id(), reporter_id, target_id, valid_category, comment, own)
-            await self.reports.add(report)
+            viewer = ViewerContext(reporter_id, ViewContext.POST)
+            entries = await self.pipeline.read_posts(list(post_ids)[:MAX_REPORTED_POSTS], viewer)
+            posts = [each.shown.post for each in entries if each.shown.post.author_id == target_id]
+            chosen = tuple(rules[number] for number in sorted(set(rule_numbers)) if 0 <= number < len(rules))
+            own_ids = tuple(dict.fromkeys(post.id for post in posts))
+            report = Report(self.ids.next_id(), reporter_id, target_id, valid_category, comment, own_ids, chosen)
+            await self._add(report, posts)
         return report
+
+    async def _add(self, report: Report, posts: Sequence[Post]) -> None:
+        for _attempt in range(MAX_ATTEMPTS):
+            earlier = await self.reports.by(report.reporter_id, REPEATS_CHECKED)
+            if any(each.target_id == report.target_id and each.covers(report.post_ids) for each in earlier):
+                raise AlreadyReported
+            newest_id = earlier[0].id if earlier else PostId(0)
+            if size := await self.reports.add(report, posts, newest_id):
+                await self.reports.drop_oldest(size - REPORTS_CAP)
+                return
+        raise ReportUnavailable
+
+    # Staff
+
+    async def open_reports(self) -> Backlog:
+        count, oldest_id = await self.reports.count_open()
+        return Backlog(count, None if oldest_id is None else ms_from_id(oldest_id))
+
+    async def find(self, report_id: PostId, staff_id: AccountId) -> Report:
+        """Return a report. Raises ReportNotFound, and CannotDecideOwnReport if it is about the staff member."""
+        found = await self.reports.find_many([report_id])
+        if not found:
+            raise ReportNotFound
+        if found[0].target_id == staff_id:
+            raise CannotDecideOwnReport
+        return found[0]
+
+    async def claim(self, staff_id: AccountId, report_id: PostId, reason: str = "") -> Report:
+        """Claim the open reports about the account of a report for an hour. With a reason the claim is taken over.
+
+        Raises ReportNotFound, CannotDecideOwnReport, ReportClosed, ReportClaimed.
+        """
+        report, now_ms = await self.find(report_id, staff_id), self.clock.now_ms()
+        claim = Claim(staff_id, now_ms + CLAIM_MS, " ".join(reason.split())[:REASON_MAX_LENGTH])
+        held = await self.reports.claim(report.target_id, claim, now_ms)
+        if held is not None and held.staff_id != staff_id:
+            raise ReportClaimed
+        if not (await self.find(report_id, staff_id)).is_open:  # only the owner of the claim closes it from now on
+            raise ReportClosed
+        return report
+
+    async def close(
+        self, staff_id: AccountId, report_ids: Collection[PostId], outcome: ReportOutcome = "acted"
+    ) -> list[Report]:
+        """Close reports, and notify their reporters. Reports that are closed already stay as they are.
+
+        The staff member claims the reports first. Raises ReportNotFound, CannotDecideOwnReport, ReportClosed (if none
+        of them is open), ReportClaimed.
+        """
+        found = await self.reports.find_many(list(report_ids))
+        claimed = [await self.claim(staff_id, each.id) for each in found if each.is_open]
+        if found and not claimed:
+            raise ReportClosed
+        return await self._close([each.id for each in claimed], outcome, staff_id)
+
+    async def _close(self, report_ids: Sequence[PostId], outcome: ReportOutcome, staff_id: AccountId) -> list[Report]:
+        now_ms = self.clock.now_ms()
+
+        def close(report: Report) -> Report:
+            if not report.is_open:
+                return report
+            return structs.replace(report, outcome=outcome, closed_ms=now_ms, closed_by=staff_id)
+
+        reports = await run_together(*(self.reports.replace(id, close) for id in report_ids))
+        closed = [each for each in reports if each is not None]
+        await self._notify(closed)
+        return closed
+
+    async def _notify(self, reports: Sequence[Report]) -> None:
+        for each in reports:
+            if each.reporter_id != NOBODY:
+                await self.notifications.report_closed(each.reporter_id, each.id)
+
+    # Deleted accounts and old reports
+
+    async def purge(self, account_id: AccountId, limit: int) -> bool:
+        """Remove the account from its reports, and close reports about it. Return True if some may be left."""
+        own, about = await self.reports.by(account_id, limit), await self.reports.open_ids(account_id, limit)
+        for each in own:
+            await self.reports.replace(each.id, partial(structs.replace, reporter_id=NOBODY))
+        await self._close(about, "account_deleted", NOBODY)
+        return bool(own or about)
+
+    async def maintain(self) -> None:
+        """Move reports of former releases, delete those of REPORT_KEPT_DAYS ago, and repeat notifications."""
+        now_ms = self.clock.now_ms()
+        async with wait_for_aof_at_exit():
+            for value in await self.reports.former(UPKEEP_BATCH):
+                report = decode_report(value)
+                posts = await self.posts.find_shown(report.post_ids)
+                await self.reports.add(report, list(posts.values()))
+                await self.reports.remove_former(value)
+            expired = await self.reports.closed_between(0, now_ms - REPORT_KEPT_DAYS * DAY_MS, UPKEEP_BATCH)
+            await self.reports.delete(expired)
+            recent = await self.reports.closed_between(now_ms - NOTIFY_AGAIN_MS, now_ms, UPKEEP_BATCH)
+            await self._notify(await self.reports.find_many(recent))
+
+    @property
+    def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
+        return (PeriodicTask("reports", UPKEEP_INTERVAL_S, self.maintain),)

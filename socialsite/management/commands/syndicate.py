@@ -102,6 +102,7 @@ def _periodic_tasks(services: Services) -> tuple[PeriodicTask, ...]:
         *SanctionService(services).periodic_tasks,
         *services.mail_sending.periodic_tasks,
         *services.digests.periodic_tasks,
+        *services.reports.periodic_tasks,
     )
 
 
