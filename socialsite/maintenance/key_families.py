@@ -42,9 +42,9 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
         " tally totals unpreviewed usage versions votes",
-        "timelines": "about authors blockers blocks bookmarks boosted by claims closed drafts exclusive filters home imported"
-        " liked list lists media mutes notifications notified open partitions pins position posts preferences profile push queue"
-        " quieted ranks reports requested requests rows tag tags transfers vapid voted",
+        "timelines": "about authors blockers blocks bookmarks boosted by claims closed drafts exclusive filters home"
+        " imported liked list lists media mutes notifications notified open partitions pins position posts"
+        " preferences profile push queue quieted ranks reports requested requests rows tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
         "jobs": "appeals dead deletions digests drift due fence lock owed polls posts sanctions stream trail turn"

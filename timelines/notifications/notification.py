@@ -32,7 +32,7 @@ TYPE_BY_KIND: Final[dict[NotificationKind, str]] = {
     "poll": "poll",
     "quote": "quote",
 }
-"""The names of the kinds in the API. Apps do not see `draft` (a refused scheduled post) and `report_closed`, which pages show."""
+"""The names of the kinds in the API. Only pages show `draft` (a refused scheduled post) and `report_closed`."""
 
 NotificationPreference = Literal["all", "followed", "none"]
 PREFERENCES: Final[tuple[NotificationPreference, ...]] = ("all", "followed", "none")
@@ -45,8 +45,8 @@ UNREAD_CAP: Final = 100
 class Notification(NamedTuple):
     """A stored notification. Its `id` contains the time, and is higher than earlier ids of the same account.
 
-    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself. For `report_closed` it is
-    the id of the report.
+    For a boost, `post_id` is the boosted post. Releases until 2026-11 stored the boost itself. For a closed report it
+    is the id of the report.
     """
 
     id: PostId

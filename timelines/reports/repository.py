@@ -131,9 +131,9 @@ class Reports:
 
     async def restore_queue(self, account_id: AccountId) -> None:
         """Write the entry of an account in the queue again, for the repair of an audit."""
-        for report_id in await self.open_ids(account_id, 1):
-            return await self.restore_entries(report_id)
         await self._timelines.write(keys.report_queue(), ("ZREM", keys.report_queue(), account_id))
+        for report_id in await self.open_ids(account_id, 1):
+            await self.restore_entries(report_id)
 
     async def drop_oldest(self, count: int) -> None:
         """Delete the reports that were closed first, then the oldest open ones."""

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 from msgspec import structs
-from socialsite.site.service import SiteService
 
 from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
@@ -21,6 +20,7 @@ from socialsite.errors import Invalid
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
+from socialsite.site.service import SiteService
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.tasks import run_together
 from timelines.errors import (

@@ -52,7 +52,23 @@ async def _quote_without_consent(town: SampleSite) -> None:
     await town.execute("DEL", keys.quotes(town.first.id))
 
 
+def _report_with(*command: object) -> Damage:
+    """Return a damage: a command after a report with a post was stored."""
+
+    async def damage(town: SampleSite) -> None:
+        made = await town.services.reports.report(
+            reporter_id=town.alice.id, target_id=town.bob.id, category="spam", comment="", post_ids=[town.first.id]
+        )
+        names = {"{id}": made.id, "{entry}": f"{town.alice.id}:{made.id:016d}", "{bob}": town.bob.id}
+        await town.execute(*(names.get(part, part) for part in command))
+
+    return damage
+
+
 DAMAGE: dict[str, Damage] = {
+    "report_unindexed": _report_with("ZREM", keys.reports_by(), "{entry}"),
+    "report_gone": _report_with("ZADD", keys.open_reports(), 0, "7:spam:0000000000000005"),
+    "report_queue_wrong": _report_with("ZADD", keys.report_queue(), 5, "{bob}"),
     "quote_unlisted": _quote_without_consent,
     "quote_of_nothing": lambda town: town.execute("ZADD", keys.quotes(town.first.id), 777, 777),
     "post_without_author": _post_of_nobody,
@@ -73,6 +89,7 @@ DAMAGE: dict[str, Damage] = {
     "block_garbage": lambda town: town.execute("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
 }
 HALF_DONE: dict[str, Damage] = {
+    "report_posts_left": _report_with("HSET", keys.reported_posts(), 5, "x"),
     "session_unindexed": _session_without_a_place,
     "list_half_deleted": lambda town: town.execute("HSET", keys.account_list(town.list.id), "deleted", 1),
 }
@@ -169,3 +186,11 @@ def test_every_kind_of_discrepancy_has_a_test() -> None:
     folders = (ROOT / "tests" / "contract", ROOT / "tests" / "support")
     texts = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     assert {kind for kind in kinds() if f'"{kind}"' not in texts} == set()
+
+
+async def test_an_account_without_its_place_in_the_queue_of_reports_gets_it_again(town: SampleSite) -> None:
+    await _report_with("DEL", keys.report_queue())(town)
+    assert "report_unindexed" in (await town.audit(repair=True)).damage
+    await town.repair_until_clean()
+    entries, _ = await town.services.repositories.reports.queue(limit=5)
+    assert [each.account_id for each in entries] == [town.bob.id]

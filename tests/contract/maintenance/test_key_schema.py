@@ -35,7 +35,8 @@ from tests.support.pictures import encode_all, picture, uploaded
 from tests.support.ports import free_ports
 from tests.support.push_device import PushDevice
 from tests.support.redis_server import RedisServer
-from tests.support.world import World
+from tests.support.world import Person, World
+from timelines import keys
 from timelines.audit.sampler import DamageCounts
 from timelines.drafts.draft import Draft
 from timelines.importing.graph import GraphOptions
@@ -48,6 +49,7 @@ from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
 from timelines.publishing.polls import PollForm
+from timelines.reports.report import encode_report
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
 
 LIMITS = {"post": 100, "follow": 100, "login": 100, "signup": 100, "address": 1000}
@@ -113,7 +115,7 @@ async def use_pages(site: Services, world: World) -> None:
         assert (await alice.post_json(f"/posts/{answer['id']}/delete/")).status_code == 200
         assert (await alice.post_json(f"/posts/{first['id']}/edit/", text="other words")).status_code == 200
         assert len((await alice.get_json("/")).json()["posts"]) == 3
-        await site.reports.report(reporter_id=AccountId(1), target_id=bob.id, category="spam", comment="")
+        await use_reports(site, bob, PostId(int(first["id"])))
         assert (await alice.post_json("/accounts/confirm/", password="wrong")).status_code == 422
         await set_up_totp(alice, site.clock)
         assert (await alice.post_json("/accounts/login/options/")).status_code == 200
@@ -121,6 +123,18 @@ async def use_pages(site: Services, world: World) -> None:
         await app.get_code(alice)
         await app.get_token(alice)
         assert (await alice.log_in("alice")).status_code == 401
+
+
+async def use_reports(site: Services, bob: Person, post_id: PostId) -> None:
+    alice_id = AccountId((await site.accounts.get_by_handle("alice")).id)
+    about_bob, about_alice = [
+        await site.reports.report(reporter_id=one, target_id=other, category="spam", comment="", post_ids=[post_id])
+        for one, other in ((alice_id, bob.id), (bob.id, alice_id))
+    ]
+    await site.reports.claim(AccountId(9), about_alice.id)
+    await site.reports.close(AccountId(9), [about_bob.id])
+    key = keys.former_reports()
+    await site.store.write(key, ("LPUSH", key, encode_report(about_bob)))
 
 
 async def use_lists(site: Services, world: World) -> None:

@@ -243,7 +243,7 @@ async def test_a_report_is_stored_with_the_posts_of_its_target(site, world, open
     )  # fmt: skip
     assert made.json()["target_account"]["acct"] == "bob"
     assert made.json()["status_ids"] == [str(posts[0].id)]
-    (stored,) = await site.repositories.reports.newest(10)
+    (stored,) = await site.repositories.reports.about(bob.id, 10)
     assert (stored.target_id, stored.comment, stored.category) == (bob.id, "please look", "spam")
     assert (await api.post("/api/v1/reports", account_id=str(bob.id), category="odd")).status_code == 422
     assert (await api.post("/api/v1/reports", account_id="999999")).status_code == 404

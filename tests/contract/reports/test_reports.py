@@ -1,0 +1,287 @@
+"""Reports: stored once, kept with the posts as they were, claimed by one staff member, closed once."""
+
+import asyncio
+
+import pytest
+from msgspec import structs
+
+from accounts.errors import AccountNotFound
+from socialsite.clock import DAY_MS
+from socialsite.container import Services
+from socialsite.errors import Invalid, RateLimited
+from socialsite.ids import AccountId, PostId
+from socialsite.limits import Caller
+from tests.support.world import Person, World
+from timelines import keys
+from timelines.errors import (
+    AlreadyReported,
+    CannotDecideOwnReport,
+    CannotReportSelf,
+    ReportClaimed,
+    ReportClosed,
+    ReportNotFound,
+)
+from timelines.posts.post import FOLLOWERS
+from timelines.reports import repository, service
+from timelines.reports.report import NOBODY, REPORTS_CAP, Report, encode_report
+
+
+async def report(services: Services, reporter: Person, target: Person, *post_ids: PostId, **fields: object) -> Report:
+    values = {"category": "spam", "comment": "", **fields}
+    return await services.reports.report(
+        reporter_id=reporter.id,
+        target_id=target.id,
+        post_ids=post_ids,
+        **values,  # type: ignore[arg-type]
+    )
+
+
+async def stored(services: Services, found: Report) -> Report:
+    (newest,) = await services.repositories.reports.find_many([found.id])
+    return newest
+
+
+async def age(services: Services, found: Report, days: int) -> None:
+    """Move the end of a closed report into the past."""
+    ms = days * DAY_MS
+    await services.repositories.reports.replace(found.id, lambda it: structs.replace(it, closed_ms=it.closed_ms - ms))
+
+
+async def test_a_report_keeps_its_posts_as_they_were(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    posts = [await bob.publishes("rude words"), await bob.publishes("more of it"), await carol.publishes("mine")]
+    made = await report(services, alice, bob, *(post.id for post in posts))
+    assert set(made.post_ids) == {posts[0].id, posts[1].id}, "a post of another account is left out"
+    await bob.edits(posts[0], "kind words")
+    await bob.deletes(posts[1])
+    kept = await services.repositories.reports.find_posts(made.id)
+    assert sorted(post.text for post in kept) == ["more of it", "rude words"]
+
+
+async def test_a_reporter_reports_only_visible_posts(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    hidden = await bob.publishes("for followers", audience=FOLLOWERS)
+    assert (await report(services, alice, bob, hidden.id)).post_ids == ()
+    await alice.follows(bob)
+    assert (await report(services, alice, bob, hidden.id)).post_ids == (hidden.id,)
+
+
+async def test_the_rules_are_stored_as_they_were(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    await services.site.change(rules=["Be kind", "No spam"])
+    made = await report(services, alice, bob, category="violation", rule_numbers=[1, 7])
+    await services.site.change(rules=["Other"])
+    assert (await stored(services, made)).rules == ("No spam",)
+
+
+async def test_a_wrong_report_is_refused(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    with pytest.raises(CannotReportSelf):
+        await report(services, alice, alice)
+    with pytest.raises(Invalid):
+        await report(services, alice, bob, category="odd")
+    with pytest.raises(Invalid):
+        await report(services, alice, bob, comment="x" * 1001)
+    await services.accounts.suspend(account_id=bob.id)
+    with pytest.raises(AccountNotFound):
+        await report(services, alice, bob)
+
+
+async def test_a_repeated_report_is_refused(world: World, services: Services) -> None:
+    alice, bob, staff = await world.people("alice", "bob", "staff")
+    first, second = await bob.publishes("one"), await bob.publishes("two")
+    of_post = await report(services, alice, bob, first.id)
+    with pytest.raises(AlreadyReported):
+        await report(services, alice, bob, first.id)
+    await report(services, alice, bob, first.id, second.id)
+    of_account = await report(services, alice, bob)
+    with pytest.raises(AlreadyReported):
+        await report(services, alice, bob)
+    await services.reports.close(staff.id, [of_post.id, of_account.id], "no_breach")
+    await report(services, alice, bob)
+    with pytest.raises(AlreadyReported):  # the same post was judged
+        await report(services, alice, bob, first.id)
+
+
+async def test_concurrent_reports_of_one_post_are_stored_once(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("one")
+    results = await asyncio.gather(*(report(services, alice, bob, post.id) for _ in range(4)), return_exceptions=True)
+    assert [type(each) for each in results if isinstance(each, Exception)] == [AlreadyReported] * 3
+    assert (await services.reports.open_reports()).open_reports == 1
+
+
+async def test_reports_have_a_limit_for_a_minute_and_a_day(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "REPORTS_PER_DAY", 2)
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    caller = Caller(alice.id, "192.0.2.7")
+    await report(services, alice, bob, caller=caller)
+    with pytest.raises(AlreadyReported):  # a refused report is not counted
+        await report(services, alice, bob, caller=caller)
+    await report(services, alice, carol, caller=caller)
+    with pytest.raises(RateLimited) as error:
+        await report(services, alice, dave, caller=caller)
+    assert error.value.rule == "reports"
+
+
+async def test_the_queue_has_one_entry_for_each_account(world: World, services: Services) -> None:
+    alice, bob, carol, dave = await world.people("alice", "bob", "carol", "dave")
+    first = await report(services, alice, carol)
+    await report(services, alice, bob, category="legal")
+    await report(services, dave, carol, category="legal")
+    reports = services.repositories.reports
+    entries, after = await reports.queue(limit=10)
+    assert [(each.account_id, each.counts) for each in entries] == [
+        (carol.id, {"spam": 1, "legal": 1}),
+        (bob.id, {"legal": 1}),
+    ]
+    assert entries[0].oldest_id == first.id
+    assert after is None
+    assert [each.account_id for each in (await reports.queue(10, category="spam"))[0]] == [carol.id]
+    page, after = await reports.queue(limit=1)
+    assert [each.account_id for each in page] == [carol.id]
+    assert after is not None
+    page, after = await reports.queue(1, after)
+    assert ([each.account_id for each in page], after) == ([bob.id], None)
+    backlog = await services.reports.open_reports()
+    assert backlog == (3, first.created_ms)
+
+
+async def test_one_of_two_staff_members_gets_the_claim(world: World, services: Services) -> None:
+    alice, bob, one, two = await world.people("alice", "bob", "one", "two")
+    made = await report(services, alice, bob)
+    results = await asyncio.gather(
+        services.reports.claim(one.id, made.id), services.reports.claim(two.id, made.id), return_exceptions=True
+    )
+    assert sorted(type(each).__name__ for each in results) == ["Report", "ReportClaimed"]
+    claim = await services.repositories.reports.find_claim(bob.id)
+    assert claim is not None
+    winner, loser = (one, two) if claim.staff_id == one.id else (two, one)
+    with pytest.raises(ReportClaimed):
+        await services.reports.close(loser.id, [made.id], "no_breach")
+    await services.reports.claim(loser.id, made.id, "They are on holiday: I go on.")
+    claim = await services.repositories.reports.find_claim(bob.id)
+    assert claim is not None
+    assert claim.reason == "They are on holiday: I go on."
+    with pytest.raises(ReportClaimed):
+        await services.reports.claim(winner.id, made.id)
+    assert len(await services.reports.close(loser.id, [made.id])) == 1
+    with pytest.raises(ReportClosed):
+        await services.reports.close(winner.id, [made.id])
+    assert await services.repositories.reports.find_claim(bob.id) is None
+
+
+async def test_one_of_two_staff_members_closes_a_report(world: World, services: Services) -> None:
+    alice, bob, one, two = await world.people("alice", "bob", "one", "two")
+    made = await report(services, alice, bob)
+    results = await asyncio.gather(
+        services.reports.close(one.id, [made.id], "acted"),
+        services.reports.close(two.id, [made.id], "no_breach"),
+        return_exceptions=True,
+    )
+    closed = [each for each in results if isinstance(each, list)]
+    assert len(closed) == 1
+    assert [type(each) for each in results if isinstance(each, Exception)] in ([ReportClaimed], [ReportClosed])
+    assert await stored(services, made) == closed[0][0]
+
+
+async def test_a_claim_ends_after_an_hour(world: World, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice, bob, one, two = await world.people("alice", "bob", "one", "two")
+    made = await report(services, alice, bob)
+    monkeypatch.setattr(service, "CLAIM_MS", -1)
+    await services.reports.claim(one.id, made.id)
+    await services.reports.claim(two.id, made.id)
+
+
+async def test_staff_decides_no_report_about_itself(world: World, services: Services) -> None:
+    alice, staff = await world.people("alice", "staff")
+    made = await report(services, alice, staff)
+    for attempt in (services.reports.claim(staff.id, made.id), services.reports.close(staff.id, [made.id])):
+        with pytest.raises(CannotDecideOwnReport):
+            await attempt
+    with pytest.raises(ReportNotFound):
+        await services.reports.claim(staff.id, PostId(5))
+
+
+async def test_a_reporter_is_notified_once_of_the_outcome(world: World, services: Services) -> None:
+    alice, bob, staff = await world.people("alice", "bob", "staff")
+    made = await report(services, alice, bob)
+    await services.reports.close(staff.id, [made.id], "acted")
+    await services.reports.maintain()
+    page = await services.notifications.page(alice.id)
+    assert [(each.kind, each.author.id) for each in page.entries] == [("report_closed", alice.id)]
+    assert (await services.notifications.page(bob.id)).entries == ()
+
+
+async def test_a_crash_before_the_notification_is_repaired_by_a_worker(world: World, services: Services) -> None:
+    alice, bob, staff = await world.people("alice", "bob", "staff")
+    made = await report(services, alice, bob)
+    now_ms = services.clock.now_ms() - 5
+
+    def close(it: Report) -> Report:
+        return structs.replace(it, outcome="acted", closed_ms=now_ms, closed_by=staff.id)
+
+    await services.repositories.reports.replace(made.id, close)  # the process is killed here
+    await services.reports.maintain()
+    assert [each.kind for each in (await services.notifications.page(alice.id)).entries] == ["report_closed"]
+
+
+async def test_closed_reports_are_deleted_after_their_time(world: World, services: Services) -> None:
+    alice, bob, staff = await world.people("alice", "bob", "staff")
+    old, new = await report(services, alice, bob, (await bob.publishes("one")).id), await report(services, alice, bob)
+    await services.reports.close(staff.id, [old.id, new.id])
+    await age(services, old, 91)
+    await age(services, new, 89)
+    await services.reports.maintain()
+    reports = services.repositories.reports
+    assert [each.id for each in await reports.by(alice.id, 10)] == [new.id]
+    assert await reports.find_posts(old.id) == ()
+    assert [each.id for each in await reports.closed(10)] == [new.id]
+
+
+async def test_the_cap_drops_the_report_that_was_closed_first(
+    world: World, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "REPORTS_CAP", 3)
+    alice, staff, *others = await world.people("alice", "staff", "b", "c", "d", "e", "f")
+    made = [await report(services, alice, each) for each in others[:3]]
+    await services.reports.close(staff.id, [made[2].id])
+    made.append(await report(services, alice, others[3]))
+    assert {each.id for each in await services.repositories.reports.by(alice.id, 10)} == {made[i].id for i in (0, 1, 3)}
+    made.append(await report(services, alice, others[4]))
+    assert {each.id for each in await services.repositories.reports.by(alice.id, 10)} == {made[i].id for i in (1, 3, 4)}
+
+
+async def test_reports_of_a_former_release_are_moved(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    post = await bob.publishes("rude")
+    former = Report(services.ids.next_id(), alice.id, bob.id, "legal", "look", (post.id,))
+    value = encode_report([former.id, alice.id, bob.id, "legal", "look", [post.id]])
+    key = keys.former_reports()
+    await services.store.write(key, ("RPUSH", key, value))
+    await asyncio.gather(services.reports.maintain(), services.reports.maintain())
+    reports = services.repositories.reports
+    assert await reports.about(bob.id, 10) == [former]
+    assert [each.text for each in await reports.find_posts(former.id)] == ["rude"]
+    assert await reports.former(10) == []
+    assert (await services.reports.open_reports()).open_reports == 1
+
+
+async def test_a_deleted_account_leaves_no_name_and_no_open_report(world: World, services: Services) -> None:
+    alice, bob, carol = await world.people("alice", "bob", "carol")
+    by_alice, about_alice = await report(services, alice, bob), await report(services, carol, alice)
+    await services.accounts.delete(account_id=alice.id)
+    await world.deliver_all()
+    by, about = await stored(services, by_alice), await stored(services, about_alice)
+    assert (by.reporter_id, by.is_open) == (NOBODY, True)
+    assert (about.outcome, about.closed_by) == ("account_deleted", NOBODY)
+    assert await services.repositories.reports.by(alice.id, 10) == []
+    assert [each.kind for each in (await services.notifications.page(carol.id)).entries] == ["report_closed"]
+
+
+async def test_the_cap_is_more_than_staff_reads(services: Services) -> None:
+    assert repository.ACCOUNTS_SCANNED_MAX < REPORTS_CAP
+    assert (await services.reports.open_reports()) == (0, None)
+    assert await services.repositories.reports.count(AccountId(7)) == (0, 0)
