@@ -31,6 +31,7 @@ from timelines.push import views as push
 from timelines.quotes import views as quotes
 from timelines.reactions import views as reactions
 from timelines.reading import view_counts
+from timelines.reports import views as reports
 from timelines.search import views as search
 from timelines.threads import views as threads
 
@@ -183,6 +184,9 @@ urlpatterns = [
     path("tags/<str:tag>/unfollow/", dispatch_by_method(POST=hashtags.unfollow), name="tag-unfollow"),
     path("tags/<str:tag>/", dispatch_by_method(GET=redirect_date_queries(hashtags.show)), name="tag"),
     path("tags/<str:tag>/feed.atom", dispatch_by_method(GET=feeds.hashtag_atom), name="tag-feed"),
+    path("reports/", dispatch_by_method(GET=reports.index), name="reports"),
+    path("reports/new/", dispatch_by_method(GET=reports.show_form, POST=reports.send), name="report"),
+    path("reports/sent/", dispatch_by_method(GET=reports.sent), name="report-sent"),
     path("search/", dispatch_by_method(GET=search.search), name="search"),
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),
     path("@<handle:handle>/lists/", dispatch_by_method(GET=lists.choose_for_account), name="account-lists"),

@@ -25,6 +25,7 @@ class Viewer {
     this.count = element.querySelector("#viewer-count");
     this.alt = element.querySelector(".viewer-alt");
     this.download = element.querySelector("[download]");
+    this.report = element.querySelector(".viewer-report");
     this.steps = element.querySelectorAll("[data-step]");
     const isReversed = getComputedStyle(element).direction === "rtl";
     element.addEventListener("keydown", (event) => {
@@ -49,6 +50,9 @@ class Viewer {
 
   open(link) {
     this.#links = [...link.closest(".pictures").querySelectorAll("a.picture")];
+    const report = link.closest("article")?.querySelector('a[href^="/reports/new/"]');
+    this.report.hidden = !report;
+    if (report) this.report.href = report.href;
     this.#show(this.#links.indexOf(link));
     this.element.showModal();
   }

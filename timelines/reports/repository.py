@@ -212,10 +212,10 @@ class Reports:
         entries = await self._timelines[key].execute("ZRANGEBYLEX", key, *edges, "LIMIT", 0, limit)
         return [PostId(int(entry.rpartition(b":")[2])) for entry in entries]
 
-    async def closed(self, limit: int, before_ms: int | None = None) -> list[Report]:
-        """Return the reports that were closed before a time, the last closed first."""
-        key, edge = keys.closed_reports(), "+inf" if before_ms is None else f"({before_ms}"
-        ids = await self._timelines[key].execute("ZREVRANGEBYSCORE", key, edge, "-inf", "LIMIT", 0, limit)
+    async def closed(self, limit: int, skip: int = 0) -> list[Report]:
+        """Return closed reports without the `skip` newest, the last closed first."""
+        key = keys.closed_reports()
+        ids = await self._timelines[key].execute("ZREVRANGE", key, skip, skip + limit - 1)
         return await self.find_many([int(id) for id in ids])
 
     async def closed_between(self, after_ms: int, before_ms: int, limit: int) -> list[PostId]:

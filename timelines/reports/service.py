@@ -17,7 +17,7 @@ from accounts.errors import AccountNotFound
 from socialsite.characters import normalize
 from socialsite.clock import DAY_MS
 from socialsite.errors import Invalid
-from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
+from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.site.service import SiteService
@@ -44,16 +44,19 @@ from timelines.reports.report import (
     NOBODY,
     REPORTS_CAP,
     Claim,
+    QueueEntry,
     Report,
+    ReportCategory,
     ReportOutcome,
     decode_report,
 )
-from timelines.reports.repository import MAX_ATTEMPTS, Reports
+from timelines.reports.repository import ACCOUNTS_SCANNED_MAX, MAX_ATTEMPTS, Reports
 from timelines.visibility.rights import ViewContext
 
 REPORTS_PER_DAY = 50
 REPORT_KEPT_DAYS = 90
 """The number of days for which a closed report is kept with the texts of its posts."""
+QUEUE_PAGE, CLOSED_PAGE = 30, 100
 CLAIM_MS = 3_600_000
 REASON_MAX_LENGTH = 200
 REPEATS_CHECKED = 100
@@ -62,6 +65,15 @@ UPKEEP_INTERVAL_S = 60.0
 UPKEEP_BATCH = 100
 NOTIFY_AGAIN_MS = 10 * 60_000
 """Workers notify reporters again for this time after the end of a report. A repetition has no effect."""
+
+
+class AccountReports(NamedTuple):
+    """The newest reports about and by an account, and how many there are."""
+
+    about: list[Report]
+    by: list[Report]
+    about_count: int
+    by_count: int
 
 
 class Backlog(NamedTuple):
@@ -139,11 +151,62 @@ class ReportService:
                 return
         raise ReportUnavailable
 
+    async def own(self, reporter_id: AccountId, limit: int, before: int | None = None) -> list[Report]:
+        """Return the reports of an account, newest first."""
+        return await self.reports.by(reporter_id, limit, before or MAX_ID)
+
     # Staff
 
     async def open_reports(self) -> Backlog:
         count, oldest_id = await self.reports.count_open()
         return Backlog(count, None if oldest_id is None else ms_from_id(oldest_id))
+
+    async def queue(
+        self,
+        staff_id: AccountId,
+        after: int = 0,
+        category: ReportCategory | None = None,
+        *,
+        limit: int = QUEUE_PAGE,
+        only_own: bool = False,
+    ) -> tuple[list[QueueEntry], int | None]:
+        """Return the accounts with open reports but the staff member, the oldest report first, and the next cursor.
+
+        If `only_own`, only accounts that the staff member has claimed are returned.
+        """
+        now_ms = self.clock.now_ms()
+        entries, next_after = await self.reports.queue(ACCOUNTS_SCANNED_MAX if only_own else limit, after, category)
+
+        def is_own(claim: Claim | None) -> bool:
+            return claim is not None and claim.staff_id == staff_id
+
+        entries = [
+            each._replace(claim=each.claim if each.claim and each.claim.until_ms > now_ms else None)
+            for each in entries
+            if each.account_id != staff_id
+        ]
+        return [each for each in entries if is_own(each.claim) or not only_own], next_after
+
+    async def closed(
+        self, staff_id: AccountId, skip: int = 0, category: ReportCategory | None = None
+    ) -> tuple[list[Report], int | None]:
+        """Return closed reports, the last closed first, and the number to skip for the next page."""
+        page = await self.reports.closed(CLOSED_PAGE, skip)
+        shown = [each for each in page if category in (None, each.category) and each.target_id != staff_id]
+        return shown, skip + CLOSED_PAGE if len(page) == CLOSED_PAGE else None
+
+    async def of_account(self, staff_id: AccountId, account_id: AccountId, limit: int) -> AccountReports:
+        """Return the reports about and by an account. Reports about the staff member are left out."""
+        about, by, (about_count, by_count) = await run_together(
+            self.reports.about(account_id, limit), self.reports.by(account_id, limit), self.reports.count(account_id)
+        )
+        shown = [each for each in by if each.target_id != staff_id]
+        return AccountReports(about, shown, about_count, by_count - len(by) + len(shown))
+
+    async def find_claim(self, report: Report) -> Claim | None:
+        """Return the claim on the open reports about the account, unless it has ended."""
+        claim = await self.reports.find_claim(report.target_id)
+        return claim if claim is not None and claim.until_ms > self.clock.now_ms() else None
 
     async def find(self, report_id: PostId, staff_id: AccountId) -> Report:
         """Return a report. Raises ReportNotFound, and CannotDecideOwnReport if it is about the staff member."""
@@ -180,9 +243,12 @@ class ReportService:
         claimed = [await self.claim(staff_id, each.id) for each in found if each.is_open]
         if found and not claimed:
             raise ReportClosed
-        return await self._close([each.id for each in claimed], outcome, staff_id)
+        return await self.finish(staff_id, [each.id for each in claimed], outcome)
 
-    async def _close(self, report_ids: Sequence[PostId], outcome: ReportOutcome, staff_id: AccountId) -> list[Report]:
+    async def finish(
+        self, staff_id: AccountId, report_ids: Collection[PostId], outcome: ReportOutcome = "acted"
+    ) -> list[Report]:
+        """Close reports without a claim, after an action whose start has claimed them. The call may be repeated."""
         now_ms = self.clock.now_ms()
 
         def close(report: Report) -> Report:
@@ -207,7 +273,7 @@ class ReportService:
         own, about = await self.reports.by(account_id, limit), await self.reports.open_ids(account_id, limit)
         for each in own:
             await self.reports.replace(each.id, partial(structs.replace, reporter_id=NOBODY))
-        await self._close(about, "account_deleted", NOBODY)
+        await self.finish(NOBODY, about, "account_deleted")
         return bool(own or about)
 
     async def maintain(self) -> None:

@@ -1,0 +1,222 @@
+"""The queue of reports, and one report with its posts, its claim and the account's other reports."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.accounts.service import AccountService
+from accounts.domain import Author
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.presenters.labels import STATE_LABELS, JsonObject, TemplateContext
+from socialsite.admin.requests import build_next_url, get_actor, staff_only
+from socialsite.errors import Invalid, MalformedRequest
+from socialsite.ids import AccountId, PostId
+from socialsite.tasks import run_together
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
+from socialsite.web.responses import done, format_iso_time, respond
+from timelines.pages.pictures import describe_post
+from timelines.pages.presenters import author_json, post_url
+from timelines.pages.queries import decode_id, parse_cursor
+from timelines.posts.post import Post
+from timelines.posts.repository import PostRepository
+from timelines.reports.report import CATEGORIES, NOBODY, Claim, QueueEntry, Report, ReportCategory
+from timelines.reports.service import REASON_MAX_LENGTH, ReportService
+from timelines.reports.views import CATEGORY_LABELS
+
+FILTERS = ("open", "mine", "closed")
+RELATED_REPORTS = 10
+CLOSED_AT_ONCE = 200
+Authors = Mapping[AccountId, Author]
+
+
+@staff_only
+async def index(request: SiteRequest) -> HttpResponse:
+    """Show the accounts with open reports, those that the viewer has claimed, or closed reports."""
+    shown, category = request.GET.get("show", "open"), request.GET.get("category", "")
+    if shown not in FILTERS or category not in ("", *CATEGORIES):
+        raise MalformedRequest(fields={"show": _("This is not one of the choices.")})
+    me, reports = require_viewer_id(request), request.services[ReportService]
+    cursor = parse_cursor(request.GET, decode_id) or 0
+    chosen, entries, closed = cast(ReportCategory, category) or None, list[QueueEntry](), list[Report]()
+    if shown == "closed":
+        closed, next_cursor = await reports.closed(me, cursor, chosen)
+    else:
+        entries, next_cursor = await reports.queue(me, cursor, chosen, only_own=shown == "mine")
+    ids = {each.account_id for each in entries} | {each.claim.staff_id for each in entries if each.claim}
+    authors = await _find_authors(request, ids | _account_ids(closed))
+    query = {"show": shown, **({"category": category} if category else {})}
+    next_url = build_next_url(request, next_cursor, **query)
+    return respond(
+        request,
+        "ops/reports.html",
+        page=lambda: {
+            "entries": [_entry_row(each, authors) for each in entries],
+            "closed": [_report_row(each, authors) for each in closed],
+            "show": shown,
+            "category": category,
+            "categories": [(name, label) for name, (label, _help) in CATEGORY_LABELS.items()],
+            "next_url": next_url,
+            "page_title": _("Reports"),
+        },
+        data=lambda: {
+            "accounts": [_entry_json(each, authors) for each in entries],
+            "reports": [_report_json(each, authors) for each in closed],
+            "next": next_url,
+        },
+    )
+
+
+@staff_only
+async def show(request: SiteRequest, report_id: int) -> HttpResponse:
+    """Show a report, its posts as they were and as they are, and the other reports about and by the account."""
+    me, reports = require_viewer_id(request), request.services[ReportService]
+    report = await reports.find(PostId(report_id), me)
+    then, now, claim, related = await run_together(
+        reports.reports.find_posts(report.id),
+        request.services[ReportService].posts.find_shown(report.post_ids),
+        reports.find_claim(report),
+        reports.of_account(me, report.target_id, RELATED_REPORTS),
+    )
+    others = [each for each in related.about if each.id != report.id]
+    ids = _account_ids([report, *others, *related.by]) | ({claim.staff_id} if claim else set())
+    authors, target = await run_together(
+        _find_authors(request, ids), request.services[AccountService].find(report.target_id)
+    )
+    return respond(
+        request,
+        "ops/report.html",
+        page=lambda: {
+            **_report_row(report, authors),
+            "comment": report.comment,
+            "rules": report.rules,
+            "account": target,
+            "state": target and STATE_LABELS[target.state],
+            "posts": [_post_context(post, now.get(post.id), authors) for post in then],
+            "claim": claim and {**claim._asdict(), "staff": authors.get(claim.staff_id), "is_own": claim.staff_id == me},
+            "about": [_report_row(each, authors) for each in others],
+            "by": [_report_row(each, authors) for each in related.by],
+            "about_count": related.about_count,
+            "by_count": related.by_count,
+            "reason_max_length": REASON_MAX_LENGTH,
+            "page_title": _("Report"),
+        },
+        data=lambda: {
+            **_report_json(report, authors),
+            "comment": report.comment,
+            "rules": list(report.rules),
+            "posts": [{"id": str(post.id), "text": post.text, "exists": post.id in now} for post in then],
+            "claim": claim and _claim_json(claim, authors),
+            "reports_about": related.about_count,
+            "reports_by": related.by_count,
+        },
+    )
+
+
+@staff_only
+async def claim(request: SiteRequest, report_id: int) -> HttpResponseBase:
+    """Claim the reports about the account. With the field `reason` the claim of another staff member is taken over."""
+    fields, me = get_form_data(request), require_viewer_id(request)
+    reason = fields.get("reason", "").strip()
+    if "reason" in fields and not reason:
+        raise Invalid({"reason": _("Please say why you take this over.")})
+    action = "report_takeover" if reason else "report_claim"
+    await AuditLog(request.services.store).record(get_actor(request), action, f"report:{report_id}")
+    await request.services[ReportService].claim(me, PostId(report_id), reason)
+    messages.success(request, _("You work on this report for an hour."), fail_silently=True)
+    return done(request, {}, default=f"/ops/reports/{report_id}/")
+
+
+@staff_only
+async def close(request: SiteRequest, report_id: int) -> HttpResponseBase:
+    """Close a report without an action. With the field `all`, close all open reports about the account."""
+    me, reports = require_viewer_id(request), request.services[ReportService]
+    report = await reports.find(PostId(report_id), me)
+    await AuditLog(request.services.store).record(get_actor(request), "report_close", f"report:{report_id}")
+    others = await reports.reports.open_ids(report.target_id, CLOSED_AT_ONCE) if get_form_data(request).get("all") else []
+    closed = await reports.close(me, {report.id, *others} if report.is_open else {report.id}, "no_breach")
+    messages.success(request, _("The report is closed. The reporter is told."), fail_silently=True)
+    return done(request, {"closed": [str(each.id) for each in closed]}, default="/ops/reports/")
+
+
+async def _find_authors(request: SiteRequest, ids: set[AccountId]) -> Authors:
+    return await request.services[AccountService].find_authors(ids - {NOBODY}) if ids - {NOBODY} else {}
+
+
+def _account_ids(reports: list[Report]) -> set[AccountId]:
+    return {id for each in reports for id in (each.target_id, each.reporter_id, each.closed_by)}
+
+
+def _entry_row(entry: QueueEntry, authors: Authors) -> TemplateContext:
+    return {
+        "account": authors.get(entry.account_id),
+        "report_id": entry.oldest_id,
+        "since_ms": ms_from_id(entry.oldest_id),
+        "count": sum(entry.counts.values()),
+        "categories": [(CATEGORY_LABELS[category][0], count) for category, count in entry.counts.items()],
+        "claimed_by": authors.get(entry.claim.staff_id) if entry.claim else None,
+    }
+
+
+def _entry_json(entry: QueueEntry, authors: Authors) -> JsonObject:
+    return {
+        "account": _author_json(entry.account_id, authors),
+        "report": str(entry.oldest_id),
+        "since": format_iso_time(ms_from_id(entry.oldest_id)),
+        "counts": dict(entry.counts),
+        "claim": entry.claim and _claim_json(entry.claim, authors),
+    }
+
+
+def _report_row(report: Report, authors: Authors) -> TemplateContext:
+    return {
+        "id": report.id,
+        "created_ms": report.created_ms,
+        "category": CATEGORY_LABELS[report.category][0],
+        "target": authors.get(report.target_id),
+        "reporter": authors.get(report.reporter_id),
+        "outcome": OUTCOME_LABELS[report.outcome],
+        "is_open": report.is_open,
+        "closed_ms": report.closed_ms,
+        "closed_by": authors.get(report.closed_by),
+    }
+
+
+def _report_json(report: Report, authors: Authors) -> JsonObject:
+    return {
+        "id": str(report.id),
+        "account": _author_json(report.target_id, authors),
+        "reporter": _author_json(report.reporter_id, authors),
+        "category": report.category,
+        "outcome": report.outcome or None,
+        "created_at": format_iso_time(report.created_ms),
+        "closed_at": None if report.is_open else format_iso_time(report.closed_ms),
+        "closed_by": _author_json(report.closed_by, authors),
+    }
+
+
+def _claim_json(claim: Claim, authors: Authors) -> JsonObject:
+    until = format_iso_time(claim.until_ms)
+    return {"by": _author_json(claim.staff_id, authors), "until": until, "reason": claim.reason}
+
+
+def _author_json(account_id: AccountId, authors: Authors) -> JsonObject | None:
+    return author_json(authors[account_id]) if account_id in authors else None
+
+
+def _post_context(then: Post, now: Post | None, authors: Authors) -> TemplateContext:
+    """Return a post as it was, and its present text if the text changed."""
+    author = authors.get(then.author_id)
+    return {
+        "warning": then.extra.spoiler_text,
+        "text": then.text,
+        "pictures": [picture.alt or _("Picture without a description") for picture in then.extra.media],
+        "options": then.extra.poll.options if then.extra.poll else (),
+        "created_ms": then.created_ms,
+        "is_deleted": now is None,
+        "present_text": now.searchable_text if now and now.searchable_text != then.searchable_text else "",
+        "url": post_url(then.id, author) if now and author else "",
+    }

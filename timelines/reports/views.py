@@ -1,0 +1,200 @@
+"""The form that reports an account or a post, and the page of the viewer's own reports."""
+
+from collections.abc import Mapping, Sequence
+
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.accounts.service import AccountService
+from accounts.domain import DELETED, Author
+from accounts.models import Account
+from socialsite.errors import Invalid, MalformedRequest
+from socialsite.ids import AccountId, PostId, parse_id
+from socialsite.site.service import SiteService
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
+from socialsite.web.responses import done, format_iso_time, page_response, respond, set_page_path
+from timelines.errors import AlreadyReported, CannotReportSelf
+from timelines.following.blocks_and_mutes import BlocksAndMutesService
+from timelines.notifications.presenters import excerpt
+from timelines.pages.page import HydratedPost, PostSelection
+from timelines.pages.pictures import describe_post
+from timelines.pages.presenters import Json, author_json
+from timelines.pages.queries import decode_id, parse_cursor
+from timelines.pages.responses import TemplateContext, url_with_query
+from timelines.reading.service import ReadingService
+from timelines.reports.report import COMMENT_MAX_LENGTH, Report
+from timelines.reports.service import ReportService
+
+REPORTS_URL, SENT_URL = "/reports/", "/reports/sent/"
+FORM_TEMPLATE = "timelines/report.html"
+POSTS_OFFERED = 10
+REPORTS_PER_PAGE = 30
+OUTCOME_LABELS = {
+    "": gettext_lazy("We have not decided yet."),
+    "acted": gettext_lazy("We have acted on this report."),
+    "no_breach": gettext_lazy("We found no breach of the rules."),
+    "account_deleted": gettext_lazy("The account no longer exists."),
+}
+CATEGORY_LABELS = {
+    "spam": (gettext_lazy("Spam"), gettext_lazy("Advertising, fraud, or the same thing again and again")),
+    "legal": (gettext_lazy("Illegal"), gettext_lazy("It breaks the law, for example by a threat or by stolen content")),
+    "violation": (gettext_lazy("Against a rule"), gettext_lazy("It breaks a rule of this site")),
+    "other": (gettext_lazy("Something else"), gettext_lazy("None of these; please describe it below")),
+}
+
+
+async def show_form(request: SiteRequest) -> HttpResponseBase:
+    """Show the form for the post `?post=` or the account `?account=`."""
+    return await _form_page(request, request.GET.dict())
+
+
+async def send(request: SiteRequest) -> HttpResponseBase:
+    """Report an account, or posts of it, and mute or block it if the reporter chose so."""
+    fields, me, services = get_form_data(request), require_viewer_id(request), request.services
+    account, post = await _find_subject(request, fields)
+    rule_numbers = [int(number) for number in fields.values_of("rules") if number.isascii() and number.isdigit()]
+    try:
+        report = await services[ReportService].report(
+            reporter_id=me,
+            target_id=AccountId(account.id),
+            category=fields.get("category") or ("violation" if rule_numbers else ""),
+            comment=fields.get("comment", ""),
+            post_ids=[*([post.id] if post else []), *_ids_of(fields.values_of("posts"))],
+            rule_numbers=rule_numbers,
+            caller=request.caller,
+        )
+    except (Invalid, AlreadyReported) as error:
+        if wants_json(request):
+            raise
+        set_page_path(request, "/reports/new/")
+        return await _form_page(request, fields, error, fields.values_of("posts"), fields.values_of("rules"))
+    relations, now_ms = services[BlocksAndMutesService], services.clock.now_ms()
+    if fields.get("block"):
+        await relations.block(account_id=me, other_id=report.target_id, now_ms=now_ms)
+    elif fields.get("mute"):
+        await relations.mute(account_id=me, other_id=report.target_id, now_ms=now_ms)
+    return done(request, report_json(report, {report.target_id: account.author}), default=SENT_URL, status=201)
+
+
+async def sent(request: SiteRequest) -> HttpResponseBase:
+    require_viewer_id(request)
+    return page_response(request, "timelines/report_sent.html", {"page_title": _("Thank you")})
+
+
+async def index(request: SiteRequest) -> HttpResponseBase:
+    """Show the viewer's own reports and their outcomes, newest first."""
+    me, cursor = require_viewer_id(request), parse_cursor(request.GET, decode_id)
+    reports = await request.services[ReportService].own(me, REPORTS_PER_PAGE, cursor)
+    authors = await request.services[AccountService].find_authors({each.target_id for each in reports})
+    next_url = url_with_query(request, cursor=reports[-1].id) if len(reports) == REPORTS_PER_PAGE else None
+    return respond(
+        request,
+        "timelines/reports.html",
+        page=lambda: {
+            "reports": [_report_context(each, authors) for each in reports],
+            "next_url": next_url,
+            "page_title": _("Your reports"),
+        },
+        data=lambda: {"reports": [report_json(each, authors) for each in reports], "next": next_url},
+    )
+
+
+async def _find_subject(request: SiteRequest, query: Mapping[str, str]) -> tuple[Account, HydratedPost | None]:
+    """Return the account to report, and the post if one is given. Raises PostNotFound, AccountNotFound."""
+    me, services, post = require_viewer_id(request), request.services, None
+    post_id, account_id = parse_id(query.get("post", "")), parse_id(query.get("account", ""))
+    if post_id:
+        post = (await services[ReadingService].post(PostId(post_id), viewer_id=me)).shown
+        account_id = post.author.id
+    if not account_id:
+        raise MalformedRequest(fields={"account": _("This is not an id.")})
+    if account_id == me:
+        raise CannotReportSelf
+    return await services[AccountService].get_active(AccountId(account_id)), post
+
+
+async def _form_page(
+    request: SiteRequest,
+    fields: Mapping[str, str],
+    error: Invalid | AlreadyReported | None = None,
+    post_ids: Sequence[str] = (),
+    rule_numbers: Sequence[str] = (),
+) -> HttpResponseBase:
+    account, post = await _find_subject(request, fields)
+    page = await request.services[ReadingService].profile(
+        AccountId(account.id),
+        viewer_id=require_viewer_id(request),
+        limit=POSTS_OFFERED + 1,
+        selection=PostSelection(exclude_boosts=True),
+    )
+    offered = [each.shown for each in page.entries if post is None or each.shown.id != post.id][:POSTS_OFFERED]
+    rules = request.services[SiteService].settings.rules
+    labels = {name: label for name, label in CATEGORY_LABELS.items() if rules or name != "violation"}
+    context = {
+        "account": account,
+        "post": post and {"id": post.id, "text": excerpt(describe_post(post.post))},
+        "posts": [
+            {
+                "id": each.id,
+                "text": excerpt(describe_post(each.post)),
+                "is_chosen": str(each.id) in post_ids,
+            }
+            for each in offered
+        ],
+        "rules": [
+            {"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)
+        ],
+        "categories": [{"name": name, "label": one, "help": two} for name, (one, two) in labels.items()],
+        "fields": fields,
+        "comment_max_length": COMMENT_MAX_LENGTH,
+        "errors": error.fields if error else {},
+        "error": error.message if isinstance(error, AlreadyReported) else "",
+        "page_title": _("Report @%(handle)s") % {"handle": account.handle},
+    }
+    return respond(
+        request,
+        FORM_TEMPLATE,
+        page=lambda: context,
+        data=lambda: {
+            "account": author_json(account),
+            "posts": [str(each.id) for each in ([post] if post else []) + offered],
+            "rules": list(rules),
+            "categories": list(labels),
+        },
+        status=get_error_status(error) if error else 200,
+    )
+
+
+def _report_context(report: Report, authors: Mapping[AccountId, Author]) -> TemplateContext:
+    target = authors.get(report.target_id)
+    return {
+        "created_ms": report.created_ms,
+        "closed_ms": report.closed_ms,
+        "handle": target.handle if target is not None and target.state != DELETED else "",
+        "category": CATEGORY_LABELS[report.category][0],
+        "posts": len(report.post_ids),
+        "comment": report.comment,
+        "outcome": OUTCOME_LABELS[report.outcome],
+    }
+
+
+def _ids_of(texts: list[str]) -> list[PostId]:
+    return [PostId(number) for text in texts if (number := parse_id(text))]
+
+
+def report_json(report: Report, authors: Mapping[AccountId, Author]) -> Json:
+    """Return a report as its reporter sees it."""
+    target = authors.get(report.target_id)
+    return {
+        "id": str(report.id),
+        "account": None if target is None else author_json(target),
+        "posts": [str(id) for id in report.post_ids],
+        "category": report.category,
+        "rules": list(report.rules),
+        "comment": report.comment,
+        "outcome": report.outcome or None,
+        "created_at": format_iso_time(report.created_ms),
+        "closed_at": None if report.is_open else format_iso_time(report.closed_ms),
+    }
