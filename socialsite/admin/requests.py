@@ -23,6 +23,7 @@ from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import STREAM_ID
 from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer, require_viewer_id, wants_json
 from socialsite.web.responses import SeeOther
+from timelines.reports.service import ReportService
 
 SECURITY_PATH = "/accounts/security/"
 
@@ -86,6 +87,8 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
             messages.warning(request, str(FactorRequired.message), fail_silently=True)
             return SeeOther(SECURITY_PATH)
         await request.services[StaffService].add_owner_of_before(account)
+        if not request.services[ReportService].is_backlog_fresh:
+            await request.services[ReportService].open_reports()  # the menu shows the number
         return await view(request, *args, **kwargs)
 
     check_and_call.right = right  # type: ignore[attr-defined]  # read by the test that walks the URLs

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, dashboard, dead_letters, staff
+from socialsite.admin.views import accounts, dashboard, dead_letters, reports, staff
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
@@ -28,6 +28,13 @@ urlpatterns = [
         path("accounts/<id:account_id>/reinstate/", limited("staff", accounts.reinstate), name="reinstate"),
         path("accounts/<id:account_id>/password/", limited("staff", accounts.reset_password), name="password"),
         path("accounts/<id:account_id>/sessions/end/", limited("staff", accounts.end_sessions), name="sessions"),
+    ),
+    *staff_urls(
+        "reports",
+        path("reports/", dispatch_by_method(GET=reports.index), name="reports"),
+        path("reports/<id:report_id>/", dispatch_by_method(GET=reports.show), name="report"),
+        path("reports/<id:report_id>/claim/", limited("staff", reports.claim), name="report-claim"),
+        path("reports/<id:report_id>/close/", limited("staff", reports.close), name="report-close"),
     ),
     *staff_urls("roles", path("staff/", limited("staff", staff.change, GET=staff.index), name="staff")),
 ]

@@ -78,6 +78,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",
         "trends_aside": "",
+        "staff_badge": "",
         **(request.render_side_panel(request) if hasattr(request, "render_side_panel") else {}),
         "theme": theme if (theme := request.COOKIES.get(settings.THEME_COOKIE_NAME)) in THEMES else "",
         "opens_warnings": account is not None and account.opens_warnings,

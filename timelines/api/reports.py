@@ -24,12 +24,14 @@ async def report(request: SiteRequest) -> HttpResponse:
     fields, target_id = api_fields(request), id_field(api_fields(request), "account_id")
     if target_id is None:
         raise Invalid({"account_id": _("This is not an id.")})
+    rule_numbers = ids_field(fields, "rule_ids", MAX_REPORTED_POSTS)
     stored = await request.services[ReportService].report(
         reporter_id=require_viewer_id(request),
         target_id=AccountId(target_id),
-        category=fields.get("category", "other"),
+        category=fields.get("category") or ("violation" if rule_numbers else "other"),
         comment=fields.get("comment", ""),
         post_ids=[PostId(id) for id in ids_field(fields, "status_ids", MAX_REPORTED_POSTS)],
+        rule_numbers=[number - 1 for number in rule_numbers],
         caller=request.caller,
     )
     (target,) = await accounts_json(request.services, site_url(request), [stored.target_id])
@@ -43,7 +45,7 @@ async def report(request: SiteRequest) -> HttpResponse:
             "forwarded": False,
             "created_at": format_iso_time(ms_from_id(stored.id)),
             "status_ids": [str(id) for id in stored.post_ids],
-            "rule_ids": None,
+            "rule_ids": [str(number) for number in rule_numbers] or None,
             "target_account": target,
         }
     )

@@ -134,8 +134,8 @@ class KeyFamilies:
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
             type_only(rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
             type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
-            type_only(r"timelines:\{(\d+\}:(filters|position|preferences|drafts|transfers|push)|reports\}:claims)", "hash"),
-            type_only(r"posts:\{media\}:(usage|folder)", "hash"),
+            type_only(r"timelines:\{\d+\}:(filters|position|preferences|drafts|transfers|push)", "hash"),
+            type_only(r"posts:\{media\}:(usage|folder)|timelines:\{reports\}:claims", "hash"),
             type_only(r"timelines:\{\d+\}:exclusive", "set"),
             type_only(rf"jobs:\{{({QUEUES})\}}:(stream|dead|waiting:\d+)|jobs:\{{audit\}}:trail", "stream"),
         )  # fmt: skip

@@ -19,6 +19,7 @@ from timelines.hashtags.trend_views import cached_trends_panel
 from timelines.lists.list_page import list_url
 from timelines.lists.service import ListService
 from timelines.pages.presenters import hashtag_url
+from timelines.reports.service import ReportService
 from timelines.templatetags.timelines_tags import avatar
 
 TAB_PATHS = ("/", "/public/", "/tags/")
@@ -38,8 +39,10 @@ def render_side_panel(request: SiteRequest) -> dict[str, Placeholder | str]:
     tags = request.services[FollowedHashtagService].menus.get(viewer_id)
     links = lists + tuple((hashtag_url(tag), f"#{tag}") for tag in tags)
     has_tabs = path in TAB_PATHS or any(path == url for url, _ in links)
+    open_reports = request.services[ReportService].backlog.open_reports if viewer.is_staff else 0
     return {
         "trends_aside": trends,
+        "staff_badge": Placeholder(str(open_reports)) if open_reports else "",
         "lists_aside": Placeholder(_render("timelines/_lists_aside.html", lists, "", language)) if lists else "",
         "tabs_html": Placeholder(_render("timelines/_timeline_tabs.html", links, path, language)) if has_tabs else "",
         "viewer_avatar": Placeholder(avatar(viewer)),

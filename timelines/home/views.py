@@ -10,7 +10,7 @@ from accounts.sessions.authentication import require_account
 from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId
 from socialsite.tasks import run_together
-from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer_id, wants_json
+from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer, require_viewer_id, wants_json
 from socialsite.web.responses import page_response, respond
 from timelines.following.views import suggest_on_home
 from timelines.hashtags.service import FollowedHashtagService
@@ -25,6 +25,7 @@ from timelines.posts.post import AUDIENCE_BY_NAME
 from timelines.publishing.composer import composer_context
 from timelines.publishing.service import default_audience
 from timelines.reading.service import ReadingService
+from timelines.reports.service import ReportService
 
 WELCOME_POSTS = 10  # number of public posts on the welcome page
 
@@ -67,9 +68,12 @@ async def _with_menus(
         return await read
     services, now_ms = request.services, request.services.clock.now_ms()
     menus = services[ListService], services[FollowedHashtagService]
-    missing = [
+    missing: list[Coroutine[Any, Any, object]] = [
         service.load_menu(viewer_id, now_ms) for service in menus if not service.menus.is_fresh(viewer_id, now_ms)
     ]
+    reports = services[ReportService]
+    if require_viewer(request).is_staff and not reports.is_backlog_fresh:
+        missing.append(reports.open_reports())
     if not missing:
         return await read
     page: TimelinePage

@@ -57,6 +57,7 @@ REPORTS_PER_DAY = 50
 REPORT_KEPT_DAYS = 90
 """The number of days for which a closed report is kept with the texts of its posts."""
 QUEUE_PAGE, CLOSED_PAGE = 30, 100
+BACKLOG_MS = 5_000
 CLAIM_MS = 3_600_000
 REASON_MAX_LENGTH = 200
 REPEATS_CHECKED = 100
@@ -83,6 +84,9 @@ class Backlog(NamedTuple):
     oldest_ms: int | None
 
 
+NO_BACKLOG = Backlog(0, None)
+
+
 @dataclass(kw_only=True, slots=True)
 class ReportService:
     """Stores reports, claims them for a staff member, and closes them."""
@@ -96,6 +100,9 @@ class ReportService:
     ids: PostIdGenerator
     limits: ActionLimits
     clock: TimeSource
+    backlog: Backlog = NO_BACKLOG
+    """A copy of this process, which the home and the pages of staff read again after BACKLOG_MS."""
+    _loaded_ms: int = 0
 
     # Reporters
 
@@ -148,6 +155,7 @@ class ReportService:
             newest_id = earlier[0].id if earlier else PostId(0)
             if size := await self.reports.add(report, posts, newest_id):
                 await self.reports.drop_oldest(size - REPORTS_CAP)
+                self._loaded_ms = 0
                 return
         raise ReportUnavailable
 
@@ -159,7 +167,13 @@ class ReportService:
 
     async def open_reports(self) -> Backlog:
         count, oldest_id = await self.reports.count_open()
-        return Backlog(count, None if oldest_id is None else ms_from_id(oldest_id))
+        self._loaded_ms = self.clock.now_ms()
+        self.backlog = Backlog(count, None if oldest_id is None else ms_from_id(oldest_id))
+        return self.backlog
+
+    @property
+    def is_backlog_fresh(self) -> bool:
+        return 0 <= self.clock.now_ms() - self._loaded_ms < BACKLOG_MS
 
     async def queue(
         self,
@@ -258,6 +272,7 @@ class ReportService:
 
         reports = await run_together(*(self.reports.replace(id, close) for id in report_ids))
         closed = [each for each in reports if each is not None]
+        self._loaded_ms = 0
         await self._notify(closed)
         return closed
 

@@ -143,9 +143,7 @@ async def _form_page(
             }
             for each in offered
         ],
-        "rules": [
-            {"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)
-        ],
+        "rules": [{"text": rule, "is_chosen": str(number) in rule_numbers} for number, rule in enumerate(rules)],
         "categories": [{"name": name, "label": one, "help": two} for name, (one, two) in labels.items()],
         "fields": fields,
         "comment_max_length": COMMENT_MAX_LENGTH,

@@ -53,6 +53,9 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "role": gettext_lazy("Role changed"),
     "retry": gettext_lazy("Failed job retried"),
     "drop": gettext_lazy("Failed job deleted"),
+    "report_claim": gettext_lazy("Report claimed"),
+    "report_takeover": gettext_lazy("Report taken over"),
+    "report_close": gettext_lazy("Report closed without an action"),
 }
 ROLE_LABELS: Mapping[str, str | Promise] = {
     "owner": gettext_lazy("Owner"),

@@ -1,6 +1,6 @@
 """The queue of reports, and one report with its posts, its claim and the account's other reports."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import cast
 
 from django.contrib import messages
@@ -12,20 +12,18 @@ from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.presenters.labels import STATE_LABELS, JsonObject, TemplateContext
-from socialsite.admin.requests import build_next_url, get_actor, staff_only
+from socialsite.admin.requests import build_next_url, get_actor
 from socialsite.errors import Invalid, MalformedRequest
-from socialsite.ids import AccountId, PostId
+from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
 from socialsite.web.responses import done, format_iso_time, respond
-from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import author_json, post_url
 from timelines.pages.queries import decode_id, parse_cursor
 from timelines.posts.post import Post
-from timelines.posts.repository import PostRepository
 from timelines.reports.report import CATEGORIES, NOBODY, Claim, QueueEntry, Report, ReportCategory
 from timelines.reports.service import REASON_MAX_LENGTH, ReportService
-from timelines.reports.views import CATEGORY_LABELS
+from timelines.reports.views import CATEGORY_LABELS, OUTCOME_LABELS
 
 FILTERS = ("open", "mine", "closed")
 RELATED_REPORTS = 10
@@ -33,7 +31,6 @@ CLOSED_AT_ONCE = 200
 Authors = Mapping[AccountId, Author]
 
 
-@staff_only
 async def index(request: SiteRequest) -> HttpResponse:
     """Show the accounts with open reports, those that the viewer has claimed, or closed reports."""
     shown, category = request.GET.get("show", "open"), request.GET.get("category", "")
@@ -41,7 +38,8 @@ async def index(request: SiteRequest) -> HttpResponse:
         raise MalformedRequest(fields={"show": _("This is not one of the choices.")})
     me, reports = require_viewer_id(request), request.services[ReportService]
     cursor = parse_cursor(request.GET, decode_id) or 0
-    chosen, entries, closed = cast(ReportCategory, category) or None, list[QueueEntry](), list[Report]()
+    chosen = cast(ReportCategory, category) if category else None
+    entries, closed = list[QueueEntry](), list[Report]()
     if shown == "closed":
         closed, next_cursor = await reports.closed(me, cursor, chosen)
     else:
@@ -70,14 +68,13 @@ async def index(request: SiteRequest) -> HttpResponse:
     )
 
 
-@staff_only
 async def show(request: SiteRequest, report_id: int) -> HttpResponse:
     """Show a report, its posts as they were and as they are, and the other reports about and by the account."""
     me, reports = require_viewer_id(request), request.services[ReportService]
     report = await reports.find(PostId(report_id), me)
     then, now, claim, related = await run_together(
         reports.reports.find_posts(report.id),
-        request.services[ReportService].posts.find_shown(report.post_ids),
+        reports.posts.find_shown(report.post_ids),
         reports.find_claim(report),
         reports.of_account(me, report.target_id, RELATED_REPORTS),
     )
@@ -96,7 +93,9 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
             "account": target,
             "state": target and STATE_LABELS[target.state],
             "posts": [_post_context(post, now.get(post.id), authors) for post in then],
-            "claim": claim and {**claim._asdict(), "staff": authors.get(claim.staff_id), "is_own": claim.staff_id == me},
+            "claim": claim,
+            "claimed_by": claim and authors.get(claim.staff_id),
+            "is_claimed_by_other": claim is not None and claim.staff_id != me,
             "about": [_report_row(each, authors) for each in others],
             "by": [_report_row(each, authors) for each in related.by],
             "about_count": related.about_count,
@@ -116,7 +115,6 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
     )
 
 
-@staff_only
 async def claim(request: SiteRequest, report_id: int) -> HttpResponseBase:
     """Claim the reports about the account. With the field `reason` the claim of another staff member is taken over."""
     fields, me = get_form_data(request), require_viewer_id(request)
@@ -130,14 +128,14 @@ async def claim(request: SiteRequest, report_id: int) -> HttpResponseBase:
     return done(request, {}, default=f"/ops/reports/{report_id}/")
 
 
-@staff_only
 async def close(request: SiteRequest, report_id: int) -> HttpResponseBase:
     """Close a report without an action. With the field `all`, close all open reports about the account."""
     me, reports = require_viewer_id(request), request.services[ReportService]
     report = await reports.find(PostId(report_id), me)
     await AuditLog(request.services.store).record(get_actor(request), "report_close", f"report:{report_id}")
-    others = await reports.reports.open_ids(report.target_id, CLOSED_AT_ONCE) if get_form_data(request).get("all") else []
-    closed = await reports.close(me, {report.id, *others} if report.is_open else {report.id}, "no_breach")
+    is_all = report.is_open and bool(get_form_data(request).get("all"))
+    others = await reports.reports.open_ids(report.target_id, CLOSED_AT_ONCE) if is_all else []
+    closed = await reports.close(me, {report.id, *others}, "no_breach")
     messages.success(request, _("The report is closed. The reporter is told."), fail_silently=True)
     return done(request, {"closed": [str(each.id) for each in closed]}, default="/ops/reports/")
 

@@ -1,0 +1,118 @@
+"""Reporting by the form, and the page of one's own reports."""
+
+import re
+
+import pytest
+
+from socialsite.container import Services
+from socialsite.recipes.rate_limit import Rule
+from tests.support.browser import HttpBrowser
+from tests.support.world import Person, World
+
+
+@pytest.fixture
+async def bob(world: World) -> Person:
+    return await world.person("bob")
+
+
+async def test_the_form_offers_rules_and_the_newest_posts(site: Services, alice: HttpBrowser, bob: Person) -> None:
+    posts = [await bob.publishes(f"post {number}") for number in range(12)]
+    page = (await alice.get(f"/reports/new/?post={posts[0].id}")).text
+    assert "post 0" in page
+    assert len(re.findall('name="posts"', page)) == 10
+    assert 'value="violation"' not in page
+    await site.site.change(rules=["Be kind"])
+    page = (await alice.get(f"/reports/new/?account={bob.id}")).text
+    assert "Be kind" in page
+    assert 'value="violation"' in page
+    data = (await alice.get_json(f"/reports/new/?post={posts[0].id}")).json()
+    assert data["rules"] == ["Be kind"]
+    assert data["posts"][0] == str(posts[0].id)
+    assert len(data["posts"]) == 11
+
+
+async def test_a_form_is_stored_and_mutes_and_blocks(site: Services, alice: HttpBrowser, bob: Person) -> None:
+    first, second = await bob.publishes("one"), await bob.publishes("two")
+    await alice.fetch_csrf_token()
+    answer = await alice.http.post(
+        "/reports/new/",
+        data={
+            "csrfmiddlewaretoken": alice.csrf_token, "account": str(bob.id), "post": str(first.id),
+            "posts": [str(second.id)], "category": "spam", "comment": "please", "mute": "on",
+        },
+    )  # fmt: skip
+    assert (answer.status_code, answer.headers["location"]) == (303, "/reports/sent/")
+    assert "Thank you" in (await alice.get("/reports/sent/")).text
+    (report,) = (await alice.get_json("/reports/")).json()["reports"]
+    assert (report["category"], report["comment"], report["outcome"]) == ("spam", "please", None)
+    assert set(report["posts"]) == {str(first.id), str(second.id)}
+    assert "bob" in (await alice.get("/accounts/muted/")).text
+    await alice.post_json("/reports/new/", account=str(bob.id), category="other", block="on")
+    assert "bob" in (await alice.get("/accounts/blocked/")).text
+
+
+async def test_a_wrong_form_keeps_what_was_typed(site: Services, alice: HttpBrowser, bob: Person) -> None:
+    post = await bob.publishes("one")
+    answer = await alice.post("/reports/new/", post=str(post.id), comment="long & clear", mute="on")
+    assert answer.status_code == 422
+    assert "long &amp; clear" in answer.text
+    assert 'id="category-error"' in answer.text
+    assert (
+        await alice.post("/reports/new/", post=str(post.id), category="spam", comment="x" * 1001)
+    ).status_code == 422
+    assert (await alice.post("/reports/new/", post=str(post.id), category="spam")).status_code == 303
+    again = await alice.post("/reports/new/", post=str(post.id), category="spam")
+    assert again.status_code == 409
+    assert "You have reported this before" in again.text
+    refused = await alice.post_json("/reports/new/", post=str(post.id), category="spam")
+    assert (refused.status_code, refused.json()["error"]) == (409, "already_reported")
+
+
+async def test_only_visible_posts_of_others_are_reported(
+    site: Services, alice: HttpBrowser, bob: Person, visitor: HttpBrowser, world: World
+) -> None:
+    own = await alice.publish("mine")
+    assert (await alice.get(f"/reports/new/?post={own['id']}")).status_code == 422
+    await bob.locks()
+    hidden = await bob.publishes("for followers")
+    assert (await alice.get(f"/reports/new/?post={hidden.id}")).status_code == 404
+    assert (await alice.post_json("/reports/new/", post=str(hidden.id), category="spam")).status_code == 404
+    assert (await alice.get("/reports/new/?account=999")).status_code == 404
+    assert (await alice.get("/reports/new/")).status_code == 400
+    assert (await alice.get(f"/reports/new/?account={bob.id}")).status_code == 200
+
+
+async def test_reports_have_a_rule_of_their_own(site: Services, alice: HttpBrowser, world: World) -> None:
+    site.rules["report"] = Rule("report", 2)
+    people = await world.people("b", "c", "d")
+    statuses = [
+        (await alice.post_json("/reports/new/", account=str(each.id), category="spam")).status_code for each in people
+    ]
+    assert statuses == [201, 201, 429]
+
+
+async def test_the_outcome_is_told_without_staff_and_sanction(
+    site: Services, alice: HttpBrowser, bob: Person, world: World
+) -> None:
+    staff = await world.person("moderatorin")
+    made = (await alice.post_json("/reports/new/", account=str(bob.id), category="spam")).json()
+    assert "We have not decided yet." in (await alice.get("/reports/")).text
+    await site.reports.close(staff.id, [int(made["id"])], "acted")  # type: ignore[list-item]
+    page = (await alice.get("/reports/")).text
+    assert "We have acted on this report." in page
+    (notification,) = (await alice.get_json("/notifications/")).json()["notifications"]
+    assert notification["kind"] == "report_closed"
+    notifications = (await alice.get("/notifications/")).text
+    assert "Your report was looked at" in notifications
+    assert 'href="/reports/"' in notifications
+    for text in (page, notifications, (await alice.get_json("/reports/")).text):
+        assert "moderatorin" not in text
+
+
+async def test_the_menus_lead_to_the_form(site: Services, alice: HttpBrowser, bob: Person) -> None:
+    post, own = await bob.publishes("one"), await alice.publish("mine")
+    page = (await alice.get("/public/")).text
+    assert f'href="/reports/new/?post={post.id}"' in page
+    assert f'href="/reports/new/?post={own["id"]}"' not in page
+    assert f'href="/reports/new/?account={bob.id}"' in (await alice.get("/@bob/")).text
+    assert 'href="/reports/"' in (await alice.get("/accounts/")).text
