@@ -185,7 +185,7 @@ urlpatterns = [
     path("tags/<str:tag>/", dispatch_by_method(GET=redirect_date_queries(hashtags.show)), name="tag"),
     path("tags/<str:tag>/feed.atom", dispatch_by_method(GET=feeds.hashtag_atom), name="tag-feed"),
     path("reports/", dispatch_by_method(GET=reports.index), name="reports"),
-    path("reports/new/", dispatch_by_method(GET=reports.show_form, POST=reports.send), name="report"),
+    path("reports/new/", dispatch_by_method(GET=reports.show_form, POST=writing(reports.send)), name="report"),
     path("reports/sent/", dispatch_by_method(GET=reports.sent), name="report-sent"),
     path("search/", dispatch_by_method(GET=search.search), name="search"),
     path("search/complete/", dispatch_by_method(GET=search.autocomplete), name="complete"),

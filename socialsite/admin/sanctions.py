@@ -81,7 +81,8 @@ class SanctionService:
         """Store a sanction and perform it. A repetition with the same `id` only completes it.
 
         `until_ms` is the end of a silence, `warning` the content warning of the posts that are folded. Raises
-        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended and FieldErrors.
+        AccountNotFound, CannotModerateSelf, CannotModerateStaff, NotSuspended, FieldErrors, and ReportClaimed or
+        ReportClosed if another staff member works on one of the reports or has decided it.
         """
         account = await self._get_target(actor, account_id)
         now_ms = self._services.clock.now_ms()
@@ -101,6 +102,7 @@ class SanctionService:
             kind, id or SanctionId(self._services.ids.next_id()), account_id, AccountId(actor.account_id), text, now_ms,
             until_ms, tuple(report_ids), posts, tuple(rules), warning=warning,
         )  # fmt: skip
+        await self._services.reports.claim_all(sanction.actor_id, sanction.report_ids)
         await self._record(actor, kind, sanction)
         await self._sanctions.schedule(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
         await self._sanctions.add(sanction, is_news=sanction.is_told)
@@ -206,6 +208,8 @@ class SanctionService:
     async def _perform(self, sanction: Sanction) -> Sanction:
         """Perform a sanction, tell the person, and store that it is complete."""
         services, account_id, now_ms = self._services, sanction.account_id, self._services.clock.now_ms()
+        if sanction.kind != "note":
+            await services.reports.finish(sanction.actor_id, [PostId(id) for id in sanction.report_ids])
         if sanction.kind == "delete":  # told first, because nothing is left of the account afterwards
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
             await services.accounts.delete(account_id=account_id)

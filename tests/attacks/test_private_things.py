@@ -29,6 +29,7 @@ OWN = {
     "filter": "canaryfilter",
     "draft": "canarydraft",
     "address": "canaryaddress@example.org",
+    "report": "canaryreport",
     "post": "canaryfollowers",
     "answer": "canaryanswer",
 }
@@ -44,6 +45,7 @@ OBJECTS = (
     "<id:post_id>",
     "<id:account_id>",
     "<id:draft_id>",
+    "<id:report_id>",
     "<id:transfer_id>",
     "<id:media_id>",
     "<media_name:name>",
@@ -65,7 +67,7 @@ class PrivateDataScenario:
         answers: list[object] = []
         for path in (
             "/lists/", f"/lists/{self.ids['list_id']}/", "/accounts/filters/", "/bookmarks/", "/tags/",
-            "/drafts/", "/accounts/archive/", "/accounts/mail/", f"/media/{self.ids['media_id']}/",
+            "/drafts/", "/reports/", "/accounts/archive/", "/accounts/mail/", f"/media/{self.ids['media_id']}/",
             "/accounts/blocked/", "/accounts/muted/", "/accounts/settings/", "/accounts/requests/",
             "/accounts/notifications/", self.ids["post_path"], "/@alice/following/", "/@alice/followers/",
         ):  # fmt: skip
@@ -99,6 +101,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
     await alice.publish("#tea a quote that everybody sees", quoted_status_id=post["id"], audience="public")
     await alice.post_json(f"/posts/{post['id']}/bookmark/")
     await alice.post_json("/tags/tea/follow/")
+    report = await alice.post_json("/reports/new/", account="2", category="spam", comment=OWN["report"])
     await world.deliver_all()
     assert virtual.status_code == phrase.status_code == 201, (virtual.text, phrase.text)
     number = (await alice.get_json("/accounts/filters/")).json()["filters"][0]["id"]
@@ -106,6 +109,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
         "list_id": made.json()["id"], "virtual_id": virtual.json()["id"], "number": number, "handle": "alice",
         "post_id": post["id"], "account_id": "1", "tag": "tea", "post_path": post["url"],
         "draft_id": draft.json()["id"], "transfer_id": archive.json()["archive"]["id"],
+        "report_id": report.json()["id"],
         "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
     }  # fmt: skip
     return PrivateDataScenario(people, world, ids)
@@ -159,7 +163,9 @@ async def test_the_id_of_anothers_thing_is_answered_like_an_unknown_id(scene: Pr
     for pattern, route in PATTERNS:
         if not any(kind in pattern for kind in kinds):
             continue
-        absent = dict.fromkeys(("list_id", "number", "post_id", "account_id", "draft_id", "media_id"), NOBODYS)
+        absent = dict.fromkeys(
+            ("list_id", "number", "post_id", "account_id", "draft_id", "media_id", "report_id"), NOBODYS
+        )
         absent["name"] = f"8{scene.ids['name'][1:]}"
         for method in sorted(route.methods - {"HEAD"}):
             real = await ask(browser, method, scene.address(pattern))

@@ -95,10 +95,12 @@ async def test_no_action_redirects_to_another_host(alice: HttpBrowser, bob: Http
         post = (await bob.post_json("/posts/", text="Tea?", **{"poll[options][]": ["yes", "no"]})).json()
     if path.endswith("/unquote/"):
         post = (await bob.post_json("/posts/", text="look", quoted_status_id=post["id"])).json()
+    reported = await bob.post_json("/posts/", text="rude")
     path = path.replace("alice", "bob").replace("/posts/7/", f"/posts/{post['id']}/")
     path, led = path.replace("/lists/7/", f"/lists/{made.json()['id']}/"), 0
     for target in ELSEWHERE[::4]:  # the follow test reads the whole collection
-        body = {**FIELDS, "csrfmiddlewaretoken": alice.csrf_token, "next": target}
+        subject = {"post": reported.json()["id"], "category": "spam"} if path == "/reports/new/" else {}
+        body = {**FIELDS, **subject, "csrfmiddlewaretoken": alice.csrf_token, "next": target}
         answer = await alice.http.post(path, data=body)
         assert answer.status_code < 500
         led += answer.status_code == 303

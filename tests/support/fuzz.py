@@ -34,6 +34,7 @@ FIELDS = (
     "content", "keep",
     "queue",
     "address", "digest",
+    "account", "category", "comment", "posts", "rules", "mute", "block", "reason", "all", "status_ids[]", "rule_ids[]",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

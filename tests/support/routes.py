@@ -17,6 +17,7 @@ SAMPLES = {
     "tag": "redis",
     "media_id": "7",
     "draft_id": "7",
+    "report_id": "7",
     "transfer_id": "7",
     "quote_id": "7",
     "stream": "x",

@@ -245,6 +245,15 @@ class ReportService:
             raise ReportClosed
         return report
 
+    async def claim_all(self, staff_id: AccountId, report_ids: Collection[int]) -> None:
+        """Claim reports before an action that answers them. Raises the errors of `claim`.
+
+        Reports that the staff member has closed are left out, so that the action may be repeated.
+        """
+        for report in await self.reports.find_many(list(report_ids)):
+            if report.is_open or report.closed_by != staff_id:
+                await self.claim(staff_id, report.id)
+
     async def close(
         self, staff_id: AccountId, report_ids: Collection[PostId], outcome: ReportOutcome = "acted"
     ) -> list[Report]:

@@ -6,6 +6,8 @@ import pytest
 from msgspec import structs
 
 from accounts.errors import AccountNotFound
+from socialsite.admin.audit_log import Actor
+from socialsite.admin.sanctions import SanctionService
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
 from socialsite.errors import Invalid, RateLimited
@@ -285,3 +287,29 @@ async def test_the_cap_is_more_than_staff_reads(services: Services) -> None:
     assert repository.ACCOUNTS_SCANNED_MAX < REPORTS_CAP
     assert (await services.reports.open_reports()) == (0, None)
     assert await services.repositories.reports.count(AccountId(7)) == (0, 0)
+
+
+async def test_a_sanction_closes_its_reports_and_only_one_staff_member_acts(world: World, services: Services) -> None:
+    alice, bob = await world.people("alice", "bob")
+    staff = [
+        await services.accounts.sign_up(
+            handle=handle, password=None, now_ms=services.clock.now_ms(), staff=True, allow_reserved=True
+        )
+        for handle in ("one", "two")
+    ]
+    made = await report(services, alice, bob)
+    sanctions = SanctionService(services)
+    results = await asyncio.gather(
+        *(
+            sanctions.apply(Actor(each.id, "abad1dea"), bob.id, "warning", "Be kind.", report_ids=[made.id])
+            for each in staff
+        ),
+        return_exceptions=True,
+    )
+    assert sorted(isinstance(each, ReportClaimed | ReportClosed) for each in results) == [False, True]
+    closed = await stored(services, made)
+    assert closed.outcome == "acted"
+    (sanction,) = await sanctions.list_all(bob.id)
+    assert sanction.actor_id == closed.closed_by
+    (entry,) = (await services.notifications.page(alice.id)).entries
+    assert entry.kind == "report_closed"

@@ -34,6 +34,7 @@ PAGES = {
     "/media/<id:media_id>/",
     "/welcome/people/",
     "/welcome/post/",
+    "/reports/new/",
     "/accounts/import/",
     "/accounts/import/<id:transfer_id>/confirm/",
 }

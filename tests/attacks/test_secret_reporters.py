@@ -1,0 +1,75 @@
+"""A reported person never learns who reported: no page, answer of the API, live message or file names the reporter."""
+
+import json
+import zipfile
+from io import BytesIO
+
+from socialsite.admin.audit_log import Actor
+from socialsite.admin.sanctions import SanctionService
+from socialsite.asgi import application
+from socialsite.container import Services
+from socialsite.ids import AccountId, PostId
+from tests.attacks.test_private_things import NOBODYS
+from tests.support.api import ApiClient, create_token
+from tests.support.redis_server import RedisServer
+from tests.support.routes import api_routes, routes
+from tests.support.transferring import perform_transfers
+from tests.support.visitor import PASSWORD
+from tests.support.world import World
+from tests.web.conftest import OpenBrowser
+
+REPORTER = "canaryreporter"
+COMMENT = "canarycomment"
+
+
+async def test_a_reported_person_never_reads_who_reported(
+    site: Services, world: World, open_browser: OpenBrowser, redis_server: RedisServer
+) -> None:
+    reported, reporter = await open_browser("reported"), await open_browser(REPORTER)
+    staff = await site.accounts.sign_up(
+        handle="sam", password=PASSWORD, now_ms=site.clock.now_ms(), staff=True, allow_reserved=True
+    )
+    post = await reported.publish("a rude post")
+    reported_id = AccountId((await site.accounts.get_by_handle("reported")).id)
+    reporter_id = (await site.accounts.get_by_handle(REPORTER)).id
+    secrets = (REPORTER, COMMENT)
+    with redis_server.client() as client:
+        messages = client.pubsub(ignore_subscribe_messages=True)
+        messages.psubscribe("*")
+        messages.get_message(timeout=5)
+        made = await reporter.post_json("/reports/new/", post=post["id"], category="spam", comment=COMMENT, mute="on")
+        assert made.status_code == 201
+        report_id = PostId(int(made.json()["id"]))
+        await site.reports.claim(AccountId(staff.id), report_id)
+        await SanctionService(site).apply(
+            Actor(staff.id, "abad1dea"), reported_id, "warning", "Please be kind.", report_ids=[report_id]
+        )
+        await world.deliver_all()
+        sent = b""
+        while message := messages.get_message(timeout=0.2):
+            sent += message["data"] + message["channel"]
+    assert not [secret for secret in secrets if secret.encode() in sent]
+    assert (await reporter.get_json("/reports/")).json()["reports"][0]["comment"] == COMMENT, "the words are stored"
+
+    api = ApiClient(application, token=await create_token(site, "reported"))
+    seen: dict[str, str] = {}
+    for route in [*routes(), *api_routes()]:
+        if "GET" in route.methods and "logout" not in route.path:
+            for path in (
+                route.path.replace("/7/", f"/{post['id']}/").replace("alice", "reported"),
+                route.path.replace("/7", f"/{reported_id}"),
+            ):
+                client_of = api.http if route in api_routes() else reported.http
+                seen[path] = (await client_of.get(path)).text
+                seen[f"{path} as JSON"] = (await reported.get_json(path)).text
+    seen["/reports/ of the report"] = (await reported.get(f"/ops/reports/{report_id}/")).text
+    await reported.post("/accounts/archive/")
+    await perform_transfers(site)
+    archive = (await reported.get_json("/accounts/archive/")).json()["archive"]
+    content = (await reported.get(f"/accounts/archive/{archive['id']}/")).content
+    with zipfile.ZipFile(BytesIO(content)) as opened:
+        seen |= {name: opened.read(name).decode("utf-8", "replace") for name in opened.namelist()}
+    assert "a rude post" in json.dumps(seen)
+    found = {path for path, text in seen.items() for secret in secrets if secret in text}
+    assert {path for path in found if not path.startswith(("/public/", "/search/", "/api/v2/suggestions"))} == set()
+    assert str(reporter_id) != NOBODYS
