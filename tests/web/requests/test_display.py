@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.support.browser import HttpBrowser
 
 
@@ -23,6 +25,24 @@ async def test_a_chosen_language_wins_over_that_of_the_browser(site, alice: Http
     assert '<html lang="de"' in html
     assert re.search(r'value="de" checked', html)
     assert (await alice.get_json("/display/")).json() == {"language": "de", "theme": "", "descriptions": ""}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "html"),
+    [
+        ("pt-BR,pt;q=0.9,en;q=0.5", '<html lang="pt" dir="ltr"'),
+        ("ja-JP", '<html lang="ja" dir="ltr"'),
+        ("es-MX", '<html lang="es" dir="ltr"'),
+        ("ar-EG,en;q=0.5", '<html lang="ar" dir="rtl"'),
+        ("eo,pl;q=0.5", '<html lang="pl" dir="ltr"'),
+    ],
+)
+async def test_the_language_of_the_browser_is_that_of_its_pages(
+    site, visitor: HttpBrowser, accepted: str, html: str
+) -> None:
+    page = await visitor.http.get("/accounts/login/", headers={"Accept-Language": accepted})
+    assert html in page.text
+    assert f'lang="{page.headers["content-language"]}"' in html
 
 
 async def test_an_unknown_choice_is_refused(site, visitor: HttpBrowser) -> None:

@@ -1,0 +1,38 @@
+"""Mails in every language: each kind can be built, and states its language and direction."""
+
+import pytest
+from django.conf import settings
+from django.core.mail import EmailMultiAlternatives
+
+from accounts.mail.message import build_message
+from accounts.mail.texts import TEXTS
+from accounts.mail.values import MailKind, SendMail
+from socialsite.ids import AccountId
+
+FACTS = {
+    "handle": "alice",
+    "path": "/here/",
+    "app": "Tusky",
+    "device": "Firefox",
+    "unsubscribe": "/away/",
+    "lines": "1",
+}
+
+
+@pytest.mark.parametrize("language", [code for code, _name in settings.LANGUAGES])
+def test_every_mail_is_built_in_the_language_with_its_direction(language: str) -> None:
+    for kind in TEXTS:
+        message = build_mail(kind, language)
+        html = str(message.alternatives[0][0])
+        assert f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">' in html
+        assert "alice" in message.body
+        assert "%(" not in message.subject + message.body
+
+
+def test_the_subject_is_in_the_language_of_the_mail() -> None:
+    assert build_mail("new_app", "de").subject == "Eine neue App kann @alice auf Socialsite verwenden"
+
+
+def build_mail(kind: MailKind, language: str) -> EmailMultiAlternatives:
+    job = SendMail(AccountId(1), "m1", kind, "alice@example.org", language, 1_795_187_640_123)
+    return build_message(job, FACTS, "Socialsite")
