@@ -46,3 +46,19 @@ def test_long_names_and_phrases_are_shown_in_full_in_their_rows(reader: OpenRead
         assert inner
         assert inner["x"] + inner["width"] <= outer["x"] + outer["width"], path
         assert inner["width"] >= LEAST, path
+
+
+def test_the_buttons_of_a_profile_stay_inside_their_menu(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    own, friend = visitor(), visitor()
+    friend.follows(own.handle)
+    own.post(f"/@{friend.handle}/hide-boosts/")
+    for locale in ("de", "fr", "pl", "ar"):
+        page = reader(own, locale=locale, viewport=PHONE)
+        page.go_to(f"/@{friend.handle}/")
+        page.page.locator(".relation-menu > summary").click()
+        menu = page.page.locator(".relation-menu .menu-body")
+        expect(menu).to_be_visible()
+        assert menu.evaluate("(menu) => menu.scrollWidth <= menu.clientWidth"), locale
+        box = menu.bounding_box()
+        assert box
+        assert 0 <= box["x"] < box["x"] + box["width"] <= PHONE["width"], locale
