@@ -17,7 +17,7 @@ from tests.support.page_health import find_page_problems
 from tests.support.site import QuickstartSite
 from tests.support.visitor import PASSWORD
 
-PHONE = {"width": 360, "height": 740}
+PHONE, LAPTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 800}
 COUNTED = {"new": ("1 new post", "{n} new posts"), "left": ("1 character left", "{n} characters left")}
 NUMBERS = [*range(130), 200, 1_000, 1_234, 12_345]
 WORDS_MODULE = Path(__file__).resolve().parents[2] / "static/js/words.js"
@@ -56,7 +56,7 @@ def is_inside_window(page: Page, selector: str) -> bool:
     return bool(page.locator(selector).first.evaluate(BOX_INSIDE_JS))
 
 
-@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 800}], ids=["phone", "laptop"])
+@pytest.mark.parametrize("viewport", [PHONE, pytest.param(LAPTOP, marks=pytest.mark.nightly)], ids=["phone", "laptop"])
 def test_a_reader_of_arabic_logs_in_posts_and_answers(
     site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor, viewport: dict[str, int]
 ) -> None:
