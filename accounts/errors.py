@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized, Unavailable
+from socialsite.ids import AccountId
 
 
 class FieldErrors(Invalid):
@@ -92,6 +93,10 @@ class AccountSuspended(InvalidCredentials):
     """Handle and password are right, but the account is suspended. A wrong password never gets this response."""
 
     message = _("This account is suspended. Please contact the people who run this site.")
+
+    def __init__(self, account_id: AccountId | None = None) -> None:
+        super().__init__()
+        self.account_id = account_id
 
 
 class DeletionPending(InvalidCredentials):

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from accounts.sessions import views as session_views
-from accounts.settings import factors, security, step_up
+from accounts.settings import factors, sanctions, security, step_up
 from accounts.settings import mail as mail_views
 from accounts.settings import views as settings_views
 
@@ -33,5 +33,7 @@ urlpatterns = [
     path("mail/unsubscribe/", mail_views.stop, name="mail_unsubscribe"),
     path("reset/", mail_views.forgotten, name="reset"),
     path("reset/confirm/", mail_views.reset, name="reset_confirm"),
+    path("sanctions/", sanctions.sanctions, name="sanctions"),
+    path("suspended/", session_views.suspended, name="suspended"),
     path("delete/", settings_views.delete, name="delete"),
 ]

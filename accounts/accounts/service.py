@@ -231,8 +231,8 @@ class AccountService:
             reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
             log.info("sign_in_refused", account=account.id if account else None, reason=reason)
             await self.events.record(AccountId(account.id) if account else None, "login_refused", caller)
-            if is_suspended:
-                raise DeletionPending if account is not None and account.delete_ms else AccountSuspended
+            if is_suspended and account is not None:
+                raise DeletionPending if account.delete_ms else AccountSuspended(AccountId(account.id))
             return None
         if caller is not None and not is_known:
             await self.limits.refund_for(by_handle, "login", at_ms)

@@ -12,6 +12,7 @@ from socialsite.store.read import Read
 from socialsite.store.store import Store
 
 STORE_SANCTION = load_script("store_sanction.lua", __package__)
+ADD_REFERENCE = load_script("add_reference.lua", __package__)
 Reference = tuple[AccountId, SanctionId]
 """An account and one of its sanctions."""
 
@@ -112,7 +113,7 @@ class SanctionRepository:
         return int(await self._store.node(keys.appeals()).execute("ZCARD", keys.appeals()))
 
     async def _add_reference(self, key: Key, account_id: AccountId, id: SanctionId, at_ms: int) -> None:
-        await self._store.write(key, ("ZADD", key, at_ms, f"{account_id}:{id}"))
+        await self._store.write(key, ADD_REFERENCE.command([key], [at_ms, f"{account_id}:{id}"]))
 
     async def _list_references(self, key: Key, lowest: str, highest: object, limit: int) -> list[Reference]:
         reply = await self._store.node(key).execute("ZRANGE", key, lowest, highest, "BYSCORE", "LIMIT", 0, limit)

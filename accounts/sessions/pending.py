@@ -11,6 +11,7 @@ from django.utils.crypto import constant_time_compare
 
 from accounts import keys
 from accounts.accounts.repository import AccountRepository
+from accounts.domain import DELETED
 from accounts.factors.repository import STORE_BRIEFLY_SCRIPT
 from accounts.models import Account
 from accounts.sessions.values import SessionToken
@@ -43,14 +44,17 @@ class PendingLogins:
         return token.cookie_value
 
     async def find(self, cookie: str | None) -> Account | None:
-        """Return the account of a pending log-in, or None if it has ended or the password has changed."""
+        """Return the account of a pending log-in, or None if it has ended or the password has changed.
+
+        It may be suspended: its owner then reads why after the second factor.
+        """
         token = SessionToken.parse(cookie)
         if token is None:
             return None
         key = _key(token)
         value, fields = await self.store.gather([("GET", key), self.accounts.read_account_command(token.account_id)])
         account = self.accounts.parse_account(token.account_id, fields)
-        if value is None or account is None or not account.is_active:
+        if value is None or account is None or account.state == DELETED or account.delete_ms:
             return None
         auth_hash = msgspec.msgpack.decode(value, type=PendingLogin).auth_hash
         return account if constant_time_compare(auth_hash, account.get_session_auth_hash()) else None

@@ -10,7 +10,14 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Preferences
-from accounts.errors import AccountNotFound, DeletionPending, FactorNeeded, InvalidCredentials, PasskeyRefused
+from accounts.errors import (
+    AccountNotFound,
+    AccountSuspended,
+    DeletionPending,
+    FactorNeeded,
+    InvalidCredentials,
+    PasskeyRefused,
+)
 from accounts.factors.passkeys import CONFIRM, FACTOR, LOGIN, PasskeyService
 from accounts.factors.service import FactorService
 from accounts.forms import (
@@ -36,6 +43,7 @@ from accounts.sessions.authentication import (
     sign_out,
 )
 from accounts.sessions.pending import PendingLogins
+from accounts.sessions.suspended import appeal_suspended, show_suspension
 from socialsite.analytics.metrics import LOGINS
 from socialsite.errors import ApiError, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
@@ -96,15 +104,25 @@ async def log_in(request: SiteRequest) -> HttpResponse:
         if account is None:
             raise InvalidCredentials
     except FORM_ERRORS as error:
+        if isinstance(error, AccountSuspended) and error.account_id is not None and not wants_json(request):
+            return await _continue_login(request, await request.services[AccountService].get(error.account_id), "")
         if isinstance(error, DeletionPending):
             form.fields["keep"].widget = CheckboxInput()
         return redisplay_form(request, "accounts/login.html", form, error)
+    return await _continue_login(request, account, fields["next"])
+
+
+async def _continue_login(request: SiteRequest, account: Account, next_url: str) -> HttpResponse:
+    """Ask for the second factor if the account has one, else finish the log-in."""
     if (await request.services[FactorService].find(AccountId(account.id))).is_set:
-        return await _ask_for_factor(request, account, fields["next"])
+        return await _ask_for_factor(request, account, next_url)
     return await _finish_login(request, account)
 
 
 async def _finish_login(request: SiteRequest, account: Account, factor: str = "") -> HttpResponse:
+    """Sign in. A suspended account gets no session, but the page of its suspension."""
+    if not account.is_active:
+        return await show_suspension(request, account)
     request.services.statistics.meter.count(LOGINS)
     await sign_in(request, account, factor)
     return await remember_browser(request, done(request, {"account": account_json(account)}, default="/"), account)
@@ -213,4 +231,5 @@ login = dispatch_by_method(GET=login_page, POST=log_in)
 factor = dispatch_by_method(GET=factor_page, POST=log_in_with_factor)
 passkey = dispatch_by_method(POST=log_in_with_passkey)
 options = dispatch_by_method(POST=passkey_options)
+suspended = dispatch_by_method(POST=appeal_suspended)
 logout = dispatch_by_method(GET=logout_page, POST=log_out)

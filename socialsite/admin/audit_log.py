@@ -13,6 +13,7 @@ from socialsite.store import Key, Store, load_script
 
 AUDIT_LOG_MAX_ENTRIES = 200_000
 """Maximum number of entries, about 25 MB. At the rate limit of staff, one account fills the log in a week."""
+ENTRIES_SCANNED_MAX, ENTRIES_PER_BATCH = 5_000, 500
 ADD_ENTRY_SCRIPT = load_script("add_audit_entry.lua", __package__)
 
 log = structlog.stdlib.get_logger("socialsite.security")
@@ -65,6 +66,32 @@ class AuditLog:
         entry = ("by", by, "action", action, "target", target, "request", actor.request_id, "detail", detail)
         await self._store.write(key, ADD_ENTRY_SCRIPT.command([key], [self._max_entries, *entry]))
         log.warning("staff_action", account=by, action=action, target=target, detail=detail)
+
+    async def search(
+        self, limit: int, cursor: str | None = None, *, since_ms: int = 0, until_ms: int | None = None, **facts: str
+    ) -> tuple[list[AuditLogEntry], str | None]:
+        """Return entries whose stored fields equal `facts`, newest first, and the cursor that continues the search.
+
+        A page reads at most ENTRIES_SCANNED_MAX entries, so it may have fewer than `limit`. The cursor is None after
+        the oldest entry of the time.
+        """
+        matches: list[AuditLogEntry] = []
+        newest = f"({validated_stream_id(cursor)}" if cursor else "+" if until_ms is None else str(until_ms)
+        for _batch in range(ENTRIES_SCANNED_MAX // ENTRIES_PER_BATCH):
+            rows = await self._store.node(audit_log_key()).execute(
+                "XREVRANGE", audit_log_key(), newest, since_ms, "COUNT", ENTRIES_PER_BATCH
+            )
+            for id, fields in rows:
+                entry = _parse_entry(id, fields)
+                values = {"by": str(entry.actor_id), "action": entry.action, "target": entry.target}
+                if facts.items() <= values.items():
+                    matches.append(entry)
+                    if len(matches) == limit:
+                        return matches, entry.id
+            if len(rows) < ENTRIES_PER_BATCH:
+                return matches, None
+            newest = f"({rows[-1][0].decode()}"
+        return matches, newest[1:]
 
     async def page(self, limit: int, cursor: str | None = None) -> list[AuditLogEntry]:
         """Return entries older than the entry `cursor`, newest first. Raises ValueError if the cursor is malformed."""

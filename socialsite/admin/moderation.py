@@ -1,6 +1,7 @@
 """Moderation of accounts: search, suspension, password reset, end of sessions."""
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.views.decorators.debug import sensitive_variables
@@ -11,19 +12,27 @@ from accounts.mail.repository import MailAccount
 from accounts.mail.values import SentMail
 from accounts.models import Account
 from accounts.roles import outranks
+from accounts.sanctions.sanction import Sanction
+from accounts.sanctions.texts import STARTING_TEXTS
+from accounts.security.events import SecurityEvent
 from accounts.sessions.values import ActiveSession
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import CannotModerateSelf, CannotModerateStaff
+from socialsite.admin.sanctions import SanctionService
 from socialsite.analytics.stats import ViewCounts
 from socialsite.container import Services
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, PostId
 from socialsite.recipes.buffer import Entity
 from socialsite.recipes.rate_limit import Identifier, WindowStats
+from socialsite.tasks import run_together
 from timelines.graph.follow import FollowCounts
+from timelines.pages.page import ABOVE_ALL_IDS
+from timelines.posts.post import FOLLOWERS, Post
 
 ACCOUNTS_SCANNED_MAX = 5_000
 """Maximum number of accounts that one page of a search reads. Its cursor continues below them."""
 ACCOUNTS_PER_BATCH = 500
+POSTS_SHOWN, LOGINS_SHOWN = 20, 10
 PASSWORD_BYTES = 15
 
 
@@ -50,6 +59,21 @@ class AccountOverview:
     rate_limit_usage: list[WindowStats]
     mail_account: MailAccount
     mails: list[SentMail]
+    sanctions: list[Sanction]
+    newest_posts: list[Post]
+    logins: list[SecurityEvent]
+
+
+async def find_shown_posts(
+    services: Services, account_id: AccountId, chosen: Collection[int] = (), limit: int = POSTS_SHOWN
+) -> list[Post]:
+    """Return the newest posts and the chosen ones of an account. Posts for followers are left out unless chosen."""
+    ids = await services.repositories.author_feeds.read(account_id, ABOVE_ALL_IDS, 2 * limit, upward=False)
+    posts = await services.repositories.posts.find_shown(list(dict.fromkeys([*map(PostId, chosen), *ids])))
+    own = [post for post in posts.values() if post.author_id == account_id and post.boost_of is None]
+    named = [post for post in own if post.id in chosen]
+    others = [post for post in own if post.id not in chosen and post.audience != FOLLOWERS]
+    return named + sorted(others, key=lambda post: -post.id)[:limit]
 
 
 class Moderation:
@@ -83,28 +107,49 @@ class Moderation:
         return AccountSearchPage(matches, above if above > 1 else None)
 
     async def get_overview(self, account_id: AccountId) -> AccountOverview:
-        """Return the data about an account. Raises AccountNotFound."""
-        services, account = self._services, await self._get(account_id)
-        view_counts = await services.statistics.stats.view_counts_if_available(Entity("account", account_id))
+        """Return the data about an account, each part bounded. Raises AccountNotFound."""
+        services = self._services
+        rules, now_ms = list(services.rules.values()), services.clock.server_ms()
+        account, counts, posts, view_counts, sessions, usage = await run_together(
+            self._get(account_id),
+            services.following.counts(account_id),
+            services.reading.post_count(account_id),
+            services.statistics.stats.view_counts_if_available(Entity("account", account_id)),
+            services.sessions.list_sessions(account_id),
+            services.limits.read_stats(Identifier.account(account_id), rules, now_ms),
+        )
+        mail_account, mails, sanctions, newest_posts, events = await run_together(
+            services.mail.find(account_id),
+            services.mail.list_mails(account_id),
+            services.repositories.sanctions.list_all(account_id),
+            find_shown_posts(services, account_id),
+            services.security_events.list_newest(account_id),
+        )
         return AccountOverview(
             account=account,
-            counts=await services.following.counts(account_id),
-            posts=await services.reading.post_count(account_id),
+            counts=counts,
+            posts=posts,
             view_counts=view_counts or ViewCounts(),
-            sessions=await services.sessions.list_sessions(account_id),
-            mail_account=await services.mail.find(account_id),
-            mails=await services.mail.list_mails(account_id),
-            rate_limit_usage=await services.limits.read_stats(
-                Identifier.account(account_id), list(services.rules.values()), services.clock.server_ms()
-            ),
+            sessions=sessions,
+            rate_limit_usage=usage,
+            mail_account=mail_account,
+            mails=mails,
+            sanctions=sanctions,
+            newest_posts=newest_posts,
+            logins=[event for event in events if event.kind == "login"][:LOGINS_SHOWN],
         )
 
     async def suspend(self, actor: Actor, account_id: AccountId) -> None:
-        await self._record_action(actor, "suspend", account_id)
-        await self._accounts.suspend(account_id=account_id)
+        """Suspend an account with the text that staff otherwise edits."""
+        await SanctionService(self._services).apply(actor, account_id, "suspend", str(STARTING_TEXTS["suspend"]))
 
     async def reinstate(self, actor: Actor, account_id: AccountId) -> None:
+        """Undo all suspensions of an account, also that of a command."""
         await self._record_action(actor, "reinstate", account_id)
+        sanctions = SanctionService(self._services)
+        for sanction in await sanctions.list_all(account_id):
+            if sanction.kind == "suspend" and not sanction.undo_ms:
+                await sanctions.take_back(actor, sanction)
         await self._accounts.reinstate(account_id=account_id)
 
     async def end_sessions(self, actor: Actor, account_id: AccountId) -> None:

@@ -118,9 +118,10 @@ class SanctionService:
         if not sanction.is_undoable and not sanction.undo_ms:
             raise CannotUndo
         await self._record(actor, "undo", sanction)
-        return await self._take_back(actor, sanction)
+        return await self.take_back(actor, sanction)
 
-    async def _take_back(self, actor: Actor, sanction: Sanction) -> Sanction:
+    async def take_back(self, actor: Actor, sanction: Sanction) -> Sanction:
+        """Undo a sanction whose undo is in the audit log."""
         account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
         await self._sanctions.schedule(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
         actor_id = AccountId(actor.account_id)

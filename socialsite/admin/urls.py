@@ -3,7 +3,7 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, dashboard, dead_letters, reports, staff
+from socialsite.admin.views import accounts, dashboard, dead_letters, reports, sanctions, staff
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
@@ -28,6 +28,16 @@ urlpatterns = [
         path("accounts/<id:account_id>/reinstate/", limited("staff", accounts.reinstate), name="reinstate"),
         path("accounts/<id:account_id>/password/", limited("staff", accounts.reset_password), name="password"),
         path("accounts/<id:account_id>/sessions/end/", limited("staff", accounts.end_sessions), name="sessions"),
+        path("accounts/<id:account_id>/act/", limited("staff", sanctions.act, GET=sanctions.act_page), name="act"),
+        path(
+            "accounts/<id:account_id>/sanctions/<id:sanction_id>/undo/", limited("staff", sanctions.undo), name="undo"
+        ),
+        path(
+            "accounts/<id:account_id>/sanctions/<id:sanction_id>/decide/",
+            limited("staff", sanctions.decide),
+            name="decide-appeal",
+        ),
+        path("appeals/", dispatch_by_method(GET=sanctions.appeals), name="appeals"),
     ),
     *staff_urls(
         "reports",

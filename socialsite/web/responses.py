@@ -70,6 +70,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         and {  # shared by all viewers, so that a cached page serves all of them
             "handle": Placeholder(account.handle),
             "role": account.role,
+            "has_sanctions": account.has_sanctions and path != "/accounts/sanctions/",
             "is_at_own_profile": path == f"/@{account.handle}/",
         },
         "viewer_avatar": "",

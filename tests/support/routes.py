@@ -19,6 +19,7 @@ SAMPLES = {
     "draft_id": "7",
     "report_id": "7",
     "transfer_id": "7",
+    "sanction_id": "7",
     "quote_id": "7",
     "stream": "x",
     "notification_id": "7",

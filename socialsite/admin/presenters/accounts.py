@@ -6,6 +6,9 @@ from dataclasses import asdict
 from accounts.domain import Author
 from accounts.mail.presenters import mails_json, mails_page
 from accounts.presenters import account_json
+from accounts.sanctions.presenters import sanction_json, sanction_rows
+from accounts.sanctions.sanction import KINDS
+from accounts.sanctions.texts import KIND_LABELS
 from accounts.sessions.presenters import sessions_json
 from socialsite.admin.audit_log import AuditLogEntry
 from socialsite.admin.dead_letters import DeadLetterDetails
@@ -29,7 +32,9 @@ def author_json(author: Author) -> JsonObject:
     return {"id": str(author.id), "handle": author.handle, "state": author.state}
 
 
-def overview_page(case: AccountOverview, own_id: int) -> TemplateContext:
+def overview_page(
+    case: AccountOverview, own_id: int, authors: Mapping[AccountId, Author], now_ms: int
+) -> TemplateContext:
     """Return the context of ops/account.html."""
     account = case.account
     return {
@@ -44,14 +49,34 @@ def overview_page(case: AccountOverview, own_id: int) -> TemplateContext:
         "mails": mails_page(case.mails),
         "usage": [{"rule": u.rule, "limit": u.limit, "used": -(-u.used_milli // 1000)} for u in case.rate_limit_usage],
         "is_own": account.id == own_id,
+        "sanctions": [
+            {**row, "actor": authors.get(each.actor_id)}
+            for each, row in zip(case.sanctions, sanction_rows(case.sanctions, now_ms), strict=True)
+        ],
+        "newest_posts": case.newest_posts,
+        "logins": case.logins,
+        "is_silenced": account.silenced_until_ms > now_ms,
+        "kinds": [
+            (kind, KIND_LABELS[kind])
+            for kind in KINDS
+            if (kind != "note" and (kind == "delete") == (account.state == "suspended")) or kind == "warning"
+        ],
         "page_title": f"@{account.handle}",
     }
 
 
-def overview_json(case: AccountOverview) -> JsonObject:
+def overview_json(case: AccountOverview, now_ms: int) -> JsonObject:
     account, visits = case.account, case.view_counts
     return {
-        "account": {**account_json(account), "state": account.state, "staff": account.is_staff},
+        "account": {
+            **account_json(account),
+            "state": account.state,
+            "staff": account.is_staff,
+            "limited": account.limited,
+            "pictures_marked": account.marks_pictures,
+            "silenced_until": format_iso_time(account.silenced_until_ms) if account.silenced_until_ms else None,
+        },
+        "decisions": [{"by": str(each.actor_id), **sanction_json(each, now_ms)} for each in case.sanctions],
         "counts": {**asdict(case.counts), "posts": case.posts},
         "last_seen": format_iso_time(visits.seen_ms) if visits.seen_ms else None,
         "mail": {
@@ -101,6 +126,7 @@ def audit_log_page(entry: AuditLogEntry, authors: Mapping[AccountId, Author]) ->
         "action": ACTION_LABELS.get(entry.action, entry.action),
         "account": account,
         "target": id,
+        "detail": entry.detail,
         "request_id": entry.request_id,
     }
 
@@ -113,5 +139,6 @@ def audit_log_json(entry: AuditLogEntry, authors: Mapping[AccountId, Author]) ->
         "by": by.handle if by else None,
         "action": entry.action,
         "target": entry.target,
+        "detail": entry.detail,
         "request": entry.request_id,
     }

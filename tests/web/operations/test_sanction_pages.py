@@ -1,0 +1,182 @@
+"""Decisions of staff over HTTP: what staff sends, what the person reads, and what others see after each of them."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from accounts.accounts.service import AccountService
+from socialsite.admin.audit_log import AuditLog
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from tests.support.browser import HttpBrowser
+from tests.support.factors import set_up_totp
+from tests.support.visitor import PASSWORD
+
+OpenBrowser = Callable[[], Awaitable[HttpBrowser]]
+APPEAL = "I think that this decision is wrong."
+
+
+@pytest.fixture
+async def sam(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
+    """The browser of Sam, a moderator."""
+    return await _staff(site, open_browser, "sam")
+
+
+async def _staff(site: Services, open_browser: OpenBrowser, handle: str) -> HttpBrowser:
+    now_ms = site.clock.now_ms()
+    account = await site.accounts.sign_up(handle=handle, password=PASSWORD, now_ms=now_ms, allow_reserved=True)
+    await site.staff.set_role(AccountId(account.id), "moderator")
+    browser = await open_browser()
+    assert (await browser.log_in(handle)).status_code == 200
+    return browser
+
+
+async def _id(site: Services, handle: str) -> AccountId:
+    account = await site[AccountService].find_by_handle(handle)
+    assert account is not None
+    return AccountId(account.id)
+
+
+async def _act(sam: HttpBrowser, account_id: int, kind: str, **fields: object) -> str:
+    answer = await sam.post_json(f"/ops/accounts/{account_id}/act/", kind=kind, text="Please be kind.", **fields)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["decision"]["id"])
+
+
+async def test_a_newcomer_is_limited_warned_and_suspended_and_reads_why(
+    site: Services, sam: HttpBrowser, open_browser: OpenBrowser
+) -> None:
+    """The drill of two persons: at each step a follower, a stranger and the newcomer see what they should."""
+    newcomer, reader, follower, stranger = [await open_browser() for _ in range(4)]
+    for browser, handle in ((newcomer, "newcomer"), (reader, "reader"), (follower, "follower")):
+        assert (await browser.sign_up(handle)).status_code == 201
+    id = await _id(site, "newcomer")
+    assert (await follower.post_json("/@newcomer/follow/")).status_code == 200
+    post = await newcomer.publish("you are all fools #fools")
+
+    async def seen_by(*browsers: HttpBrowser) -> list[tuple[bool, bool]]:
+        """Return whether each sees the post on the profile, and on the public timeline."""
+        seen = []
+        for each in browsers:
+            profile, public = (await each.get("/@newcomer/")).text, (await each.get("/public/")).text
+            seen.append(("you are all fools" in profile, "you are all fools" in public))
+        return seen
+
+    assert await seen_by(reader, stranger, follower, newcomer) == [(True, True)] * 4
+    limit = await _act(sam, id, "limit")
+    await _act(sam, id, "warning")
+    assert await seen_by(reader, stranger) == [(False, False)] * 2
+    assert [profile for profile, _ in await seen_by(follower, newcomer)] == [True, True]
+    notice = "decided something about your account"
+    assert notice in (await newcomer.get("/")).text
+    assert notice not in (await reader.get("/")).text
+    page = (await newcomer.get("/accounts/sanctions/")).text
+    assert page.count("Please be kind.") == 2
+    assert "@sam" not in page
+    assert notice not in (await newcomer.get("/")).text
+    assert (await newcomer.post("/accounts/sanctions/", id=limit, text="No.")).status_code == 422
+    assert (await newcomer.post("/accounts/sanctions/", id=limit, text=APPEAL)).status_code == 303
+    mia = await _staff(site, open_browser, "mia")
+    assert APPEAL in (await mia.get("/ops/appeals/")).text
+    decision = f"/ops/accounts/{id}/sanctions/{limit}/decide/"
+    assert (await sam.post(decision, decision="refuse", answer="It is right.")).status_code == 403
+    assert (await mia.post(decision, decision="refuse", answer="")).status_code == 422
+    assert (await mia.post(decision, decision="refuse", answer="It is right.")).status_code == 303
+    assert "It is right." in (await newcomer.get("/accounts/sanctions/")).text
+    suspension = await _act(sam, id, "suspend")
+    assert [(await each.get("/@newcomer/")).status_code for each in (reader, stranger, follower)] == [404] * 3
+    assert (await reader.get(f"/@newcomer/{post['id']}/")).status_code == 404
+    assert (await newcomer.get("/accounts/sanctions/")).status_code == 303  # to the log-in
+    assert (await sam.post(f"/ops/accounts/{id}/sanctions/{suspension}/undo/")).status_code == 303
+    assert (await reader.get("/@newcomer/")).status_code == 200
+    actions = [entry.action for entry in await AuditLog(site.store).page(10)]
+    assert actions == ["undo", "suspend", "appeal_refused", "warning", "limit"]
+
+
+def _token(page: str) -> str:
+    match = re.search(r'name="token" value="([^"]+)"', page)
+    assert match is not None
+    return match[1]
+
+
+@pytest.mark.parametrize("has_factor", [False, True])
+async def test_a_suspended_person_reads_why_after_the_right_password_and_factor_and_appeals(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser, open_browser: OpenBrowser, has_factor: bool
+) -> None:
+    device = await set_up_totp(alice, site.clock) if has_factor else None
+    id = await _id(site, "alice")
+    made = await _act(sam, id, "suspend")
+    visitor = await open_browser()
+    wrong = await visitor.post("/accounts/login/", username="alice", password="wrong one 7")
+    assert "Please be kind." not in wrong.text
+    answer = await visitor.post("/accounts/login/", username="alice", password=PASSWORD)
+    if device is not None:
+        assert (answer.status_code, answer.headers["Location"]) == (303, "/accounts/login/factor/")
+        assert "Please be kind." not in (await visitor.get("/accounts/login/factor/")).text
+        answer = await visitor.post("/accounts/login/factor/", code=device.recovery_codes[0])
+    assert answer.status_code == 401
+    assert "Please be kind." in answer.text
+    assert (await visitor.get("/accounts/")).status_code == 303  # there is no session
+    token = _token(answer.text)
+    assert (await visitor.post("/accounts/suspended/", token=token, id=made, text="No.")).status_code == 401
+    assert (await visitor.post("/accounts/suspended/", token=token + "x", id=made, text=APPEAL)).status_code == 303
+    sent = await visitor.post("/accounts/suspended/", token=token, id=made, text=APPEAL)
+    assert (sent.status_code, "Your appeal is stored." in sent.text) == (200, True)
+    assert APPEAL in (await sam.get("/ops/appeals/")).text
+    refused = await visitor.post_json("/accounts/login/", username="alice", password=PASSWORD)
+    assert (refused.status_code, "suspended" in refused.json()["message"]) == (401, True)
+
+
+async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser
+) -> None:
+    id, post = await _id(site, "alice"), await alice.publish("a spider")
+    path = f"/ops/accounts/{id}/act/"
+    form = (await sam.get(f"{path}?kind=fold_posts&report=7")).text
+    assert "so that everybody can choose" in form
+    assert 'name="report" value="7"' in form
+    assert f'name="post" value="{post["id"]}"' in form
+    fields = {"kind": "silence", "text": "Hush.", "duration": "7d", "id": "77"}
+    preview = await sam.post(path, preview="1", **fields)
+    assert (preview.status_code, "What the person receives" in preview.text) == (200, True)
+    wrong = await sam.post(path, kind="fold_posts", text="x")
+    assert (wrong.status_code, "Please choose at least one post." in wrong.text) == (422, True)
+    assert await site.repositories.sanctions.list_all(id) == []
+    for _ in range(2):
+        assert (await sam.post(path, **fields)).status_code == 303
+    assert (await sam.post(path, kind="note", text="Has two accounts.")).status_code == 303
+    assert [each.kind for each in await site.repositories.sanctions.list_all(id)] == ["note", "silence"]
+    account_page = (await sam.get(f"/ops/accounts/{id}/")).text
+    assert "Has two accounts." in account_page
+    assert "Account silenced" in account_page
+    assert "Has two accounts." not in (await alice.get("/accounts/sanctions/")).text
+
+
+async def test_a_deletion_needs_a_suspension_and_a_confirmation(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser
+) -> None:
+    id = await _id(site, "alice")
+    path = f"/ops/accounts/{id}/act/"
+    assert (await sam.post_json(path, kind="delete", text="Deleted.")).status_code == 409
+    await _act(sam, id, "suspend")
+    assert (await sam.post_json(path, kind="delete", text="Deleted.")).status_code == 200
+    account = await site.accounts.find(id)
+    assert account is not None
+    assert account.state == "deleted"
+
+
+async def test_the_audit_log_is_searched_by_actor_target_action_and_day(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser, bob: HttpBrowser
+) -> None:
+    for handle, kind in (("alice", "note"), ("alice", "warning"), ("bob", "note")):
+        await _act(sam, await _id(site, handle), kind)
+
+    async def count(query: str) -> int:
+        return len((await sam.get_json(f"/ops/trail/?{query}")).json()["entries"])
+
+    searches = ("", "by=sam", "by=@alice", "target=alice", "target=alice&action=note", "until=2001-01-01")
+    assert [await count(query) for query in searches] == [3, 3, 0, 2, 1, 0]
+    assert await count("since=2001-01-01") == 3
+    assert (await sam.get("/ops/trail/?since=yesterday")).status_code == 400
+    assert "sanction:" in (await sam.get("/ops/trail/?target=bob")).text
