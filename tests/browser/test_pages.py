@@ -89,6 +89,7 @@ UNCHANGED = {
     "settings, overview": goes("/accounts/"),
     "language and theme": goes("/display/"),
     "block": goes("/@{friend}/block/"),
+    "decisions, none": goes("/accounts/sanctions/"),
     "lists with somebody": goes("/@{friend}/lists/"),
     "trending": goes("/tags/trending/"),
 }
@@ -148,6 +149,10 @@ SIGNED_IN = {
     "operations, new password": people.a_new_password,
     "operations, dead letters": goes_as_staff("/ops/deadletters/"),
     "operations, trail": goes_as_staff("/ops/trail/"),
+    "operations, decision": goes_as_staff("/ops/accounts/{friend}/act/?kind=silence"),
+    "operations, decision refused": people.a_form_of_a_decision,
+    "operations, appeals": people.appeals_to_decide,
+    "decisions": people.decisions_about_the_own_account,
 }
 ANONYMOUS = {
     "welcome": goes("/"),
@@ -186,6 +191,8 @@ AT_NIGHT = {
         "operations, nobody found",
         "operations, own account",
         "operations, trail",
+        "operations, decision",
+        "decisions, none",
     ),
     *("405", "429, text", "400, search"),
 }

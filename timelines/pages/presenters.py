@@ -302,6 +302,7 @@ def _entry_html_around_actions(
             "in_reply_to": str(post.in_reply_to or ""),
             "replied_author": replied_author,
             "warning": post.extra.spoiler_text,
+            "is_folded": post.extra.is_folded,
             "language": post.extra.language,
             "is_long": not post.extra.spoiler_text and post.text.count("\n") > MAX_LINES_UNFOLDED,
             "audience": NAME_BY_AUDIENCE[post.audience],

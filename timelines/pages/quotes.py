@@ -40,6 +40,7 @@ def render_quote(quote: Quote, url: str, text_html: str, language: str) -> str:
             "created_ms": post.created_ms,
             "text_html": SafeString(text_html.replace("<br>", "\n")),
             "warning": extra.spoiler_text,
+            "is_folded": extra.is_folded,
             "language": extra.language,
             "edited_ms": extra.edited_ms,
             "has_poll": extra.poll is not None,

@@ -69,6 +69,7 @@ def _texts(post: Post) -> dict[str, str]:
     extra = post.extra
     return {
         _("Content warning"): extra.spoiler_text,
+        _("Content warning by staff"): _("Yes") if extra.is_folded else "",
         "": post.text,
         _("Pictures"): "\n".join(media.alt or _("Picture without a description") for media in extra.media),
         _("Sensitive pictures"): (_("Yes") if extra.sensitive else _("No")) if extra.media else "",

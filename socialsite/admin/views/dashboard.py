@@ -34,6 +34,7 @@ SPAN_LABELS: dict[str, str | Promise] = {
 }
 
 
+@staff_only
 async def index(request: SiteRequest) -> HttpResponse:
     data = await read_dashboard(get_services(request))
     return respond(
@@ -44,6 +45,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     )
 
 
+@staff_only
 async def statistics(request: SiteRequest) -> HttpResponse:
     """Show the statistics of the span `?range=`, a name in SPAN_MS_BY_NAME."""
     name = request.GET.get("range", "24h")
@@ -75,6 +77,7 @@ def _table_rows(trends: Mapping[str, Sequence[Point]]) -> list[TemplateContext]:
     ]
 
 
+@staff_only
 async def audit_log(request: SiteRequest) -> HttpResponse:
     """Show the audit log, or what `by` and `target` (handles), `action`, `since` and `until` find."""
     names = ("by", "target", "action", "since", "until")

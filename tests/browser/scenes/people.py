@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from tests.browser.scenes.base import PageScenario, fills, goes_as_staff, submits
+from tests.browser.scenes.base import LONG_WORD, PageScenario, fills, goes_as_staff, submits
+from tests.support.visitor import HttpVisitor
 
 
 def a_profile_with_its_menu(scene: PageScenario) -> None:
@@ -82,3 +83,36 @@ def a_new_password(scene: PageScenario) -> None:
     goes_as_staff("/ops/accounts/{friend}/")(scene)
     with scene.reader.page.expect_navigation():
         scene.reader.page.locator("form[action$='/password/'] button").click()
+
+
+def decisions_about_the_own_account(scene: PageScenario) -> None:
+    """Staff has folded a post and warned the account, which appeals one decision and writes the other appeal."""
+    goes_as_staff("/ops/")(scene)
+    with scene.site.redis() as client:
+        client.hset(f"accounts:{{{_id(scene.own)}}}:account", "staff", "0")
+        client.hset(f"accounts:{{{_id(scene.friend)}}}:account", "staff", "1")
+    post = scene.own.publishes(LONG_WORD[:300])
+    path = f"/ops/accounts/{_id(scene.own)}/act/"
+    for fields in ({"kind": "fold_posts", "post": post["id"], "warning": "Words"}, {"kind": "warning"}):
+        answer = scene.friend.post(path, text="Please read the rules.\n\n" + LONG_WORD[:200], **fields)
+        assert answer.status_code == 200, answer.text
+    folded = answer.json()["decision"]["id"]
+    assert scene.own.post("/accounts/sanctions/", id=folded, text="I think that this is wrong.").status_code == 200
+    scene.reader.go_to("/accounts/sanctions/")
+    scene.reader.page.locator("main details > summary").first.click()
+
+
+def appeals_to_decide(scene: PageScenario) -> None:
+    decisions_about_the_own_account(scene)
+    goes_as_staff("/ops/appeals/")(scene)
+
+
+def a_form_of_a_decision(scene: PageScenario) -> None:
+    """The form with errors beside its fields."""
+    goes_as_staff("/ops/accounts/{friend}/act/?kind=fold_posts")(scene)
+    with scene.reader.page.expect_navigation():
+        scene.reader.page.locator(".ops form").evaluate("(form) => { form.text.value = ''; form.submit(); }")
+
+
+def _id(person: HttpVisitor) -> str:
+    return str(person.get(f"/@{person.handle}/")["account"]["id"])
