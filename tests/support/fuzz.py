@@ -39,7 +39,8 @@ FIELDS = (
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",
-    "by", "target", "action", "since", "until", "kind", "report", "post", "max_id", "since_id", "min_id", "id[]", "acct", "any[]", "none[]", "tagged", "only_media", "pinned", "remote",
+    "by", "target", "action", "since", "until", "kind", "report", "post",
+    "max_id", "since_id", "min_id", "id[]", "acct", "any[]", "none[]", "tagged", "only_media", "pinned", "remote",
 )  # fmt: skip
 HOSTILE_TEXTS = (
     "", " ", "\x00", "\ud800", "\udfff\ud800", "\ufffe", "\U0010ffff", "a\u0301" * 300, "\u202e", "0", "-1",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tests.browser.scenes.base import LONG_WORD, PageScenario, fills, goes_as_staff, submits
-from tests.support.visitor import HttpVisitor
+from tests.support.visitor import PASSWORD, HttpVisitor
 
 
 def a_profile_with_its_menu(scene: PageScenario) -> None:
@@ -91,6 +91,7 @@ def decisions_about_the_own_account(scene: PageScenario) -> None:
     with scene.site.redis() as client:
         client.hset(f"accounts:{{{_id(scene.own)}}}:account", "staff", "0")
         client.hset(f"accounts:{{{_id(scene.friend)}}}:account", "staff", "1")
+    assert scene.friend.post("/accounts/login/", username=scene.friend.handle, password=PASSWORD).status_code == 200
     post = scene.own.publishes(LONG_WORD[:300])
     path = f"/ops/accounts/{_id(scene.own)}/act/"
     for fields in ({"kind": "fold_posts", "post": post["id"], "warning": "Words"}, {"kind": "warning"}):

@@ -16,11 +16,17 @@ from socialsite.admin.errors import (
     CannotUndo,
     NotSuspended,
 )
+from socialsite.admin.moderation import POSTS_SHOWN, Moderation
 from socialsite.admin.sanctions import COMPLETION_DELAY_MS, SanctionService
+from socialsite.clock import FixedClock
 from socialsite.container import Services
 from socialsite.ids import AccountId
+from socialsite.service_config import ServiceConfig
+from socialsite.store import Store
+from tests.support.nodes import SerialNode, SingleNodeTopology
 from tests.support.world import Person, World
 
+ACCOUNT_PAGE_TRIPS = 14
 APPEAL = "I think that this decision is wrong."
 
 
@@ -291,3 +297,23 @@ async def test_above_the_cap_the_oldest_note_is_dropped_first(
     assert [(each.id, each.kind) for each in await sanctions.list_all(bob.id)] == [
         (14, "limit"), (13, "limit"), (12, "warning"),
     ]  # fmt: skip
+
+
+async def test_the_page_of_an_account_takes_few_round_trips_however_much_is_stored(redis_url: str) -> None:
+    """The counts of the parts are their caps; a page of 200 decisions takes as many round trips as an empty one."""
+    node = SerialNode(redis_url)
+    services = Services(Store(SingleNodeTopology(node)), FixedClock(1_900_000_000_000), ServiceConfig())
+    bob = await World(services).person("bob")
+    trips = []
+    for posts in (0, 30):
+        for number in range(posts):
+            await bob.publishes(f"post {number}")
+            await services.repositories.sanctions.add(
+                Sanction("note", SanctionId(number + 1), bob.id, AccountId(1), "x" * 2_000, 1), is_news=False
+            )
+        start = node.trips
+        overview = await Moderation(services).get_overview(bob.id)
+        trips.append(node.trips - start)
+        assert (len(overview.sanctions), len(overview.newest_posts)) == (posts, min(posts, POSTS_SHOWN))
+    assert max(trips) <= ACCOUNT_PAGE_TRIPS, trips
+    await node.close()
