@@ -43,7 +43,7 @@ from accounts.sessions.authentication import (
     sign_out,
 )
 from accounts.sessions.pending import PendingLogins
-from accounts.sessions.suspended import appeal_suspended, show_suspension
+from accounts.sessions.suspend import appeal_suspended, show_suspension
 from socialsite.analytics.metrics import LOGINS
 from socialsite.errors import ApiError, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId

@@ -109,7 +109,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
         "list_id": made.json()["id"], "virtual_id": virtual.json()["id"], "number": number, "handle": "alice",
         "post_id": post["id"], "account_id": "1", "tag": "tea", "post_path": post["url"],
         "draft_id": draft.json()["id"], "transfer_id": archive.json()["archive"]["id"],
-        "report_id": report.json()["id"],
+        "report_id": report.json()["id"], "sanction_id": "7",
         "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
     }  # fmt: skip
     return PrivateDataScenario(people, world, ids)
