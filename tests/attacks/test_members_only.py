@@ -62,7 +62,8 @@ async def scene(site: Services, alice: HttpBrowser, open_browser: OpenBrowser) -
     assert post.status_code == 201, post.text
     await World(site).deliver_all()
     post_id = post.json()["id"]
-    ids = dict.fromkeys(("list_id", "number", "draft_id", "transfer_id", "quote_id", "notification_id", "sanction_id"), "7") | {
+    numbers = ("list_id", "number", "draft_id", "transfer_id", "quote_id", "notification_id", "sanction_id")
+    ids = dict.fromkeys(numbers, "7") | {
         "handle": HANDLE, "post_id": post_id, "account_id": str(account.id), "tag": TAG, "media_id": str(row.id),
         "stream": "public", "group_id": "7", "key": "ungrouped-7", "name": row.name, "size": "small",
         "extension": "jpg",
