@@ -84,6 +84,7 @@ def profile_json(account: Account, counts: FollowCounts, posts: int) -> Json:
         "link": account.link,
         "created_at": format_iso_time(account.created_ms),
         "private": account.is_private,
+        **({"limited": True} if account.limited else {}),
         **({"header": picture_url(account.header, "full")} if account.header else {}),
         **({"moved_to": account.moved_to} if account.moved_to else {}),
         "followers": counts.followers,

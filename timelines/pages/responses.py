@@ -115,6 +115,7 @@ def profile_context(account: Account) -> TemplateContext:
         "link": account.link,
         "moved_to": account.moved_to,
         "is_private": account.is_private,
+        "is_limited": account.limited,
         "created_at": account.created_ms,
         "avatar": picture_url(account.avatar, "full"),
         "header": picture_url(account.header, "full"),

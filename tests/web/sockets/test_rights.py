@@ -64,6 +64,16 @@ async def let_in(scene: SocketRightsScenario) -> None:
     await scene.alice.follows(scene.bob)
 
 
+async def limited_to_others(scene: SocketRightsScenario) -> None:
+    await scene.alice.unfollows(scene.bob)
+    await scene.services.restrictions.limit(scene.bob.id)
+
+
+async def unlimited(scene: SocketRightsScenario) -> None:
+    await scene.services.restrictions.unlimit(scene.bob.id)
+    await scene.alice.follows(scene.bob)
+
+
 async def hide_word(scene: SocketRightsScenario) -> None:
     await scene.services.filters.add(account_id=scene.alice.id, phrase="tea", action="hide")
 
@@ -81,6 +91,11 @@ ACTIONS: dict[str, tuple[Act, Act, frozenset[str]]] = {
         lambda s: s.bob.locks(), lambda s: s.bob.locks(private=False), frozenset({"tag", "public"}),
     ),
     "lock, to others": (locked_out, let_in, ALL),
+    "limit, to a follower": (
+        lambda s: s.services.restrictions.limit(s.bob.id), lambda s: s.services.restrictions.unlimit(s.bob.id),
+        frozenset({"tag", "public"}),
+    ),
+    "limit, to others": (limited_to_others, unlimited, ALL),
     "unfollow": (
         lambda s: s.alice.unfollows(s.bob), lambda s: s.alice.follows(s.bob), frozenset({"home"}),
     ),
