@@ -6,9 +6,12 @@ import signal
 
 import pytest
 
+from socialsite.container import Services
 from socialsite.ids import id_at
-from socialsite.recipes.presence import members_key, processes_key
-from tests.support.sockets import SocketClient, open_socket, sign_in_cookie
+from socialsite.recipes.presence import SENTINEL_MEMBER, members_key, processes_key
+from tests.support.sockets import DaphneProcess, SocketClient, open_socket, sign_in_cookie
+from tests.support.waiting import eventually
+from tests.support.world import Person
 
 
 async def test_missed_entries_are_replayed_oldest_first_before_live_entries(daphne, world) -> None:
@@ -60,8 +63,9 @@ async def test_a_cursor_from_the_future_does_not_silence_the_timeline(daphne, wo
         await reader.receive_entry(post.id)
 
 
-async def test_a_second_subscription_replays_again(daphne, world) -> None:
+async def test_a_second_subscription_replays_again(daphne, world, services) -> None:
     bob = await world.person("bob")
+    await _until_registered(daphne, services, bob)
     post = await bob.publishes("one")
     async with open_socket(daphne) as reader:
         await reader.subscribe("public", after=0)
@@ -135,6 +139,20 @@ async def test_a_stopped_process_catches_up(daphne, world, services) -> None:
             os.kill(daphne.pid, signal.SIGCONT)
         post_ids = [first.id, *(post.id for post in missed), own.id]
         await _until_seen(reader, "home", post_ids)
+
+
+async def _until_registered(daphne: DaphneProcess, services: Services, reader: Person) -> None:
+    """Let daphne notice that its presence set was emptied, and wait for the new one: then daphne replays no more."""
+
+    async def is_registered() -> bool:
+        node = services.store.node(processes_key())
+        found = [members_key(process.decode()) for process in await node.execute("ZRANGE", processes_key(), 0, -1)]
+        sets = [await services.store.node(key).execute("SMEMBERS", key) for key in found]
+        return any({SENTINEL_MEMBER.encode(), b"%d" % reader.id} <= set(members) for members in sets)
+
+    async with open_socket(daphne, await sign_in_cookie(reader)) as socket:
+        await socket.subscribe("home")
+        await eventually(is_registered)
 
 
 async def _until_seen(reader: SocketClient, timeline: str, wanted: list[int]) -> None:
