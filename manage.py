@@ -4,8 +4,11 @@
 import os
 import sys
 
+from socialsite.web.gc_tuning import set_gc_thresholds
+
 
 def main() -> None:
+    set_gc_thresholds()
     if sys.argv[1:2] == ["quickstart"]:
         from socialsite.quickstart.bootstrap import prepare_environment
 

@@ -13,6 +13,9 @@ import django
 import structlog
 from channels.routing import ProtocolTypeRouter, URLRouter
 
+from socialsite.web.gc_tuning import freeze_startup_objects, set_gc_thresholds
+
+set_gc_thresholds()
 # The imports below need a configured Django.
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 django.setup(set_prefix=False)
@@ -28,7 +31,6 @@ from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
 from socialsite.web.asgi_types import Receive, Scope, Send  # noqa: E402
 from socialsite.web.daphne.graceful_shutdown import install_graceful_shutdown  # noqa: E402
 from socialsite.web.daphne.request_limits import install_request_limits  # noqa: E402
-from socialsite.web.gc_tuning import freeze_startup_objects  # noqa: E402
 from socialsite.web.handler import (  # noqa: E402
     AsyncHandler,
     disconnect_database_receivers,

@@ -1,4 +1,4 @@
-"""Settings of Python's garbage collector for a server process.
+"""Settings of Python's garbage collector for the processes of the site.
 
 A page creates thousands of small objects, which reference counting frees. With the default threshold (700) the
 collector scans young objects several times a page, finds almost no cycles, and takes about a tenth of the time.
@@ -10,8 +10,13 @@ import gc
 GC_THRESHOLDS = 50_000, 20, 20
 
 
+def set_gc_thresholds() -> None:
+    """Let the collector run rarely. A process calls this before its imports, which create no garbage."""
+    gc.set_threshold(*GC_THRESHOLDS)
+
+
 def freeze_startup_objects() -> None:
     """Exclude the objects that exist now from collection. Call it once, after all imports."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*GC_THRESHOLDS)
+    set_gc_thresholds()
