@@ -6,7 +6,8 @@ combinations. axe checks each page of the three tables on one of both devices, i
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -42,14 +43,37 @@ def scene(site: QuickstartSite, reader: OpenReader, visitor: SignUpVisitor) -> P
     return prepare_scene(site, reader(own), own, visitor())
 
 
-@pytest.fixture(scope="module")
-def unchanged_scene(site: QuickstartSite, chromium: Browser) -> Iterator[PageScenario]:
-    """A scene for pages that no test changes. Its pages share the cache of a browser context."""
+@contextmanager
+def lasting_scene(site: QuickstartSite, chromium: Browser) -> Iterator[PageScenario]:
+    """A scene for all tests of the module. Its pages share the cache of a browser context."""
     own, friend = sign_up_visitor(site), sign_up_visitor(site)
     with open_context(chromium, own) as context:
         page = BrowserPage(context.new_page(), site.url)
         page.sign_in_as(own)
         yield prepare_scene(site, page, own, friend)
+
+
+@pytest.fixture(scope="module")
+def unchanged_scene(site: QuickstartSite, chromium: Browser) -> Iterator[PageScenario]:
+    """A scene for pages that no test changes."""
+    with lasting_scene(site, chromium) as scene:
+        yield scene
+
+
+@pytest.fixture(scope="module")
+def staff_scene(site: QuickstartSite, chromium: Browser) -> Iterator[PageScenario]:
+    """A scene whose reader becomes staff."""
+    with lasting_scene(site, chromium) as scene:
+        yield scene
+
+
+@contextmanager
+def open_page(lasting: PageScenario) -> Iterator[PageScenario]:
+    """The scene with a new page, which must not complain."""
+    with lasting.reader.context.new_page() as page:
+        scene = replace(lasting, reader=BrowserPage(page, lasting.reader.url))
+        yield scene
+        assert not scene.reader.complaints, "\n".join(scene.reader.complaints)
 
 
 def healthy(reader: BrowserPage, number: int | None = None) -> None:
@@ -92,14 +116,35 @@ UNCHANGED = {
     "decisions, none": goes("/accounts/sanctions/"),
     "lists with somebody": goes("/@{friend}/lists/"),
     "trending": goes("/tags/trending/"),
+    "lists, refused title": fills("/lists/", title="t" * 51),
+    "filters, refused": fills("/accounts/filters/", phrase=" "),
+    "profile, menu": people.a_profile_with_its_menu,
+    "home, keys": home.the_dialog_of_keys,
+    "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
+    "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
+    "mail, refused address": fills("/accounts/mail/", address="nobody@nowhere"),
+    "delete, wrong password": fills("/accounts/delete/", password="not this"),
 }
-"""Pages that are opened and not changed, so that one scene serves all of them."""
+"""Pages that are opened and change nothing, so that one scene serves all of them."""
+STAFF = {
+    "operations": goes_as_staff("/ops/"),
+    "operations, statistics": goes_as_staff("/ops/statistics/?range=1h"),
+    "operations, statistics of a week": goes_as_staff("/ops/statistics/?range=7d"),
+    "operations, accounts": goes_as_staff("/ops/accounts/"),
+    "operations, nobody found": goes_as_staff("/ops/accounts/?q=nobody_by_this"),
+    "operations, account": goes_as_staff("/ops/accounts/{friend}/"),
+    "operations, own account": goes_as_staff("/ops/accounts/{own}/"),
+    "operations, new password": people.a_new_password,
+    "operations, dead letters": goes_as_staff("/ops/deadletters/"),
+    "operations, trail": goes_as_staff("/ops/trail/"),
+    "operations, decision": goes_as_staff("/ops/accounts/{friend}/act/?kind=silence"),
+}
+"""Pages of staff, which one scene serves."""
 SIGNED_IN = {
     "home, menu and pill": home.with_everything_open,
     "home, refused text": home.with_a_refused_text,
     "home, note": home.with_a_note,
     "home, new posts": home.with_new_posts_shown,
-    "home, keys": home.the_dialog_of_keys,
     "thread": posts.a_thread,
     "thread, gaps": posts.a_thread_with_gaps,
     "home, a place": home.with_a_place,
@@ -113,7 +158,6 @@ SIGNED_IN = {
     "boosts": posts.who_reacted("boosts"),
     "tag": posts.a_tag,
     "lists": lists.lists_with_one,
-    "lists, refused title": fills("/lists/", title="t" * 51),
     "lists, to make one of": lists.lists_to_make_one_of,
     "lists, a made one refused": lists.a_made_list_that_refuses,
     "list": lists.a_list,
@@ -122,7 +166,6 @@ SIGNED_IN = {
     "search, found": posts.a_search,
     "notifications": posts.notifications_of_all_kinds,
     "hashtags": posts.followed_hashtags,
-    "profile, menu": people.a_profile_with_its_menu,
     "profile, muted": people.kept_away("mute", "hide-boosts"),
     "profile, blocked": people.kept_away("block"),
     "profile, blocks you": people.blocked_by_a_friend,
@@ -131,25 +174,10 @@ SIGNED_IN = {
     "muted accounts": people.lists_somebody("muted", "mute"),
     "requests": people.requests_to_answer,
     "filters": people.filters_with_some,
-    "filters, refused": fills("/accounts/filters/", phrase=" "),
     "home, folded post": home.with_a_folded_post,
     "home, warned posts": home.with_warned_posts,
     "profile, pinned": posts.own_profile_with_a_pin,
     "redraft": posts.a_redraft,
-    "settings, errors": fills("/accounts/settings/", display_name="n" * 99, link="ftp://nowhere"),
-    "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
-    "mail, refused address": fills("/accounts/mail/", address="nobody@nowhere"),
-    "delete, wrong password": fills("/accounts/delete/", password="not this"),
-    "operations": goes_as_staff("/ops/"),
-    "operations, statistics": goes_as_staff("/ops/statistics/?range=7d"),
-    "operations, accounts": goes_as_staff("/ops/accounts/"),
-    "operations, nobody found": goes_as_staff("/ops/accounts/?q=nobody_by_this"),
-    "operations, account": goes_as_staff("/ops/accounts/{friend}/"),
-    "operations, own account": goes_as_staff("/ops/accounts/{own}/"),
-    "operations, new password": people.a_new_password,
-    "operations, dead letters": goes_as_staff("/ops/deadletters/"),
-    "operations, trail": goes_as_staff("/ops/trail/"),
-    "operations, decision": goes_as_staff("/ops/accounts/{friend}/act/?kind=silence"),
     "operations, decision refused": people.a_form_of_a_decision,
     "operations, appeals": people.appeals_to_decide,
     "decisions": people.decisions_about_the_own_account,
@@ -170,14 +198,17 @@ ANONYMOUS = {
 REFUSALS = {
     "400, search": (400, goes("/search/?q=a+since:yesterday")),
     "400": (400, goes("/?before=x")),
-    "403": (403, people.csrf_refusal),
     "404": (404, goes("/@nobody_by_this_name/")),
     "405": (405, goes("/posts/")),
     "422": (422, submits("/@{own}/follow/")),
+}
+REFUSALS_THAT_CHANGE = {
+    "403": (403, people.csrf_refusal),
     "422, text": (422, fills("/", text="x" * 501)),
     "429": (429, people.too_many_follows),
     "429, text": (429, people.too_many_posts),
 }
+"""Refusals after which the cookies, the draft or the limits of the reader differ."""
 
 
 AT_NIGHT = {
@@ -205,11 +236,16 @@ def states(table: Iterable[str]) -> list[ParameterSet]:
 
 @pytest.mark.parametrize("state", states(UNCHANGED))
 def test_an_unchanged_page_of_a_signed_in_reader(unchanged_scene: PageScenario, state: str) -> None:
-    with unchanged_scene.reader.context.new_page() as page:
-        scene = replace(unchanged_scene, reader=BrowserPage(page, unchanged_scene.reader.url))
+    with open_page(unchanged_scene) as scene:
         UNCHANGED[state](scene)
         healthy(scene.reader, list(UNCHANGED).index(state))
-        assert not scene.reader.complaints, "\n".join(scene.reader.complaints)
+
+
+@pytest.mark.parametrize("state", states(STAFF))
+def test_a_page_of_staff(staff_scene: PageScenario, state: str) -> None:
+    with open_page(staff_scene) as scene:
+        STAFF[state](scene)
+        healthy(scene.reader, list(STAFF).index(state))
 
 
 @pytest.mark.parametrize("state", states(SIGNED_IN))
@@ -226,8 +262,20 @@ def test_a_page_of_a_visitor(unchanged_scene: PageScenario, reader: OpenReader, 
 
 
 @pytest.mark.parametrize("state", states(REFUSALS))
-def test_a_page_of_a_refusal(scene: PageScenario, state: str) -> None:
-    status, act = REFUSALS[state]
+def test_a_page_of_a_refusal(unchanged_scene: PageScenario, state: str) -> None:
+    with open_page(unchanged_scene) as scene:
+        refuses(scene, *REFUSALS[state])
+        healthy(scene.reader, list(REFUSALS).index(state))
+
+
+@pytest.mark.parametrize("state", states(REFUSALS_THAT_CHANGE))
+def test_a_page_of_a_refusal_that_changes_the_scene(scene: PageScenario, state: str) -> None:
+    refuses(scene, *REFUSALS_THAT_CHANGE[state])
+    healthy(scene.reader, list(REFUSALS_THAT_CHANGE).index(state))
+
+
+def refuses(scene: PageScenario, status: int, act: Callable[[PageScenario], None]) -> None:
+    """Act, and check the status of the last page."""
     answers: list[int] = []
     scene.reader.page.on(
         "response",
@@ -235,7 +283,6 @@ def test_a_page_of_a_refusal(scene: PageScenario, state: str) -> None:
     )
     act(scene)
     assert answers[-1] == status
-    healthy(scene.reader, list(REFUSALS).index(state))
 
 
 def test_the_home_of_a_new_account(reader: OpenReader, visitor: SignUpVisitor) -> None:
