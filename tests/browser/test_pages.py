@@ -221,6 +221,7 @@ AT_NIGHT = {
         "mail, refused address",
         "operations, nobody found",
         "operations, own account",
+        "operations, statistics of a week",
         "operations, trail",
         "operations, decision",
         "decisions, none",
