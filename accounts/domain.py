@@ -18,6 +18,7 @@ MARKS_PICTURES: Final = 2
 PictureKind = Literal["avatar", "header"]
 PictureSize = Literal["small", "full"]
 QuotePolicy = Literal["public", "followers", "nobody"]
+AlertChoice = Literal["mail", "push", "none"]
 QUOTE_POLICIES: Final[tuple[QuotePolicy, ...]] = ("public", "followers", "nobody")
 """The accounts that may quote a post: everybody who sees it, followers of its author, or nobody but its author."""
 
@@ -50,6 +51,10 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """The normalized hashtags that apps show on the profile."""
     endorsed_ids: tuple[AccountId, ...] = ()
     """The followed accounts that apps show on the profile. They may be deleted, or not followed any more."""
+    alerts: AlertChoice = "mail"
+    """How staff learns of alerts of the site."""
+    gets_summary: bool = False
+    """True if staff gets the daily summary of the site by mail."""
 
 
 @lru_cache(maxsize=4_096)

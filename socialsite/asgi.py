@@ -27,6 +27,8 @@ from django.urls import is_valid_path  # noqa: E402
 from django.utils import translation  # noqa: E402
 from django.utils.timezone import get_default_timezone  # noqa: E402
 
+from socialsite.alerts.watch import AlertWatch  # noqa: E402
+from socialsite.recipes.task_supervisor import TaskSupervisor  # noqa: E402
 from socialsite.store.errors import StoreError, StoreUnavailable  # noqa: E402
 from socialsite.web.asgi_types import Receive, Scope, Send  # noqa: E402
 from socialsite.web.daphne.graceful_shutdown import install_graceful_shutdown  # noqa: E402
@@ -45,10 +47,13 @@ from timelines.live.routing import websocket_urlpatterns  # noqa: E402
 
 STARTUP_TIMEOUT_S = 5.0
 log = structlog.stdlib.get_logger("socialsite.start")
+watching = TaskSupervisor()
+"""Runs the checks for alerts, also while the store does not answer."""
 
 
 async def start_services() -> None:
     """Open the services before the first request. If the store can never be used, the process exits with status 1."""
+    watching.start(AlertWatch().run)
     try:
         async with asyncio.timeout(STARTUP_TIMEOUT_S):
             await loop_services.get()
@@ -62,6 +67,7 @@ async def start_services() -> None:
 
 async def stop_services() -> None:
     """Deregister this process and write its pending counts."""
+    await watching.close()
     await streaming_servers.close()
     await loop_services.close()
 

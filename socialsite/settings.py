@@ -61,6 +61,13 @@ MAIL_FROM: str = env.str("MAIL_FROM", default="") or settings_parsers.default_ma
 MAIL_REQUIRED: bool = env.bool("MAIL_REQUIRED", default=False)
 PASSWORD_RESET_TIMEOUT = 3_600  # seconds
 
+# Alerts of operators (socialsite/alerts)
+ALERT_MAIL: list[str] = env.list("ALERT_MAIL", default=[])
+ALERT_INTERVAL_S: float = env.float("ALERT_INTERVAL", default=60.0)
+ALERT_BACKUP_AGE_HOURS = settings_parsers.parse_int(
+    "ALERT_BACKUP_AGE_HOURS", env.str("ALERT_BACKUP_AGE_HOURS", default="0" if DEBUG else "48")
+)  # 0 = not checked; quickstart sets it to 0
+
 # Components whose data is not at REDIS_URL
 REDIS_COMPONENT_URLS: dict[str, str] = {
     component: url

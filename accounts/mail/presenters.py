@@ -24,6 +24,8 @@ KIND_LABELS: Mapping[MailKind, str | Promise] = {
     "sanction_undone": _("Decision taken back"),
     "appeal_decided": _("Answer to an appeal"),
     "digest": _("Summary"),
+    "alert": _("Alert"),
+    "summary": _("Daily summary for operators"),
     "test": _("Test"),
 }
 STATE_LABELS: Mapping[MailState, str | Promise] = {

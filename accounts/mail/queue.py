@@ -24,6 +24,10 @@ class MailQueue(JobQueue):
     async def postpone(self, payload: bytes, until_ms: int) -> None:
         await self._store.write(self.due_key, ("ZADD", self.due_key, until_ms, payload))
 
+    async def read_postponed(self, limit: int) -> list[bytes]:
+        """Return the payloads of the mails whose next try comes first."""
+        return list(await self.node.execute("ZRANGE", self.due_key, 0, limit - 1))
+
     async def move_due(self, now_ms: int) -> int:
         """Move the jobs whose time has come to the stream. Return their number, at most DUE_PER_BATCH."""
         return int(await self.node.run(MOVE_DUE, [self.due_key, self.stream_key], [now_ms, DUE_PER_BATCH]))

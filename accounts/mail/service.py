@@ -74,15 +74,20 @@ class MailService:
         context: Mapping[str, str] | None = None,
         mail_id: str = "",
     ) -> bool:
-        """Store the job of a mail, and then its state. Return False if the address got too many of this kind today."""
+        """Add the job of a new mail. Return False if the address got too many of this kind today."""
         now_ms = self.clock.now_ms()
-        receiver = {Identifier(address_digest(address)): MAILS_PER_DAY}
-        if not await self.limiter.hit_daily(f"mail{kind.replace('_', '')}", receiver, 1, now_ms):
-            log.warning("mail_limited", account=account_id, kind=kind)
-            return False
         job = SendMail(account_id, mail_id or new_mail_id(now_ms), kind, address, language, now_ms, dict(context or {}))
+        return await self.add_job(job)
+
+    async def add_job(self, job: SendMail, per_day: int = MAILS_PER_DAY) -> bool:
+        """Store the job of a mail, and then its state. Return False if the address got too many of this kind today."""
+        receiver = {Identifier(address_digest(job.address)): per_day}
+        if not await self.limiter.hit_daily(f"mail{job.kind.replace('_', '')}", receiver, 1, self.clock.now_ms()):
+            log.warning("mail_limited", account=job.account_id, kind=job.kind)
+            return False
         await self.mail_queue.add(encode_job(job))
-        await self.mails.store_mail(account_id, job.id, SentMail(kind, address, "queued", now_ms), only_new=True)
+        mail = SentMail(job.kind, job.address, "queued", job.created_ms)
+        await self.mails.store_mail(job.account_id, job.id, mail, only_new=True)
         return True
 
     # The address of an account

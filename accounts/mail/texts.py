@@ -133,5 +133,7 @@ TEXTS: Mapping[MailKind, MailText] = {
         _("See all notifications"),
         "/notifications/",
     ),
+    "alert": MailText(_("%(site)s: %(title)s"), (), _("See the alerts"), "/ops/alerts/"),
+    "summary": MailText(_("The last day of %(site)s"), (), _("See the alerts"), "/ops/alerts/"),
     "test": MailText(_("Test mail from %(site)s"), (_("This is a test. The mail settings of %(site)s work."),)),
 }

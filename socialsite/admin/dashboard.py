@@ -10,6 +10,7 @@ from socialsite.admin.activity import HOUR_MS, Activity, read_activity
 from socialsite.admin.fanouts import FanOut, read_fan_outs
 from socialsite.admin.memory import MemorySnapshot, read_memory_snapshot
 from socialsite.admin.servers import NodeHealth, ProcessCounts, count_processes, read_node_health
+from socialsite.alerts.board import AlertRepository, Board
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import QueueDepth
@@ -41,11 +42,12 @@ class Dashboard:
     memory: MemorySnapshot | None
     repair_counts: dict[str, int] | None
     disk: DiskUse | None = None
+    board: Board | None = None
 
 
 async def read_dashboard(services: Services) -> Dashboard:
     """Read the statistics of the last hour and the present state of the site."""
-    (activity, processes), depths, fan_outs, nodes, memory, (repair_counts, disk) = await run_together(
+    (activity, processes), depths, fan_outs, nodes, memory, (repair_counts, disk, board) = await run_together(
         run_together(
             _or_unavailable(read_activity(services, HOUR_MS)),
             _or_unavailable(count_processes(services)),
@@ -57,12 +59,15 @@ async def read_dashboard(services: Services) -> Dashboard:
         run_together(
             _or_unavailable(DamageCounts(services.store).read()),
             _or_unavailable(services.repositories.media_rows.read_site_use()),
+            _or_unavailable(AlertRepository(services.store).load()),
         ),
     )
     ids = {each.next_pass.author_id for each in fan_outs or ()}
     authors = await _or_unavailable(services.accounts.find_authors(ids)) if ids else {}
     now_ms = services.clock.now_ms()
-    return Dashboard(now_ms, activity, processes, depths, fan_outs, authors or {}, nodes, memory, repair_counts, disk)
+    return Dashboard(
+        now_ms, activity, processes, depths, fan_outs, authors or {}, nodes, memory, repair_counts, disk, board
+    )
 
 
 async def _read_depths(services: Services) -> dict[str, QueueDepth]:

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from socialsite.container import Services
-from socialsite.recipes.job_queue import CONSUMER_GROUP, CONSUMER_NAME
 from socialsite.recipes.presence import members_key, processes_key
 from socialsite.store import CommandRefused, Key, Node, Reply, Store, StoreError
 from socialsite.store.replies import parse_info
@@ -126,7 +125,7 @@ def _parse_key(argument: bytes) -> str | None:
 class ProcessCounts:
     """Numbers of processes. `present` counts accounts with a socket and open lists once for each web process.
 
-    A web process is counted from its first socket on. Before Redis 7.2 a worker is counted from its first job on.
+    A web process is counted from its first socket on.
     """
 
     web: int
@@ -141,15 +140,4 @@ async def count_processes(services: Services) -> ProcessCounts:
     )
     sizes = await store.gather([("SCARD", members_key(name.decode())) for name in names])
     present = sum(max(0, size - 1) for size in sizes)  # one member is a sentinel
-    return ProcessCounts(len(names), await _count_workers(services), present)
-
-
-async def _count_workers(services: Services) -> int:
-    outbox, node = services.outbox, services.store.node(services.outbox.stream_key)
-    try:
-        rows = await node.execute("XINFO", "CONSUMERS", outbox.stream_key, CONSUMER_GROUP)
-    except CommandRefused:  # no worker has run yet
-        return 0
-    names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
-    heartbeats = [outbox.heartbeat_key(name) for name in names[-PROCESSES_READ_MAX:] if CONSUMER_NAME.fullmatch(name)]
-    return sum(await node.pipeline([("EXISTS", key) for key in heartbeats]))
+    return ProcessCounts(len(names), await services.outbox.count_workers(), present)

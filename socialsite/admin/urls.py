@@ -3,7 +3,7 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, dashboard, dead_letters, reports, sanctions, staff
+from socialsite.admin.views import accounts, alerts, dashboard, dead_letters, reports, sanctions, staff, trends
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
@@ -11,6 +11,7 @@ urlpatterns = [
     *staff_urls(
         "operations",
         path("", dispatch_by_method(GET=dashboard.index), name="dashboard"),
+        path("alerts/", limited("staff", alerts.choose, GET=alerts.index), name="alerts"),
         path("statistics/", dispatch_by_method(GET=dashboard.statistics), name="statistics"),
         path("deadletters/", dispatch_by_method(GET=dead_letters.index), name="deadletters"),
         path("deadletters/retry/", limited("staff", dead_letters.retry), name="retry"),
@@ -46,5 +47,6 @@ urlpatterns = [
         path("reports/<id:report_id>/claim/", limited("staff", reports.claim), name="report-claim"),
         path("reports/<id:report_id>/close/", limited("staff", reports.close), name="report-close"),
     ),
+    *staff_urls("site", path("trends/", limited("staff", trends.change, GET=trends.index), name="trends")),
     *staff_urls("roles", path("staff/", limited("staff", staff.change, GET=staff.index), name="staff")),
 ]

@@ -76,6 +76,7 @@ REFUSALS = Counter("socialsite_refusals", "Requests and messages that a rate lim
 ERRORS = Counter("socialsite_errors", "Responses with a status of 500 or more", ("status",))
 SOCKETS_OPENED = Counter("socialsite_sockets_opened", "Websockets accepted")
 SOCKETS = Gauge("socialsite_sockets", "Websockets open now", multiprocess_mode="livesum")
+ALERTS = Gauge("socialsite_alert", "1 while an alert lasts, by name", ("name",), multiprocess_mode="mostrecent")
 MEMORY = Gauge("socialsite_process_resident_bytes", "Memory of each process", multiprocess_mode="liveall")
 OPEN_FILES = Gauge("socialsite_process_open_files", "Open files of each process", multiprocess_mode="liveall")
 

@@ -47,8 +47,8 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " preferences profile push queue quieted ranks reports requested requests rows tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "appeals dead deletions digests drift due fence lock owed polls posts sanctions stream trail turn"
-        " unfinished waiting worker",
+        "jobs": "appeals backup dead deletions digests drift due fence lock owed polls posts sanctions state stream"
+        " trail turn unfinished waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

@@ -37,6 +37,10 @@ class OutgoingRefused(Exception):
     """The guard refuses the request or the response. It would refuse a repetition, too."""
 
 
+class CertificateRefused(Exception):
+    """Browsers do not accept the certificate of the other server, for example because its time is over."""
+
+
 class OutgoingFailed(Exception):
     """The other server did not answer, or not in time. A repetition may succeed."""
 
@@ -145,6 +149,27 @@ class OutgoingClient:
         """Send the content and return the response. Redirects are not followed. Raises as `get`."""
         async with _deadline(TIMEOUT_S), self._send("POST", self.check(url), headers, content) as stream:
             return await _read_body(stream, _read_head(url, stream), MAX_ANSWER_BYTES, is_cut=True)
+
+    async def read_certificate_end(self, url: str) -> int:
+        """Return the Unix ms at which the certificate of an HTTPS server ends. No request is sent.
+
+        Raises CertificateRefused, OutgoingRefused or OutgoingFailed.
+        """
+        target = self.check(url)
+        host, port = target.host.decode(), target.port or PORTS["https"]
+        try:
+            async with _deadline(TIMEOUT_S):
+                stream = await self._network.connect_tcp(host, port)
+                try:
+                    secured = await stream.start_tls(self._ssl_context, host)
+                    certificate = secured.get_extra_info("ssl_object").getpeercert()
+                finally:
+                    await stream.aclose()
+        except (httpcore.NetworkError, httpcore.TimeoutException) as error:
+            if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+                raise CertificateRefused(str(error)) from error
+            raise OutgoingFailed(f"{type(error).__name__}: {error}") from error
+        return int(ssl.cert_time_to_seconds(certificate["notAfter"])) * 1000
 
     def check(self, url: str) -> httpcore.URL:
         """Return the target of a URL. Raises OutgoingRefused if its form is refused; no name is resolved."""

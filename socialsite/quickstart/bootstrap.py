@@ -40,6 +40,7 @@ def prepare_environment(arguments: Sequence[str]) -> None:
     os.environ.setdefault("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     os.environ.setdefault("STAFF_SECOND_FACTOR", "0")
+    os.environ.setdefault("ALERT_BACKUP_AGE_HOURS", "0")
     os.environ.setdefault("MAIL_URL", "")  # mails are files, even if `.env` has the server of production
     # A quickstart uses one embedded server, even if `.env` has other URLs for production.
     os.environ |= {

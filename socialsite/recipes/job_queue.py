@@ -29,6 +29,7 @@ CONSUMER_GROUP = "workers"
 CONSUMER_NAME = re.compile(r"[0-9a-f]+")
 STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
 MAX_DEAD_LETTERS = 10_000
+WORKERS_READ_MAX = 200
 MAX_JOBS_PER_SENDER = 16  # in the stream: enough for a worker that performs 8 jobs and fetches the next
 SENDERS_PER_ROUND, MAX_WAITING_STREAMS = 100, 100_000
 
@@ -240,9 +241,9 @@ class JobQueue:
 
     async def send_heartbeat(self, worker: str) -> None:
         """Record that `worker` is alive. Call it before the first `fetch`, then every few seconds."""
-        await self.node.run(
-            HEARTBEAT, [self.heartbeat_key(worker)], [process_identity(), self.retry_policy.heartbeat_ttl_ms]
-        )
+        ttl_ms = self.retry_policy.heartbeat_ttl_ms
+        keys = [self.heartbeat_key(worker), self.stream_key]
+        await self.node.run(HEARTBEAT, keys, [process_identity(), ttl_ms, CONSUMER_GROUP, worker])
 
     async def fetch(self, worker: str, count: int, wait_ms: int) -> list[Job]:
         """Fetch up to `count` new jobs; wait at most `wait_ms` for the first one.
@@ -329,6 +330,17 @@ class JobQueue:
         waiting, oldest_ms = await self._read_waiting()
         oldest_ms = min(oldest_ms or now_ms, int(oldest[0][0].split(b"-")[0]) if oldest else now_ms)
         return QueueDepth(max(0, jobs - pending[0]) + waiting, pending[0], dead, max(0, now_ms - oldest_ms))
+
+    async def count_workers(self) -> int:
+        """Return the number of living workers among the newest WORKERS_READ_MAX, by their heartbeats."""
+        try:
+            rows = await self.node.execute("XINFO", "CONSUMERS", self.stream_key, CONSUMER_GROUP)
+        except CommandRefused:  # no worker has run yet
+            return 0
+        names = [dict(zip(row[::2], row[1::2], strict=True))[b"name"].decode() for row in rows]
+        heartbeats = [self.heartbeat_key(name) for name in names[-WORKERS_READ_MAX:] if CONSUMER_NAME.fullmatch(name)]
+        identities = await self.node.pipeline([("GET", key) for key in heartbeats])
+        return sum(identity is not None and not is_dead_process(identity.decode()) for identity in identities)
 
     async def read_payloads(self, limit: int) -> list[bytes]:
         """Return the payloads of at most `limit` unfinished jobs for audits. Nothing is changed."""

@@ -38,10 +38,17 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     blocked_hosts: tuple[str, ...] = ()
     blocked_mail_domains: tuple[str, ...] = ()
     held_hashtags: tuple[str, ...] = ()
+    allowed_hashtags: tuple[str, ...] = ()
+    held_accounts: tuple[str, ...] = ()
+    """The ids of accounts that are not suggested, and not in the directory."""
     reviews_trends: bool = False
     suggests_accounts: bool = True
     default_language: str = ""
     default_audience: Audience = "public"
+
+    def shows_trend(self, tag: str) -> bool:
+        """Return whether the trends may contain a hashtag."""
+        return tag in self.allowed_hashtags if self.reviews_trends else tag not in self.held_hashtags
 
     @property
     def title(self) -> str:
@@ -58,10 +65,10 @@ TEXT_LENGTHS = {
 """Field -> maximum number of characters."""
 LIST_SIZES = {
     "rules": (100, 300), "blocked_words": (500, 100), "blocked_hosts": (500, 253), "blocked_mail_domains": (500, 253),
-    "held_hashtags": (500, 100),
+    "held_hashtags": (500, 100), "allowed_hashtags": (500, 100), "held_accounts": (500, 20),
 }  # fmt: skip
 """Field -> maximum number of entries, and of characters of an entry."""
-LOWERCASE_LISTS = frozenset({"blocked_hosts", "blocked_mail_domains", "held_hashtags"})
+LOWERCASE_LISTS = frozenset({"blocked_hosts", "blocked_mail_domains", "held_hashtags", "allowed_hashtags"})
 NEWCOMER_DAYS_MAX = 365
 FIELDS = SiteSettings.__struct_fields__
 _ACCENT = re.compile(r"#[0-9a-f]{6}")

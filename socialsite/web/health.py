@@ -82,6 +82,11 @@ async def check_readiness() -> Readiness:
             services = await loop_services.get()
     except (StoreError, TimeoutError) as error:
         return Readiness(dict.fromkeys(COMPONENTS, state_from_error(error)))
+    return await check_services(services, until)
+
+
+async def check_services(services: SiteServices, until: float) -> Readiness:
+    """Check all components of open services. `until` is a deadline by the event loop's clock."""
     nodes = services.store.nodes
     node_states, write_states, mark_states, queues = await run_together(
         run_together(*(_check_node(node, services.config.memory_reserve, until) for node in nodes)),

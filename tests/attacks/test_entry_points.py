@@ -126,6 +126,8 @@ ACTIONS: dict[str, str] = {
     "/ops/staff/": "handle role",
     "/ops/deadletters/retry/": "id",
     "/ops/deadletters/drop/": "id",
+    "/ops/alerts/": "alerts summary",
+    "/ops/trends/": "tag handle action",
 }
 """Addresses that accept POST, with the fields that they read."""
 QUERIES = "before cursor date range"

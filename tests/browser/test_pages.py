@@ -181,6 +181,8 @@ SIGNED_IN = {
     "operations, decision refused": people.a_form_of_a_decision,
     "operations, appeals": people.appeals_to_decide,
     "decisions": people.decisions_about_the_own_account,
+    "operations, alerts": goes_as_staff("/ops/alerts/"),
+    "operations, trends": goes_as_staff("/ops/trends/"),
 }
 ANONYMOUS = {
     "welcome": goes("/"),

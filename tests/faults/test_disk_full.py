@@ -5,10 +5,8 @@ everysec: 503 until the disk has room. always: Redis exits, and has all acknowle
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +22,7 @@ from tests.support.pulse import TimedLoad
 from tests.support.redis_server import RedisServer, pause_until_aof_written
 from tests.support.serving import running_production_site
 from tests.support.site import QuickstartSite, running_site
+from tests.support.small_disk import AS_ROOT, SmallDisk, mounted_disk
 from tests.support.visitor import HttpVisitor
 from tests.support.waiting import wait_until
 from tests.support.world import World
@@ -33,38 +32,8 @@ DISK_MB = 6
 QUICKSTART_DISK_MB = 48
 MB = 1024 * 1024
 FILLING = "x" * 450
-AS_ROOT = [] if os.getuid() == 0 else ["sudo", "-n"]
 
 pytestmark = pytest.mark.slow
-
-
-class SmallDisk:
-    """A file system of DISK_MB; the file `ballast` fills it."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self._ballast = directory / "ballast"
-
-    def fill(self, leave_bytes: int) -> None:
-        stat = os.statvfs(self.directory)
-        with self._ballast.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(1, stat.f_bavail * stat.f_frsize - leave_bytes))
-
-    def empty(self) -> None:
-        self._ballast.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def mounted_disk(megabytes: int) -> Iterator[SmallDisk]:
-    with tempfile.TemporaryDirectory(prefix="disk-", dir="/tmp") as directory:
-        options = f"size={megabytes}m,uid={os.getuid()}"
-        mount = [*AS_ROOT, "mount", "-t", "tmpfs", "-o", options, "tmpfs", directory]
-        if not shutil.which(mount[0]) or subprocess.run(mount, capture_output=True, check=False).returncode:
-            pytest.skip("a small disk is mounted by root, or with sudo that asks for no password")
-        try:
-            yield SmallDisk(Path(directory))
-        finally:
-            subprocess.run([*AS_ROOT, "umount", "-l", directory], check=True)
 
 
 @pytest.fixture

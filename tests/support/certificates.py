@@ -11,7 +11,7 @@ import pytest
 class Certificates:
     """The files of a CA in a directory, with one certificate for servers and one for clients."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, days: int = 2) -> None:
         if shutil.which("openssl") is None:
             pytest.skip("openssl is not installed (Debian package openssl)")
         self._directory = directory
@@ -23,7 +23,7 @@ class Certificates:
             self._run("req", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.csr", *KEY_OPTIONS)
             self._run(
                 "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
-                "-out", f"{name}.crt", "-days", "2", "-extfile", str(extensions),
+                "-out", f"{name}.crt", "-days", str(days), "-extfile", str(extensions),
             )  # fmt: skip
 
     @property

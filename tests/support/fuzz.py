@@ -33,9 +33,9 @@ FIELDS = (
     "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",
     "content", "keep",
     "queue",
-    "address", "digest",
     "account", "category", "comment", "posts", "rules", "mute", "block", "reason", "all", "status_ids[]", "rule_ids[]",
     "kind", "report", "rule", "warning", "answer", "preview",
+    "address", "digest", "alerts", "summary",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

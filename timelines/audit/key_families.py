@@ -130,7 +130,7 @@ class KeyFamilies:
             type_only(r"accounts:\{[0-9a-f]{32}\}:address", "string"),
             type_only(r"accounts:\{(ids\}:accounts|site\}:settings)|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
-            type_only(r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)", "string"),
+            type_only(r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
             type_only(rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
             type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),

@@ -12,6 +12,7 @@ import msgspec
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, TimeSource
+from socialsite.site.service import SiteService
 from socialsite.store import Store
 from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
@@ -51,6 +52,7 @@ class FollowSuggestionService:
     """Finds suggestions for a viewer.
 
     It leaves out accounts that the viewer follows, has requested to follow, blocks or mutes, or that block the viewer.
+    It also leaves out accounts that staff limits or holds back.
     """
 
     store: Store
@@ -60,6 +62,7 @@ class FollowSuggestionService:
     public: PublicTimelineRepository
     posts: PostRepository
     clock: TimeSource
+    site: SiteService
 
     async def suggestions(
         self, viewer_id: AccountId, limit: int, scripts: frozenset[str] = frozenset()
@@ -68,6 +71,8 @@ class FollowSuggestionService:
 
         `scripts` are the scripts of the viewer's languages. If it is empty, all scripts are equal.
         """
+        if not self.site.settings.suggests_accounts:
+            return []
         followed_ids = (await self.follows.following(viewer_id, None, RECENT_FOLLOWS)).account_ids
         known_followers: dict[AccountId, list[AccountId]] = {}
         followed_by_each = await self.follows.recently_followed_by_each(followed_ids, FOLLOWED_BY_EACH)
@@ -96,9 +101,13 @@ class FollowSuggestionService:
             self.authors.read_authors(ids),
             *([] if viewer_id is None else [read_viewer_relations(viewer_id, (), ids, self.clock.now_ms())]),
         )
-        hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)}
+        hidden = {id for each in relations for id in (*each.blocks, *each.blocked_by)} | self._held_ids()
         visible_ids = (id for id in ids if id in authors and id not in hidden)
         return [id for id in visible_ids if authors[id].is_visible and not authors[id].followers_only]
+
+    def _held_ids(self) -> set[AccountId]:
+        """Return the accounts that staff holds back."""
+        return {AccountId(int(id)) for id in self.site.settings.held_accounts}
 
     async def _active_authors(self) -> list[ActiveAuthor]:
         """Return the authors of the newest public posts, ordered by followers, posts and time of the newest post."""
@@ -126,5 +135,5 @@ class FollowSuggestionService:
             self.follow_requests.requested_among(viewer_id, candidates),
         )
         hidden = relations.blocks | relations.blocked_by | relations.muted | requested | followed
-        hidden |= {id for id, author in authors.items() if author.limited}
+        hidden |= {id for id, author in authors.items() if author.limited} | self._held_ids()
         return [id for id in candidates if id not in hidden and id in authors and authors[id].is_visible]

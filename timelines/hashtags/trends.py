@@ -8,6 +8,7 @@ from typing import NamedTuple
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from socialsite.ids import AccountId, TimeSource, ms_from_id
+from socialsite.site.service import SiteService
 from socialsite.store import StoreError
 from socialsite.web.cache import get_or_compute
 from timelines.author_feeds.repository import PublicTimelineRepository
@@ -18,9 +19,9 @@ from timelines.posts.repository import PostRepository
 
 log = logging.getLogger(__name__)
 
-MAX_TRENDS = 10
+MAX_TRENDS, MAX_CANDIDATES = 10, 50
 CACHE_MS = 20_000
-NEWEST_POSTS, MAX_NEWEST = 100, 5
+NEWEST_POSTS, MAX_NEWEST, NEWEST_CANDIDATES = 100, 5, 30
 NEWEST_TTL_S = 60
 
 
@@ -40,8 +41,8 @@ class TrendService:
     clock: TimeSource
     public: PublicTimelineRepository
     posts: PostRepository
-    cached_newest: tuple[Trend, ...] = ()
-    """The newest hashtags, if the last call of `top` found no trends. `accounts` is 0."""
+    site: SiteService
+    _newest_tags: tuple[Trend, ...] = ()
     _cache: tuple[int, tuple[Trend, ...]] = (0, ())
 
     async def count_post(self, post: Post) -> None:
@@ -62,21 +63,38 @@ class TrendService:
     @property
     def cached(self) -> tuple[Trend, ...]:
         """The last result of `top` in this process."""
-        return self._cache[1]
+        return self._without_held(self._cache[1])[:MAX_TRENDS]
+
+    @property
+    def cached_newest(self) -> tuple[Trend, ...]:
+        """The newest hashtags, if the last call of `top` found no trends. `accounts` is 0."""
+        return self._without_held(self._newest_tags)[:MAX_NEWEST]
+
+    def _without_held(self, trends: tuple[Trend, ...]) -> tuple[Trend, ...]:
+        """Leave out the hashtags that staff holds back, and with `reviews_trends` those that staff did not allow."""
+        site = self.site.settings
+        if not site.held_hashtags and not site.reviews_trends:
+            return trends
+        return tuple(trend for trend in trends if site.shows_trend(trend.tag))
 
     async def top(self) -> tuple[Trend, ...]:
-        """Return the trends, at most CACHE_MS old.
+        """Return the trends that staff does not hold back, as `candidates` does."""
+        await self.candidates()
+        return self.cached
 
-        If the store of the trends is unavailable, returns the cached trends or no trends.
+    async def candidates(self) -> tuple[Trend, ...]:
+        """Return the most used hashtags, at most CACHE_MS old, also those that staff holds back.
+
+        If the store of the trends is unavailable, returns the cached hashtags or none.
         """
         now_ms = self.clock.now_ms()
         if now_ms >= self._cache[0]:
             self._cache = now_ms + CACHE_MS, self._cache[1]  # one request reads while the others use the old value
             try:
-                trends = await self.trends.top(now_ms, MAX_TRENDS)
+                trends = await self.trends.top(now_ms, MAX_CANDIDATES)
                 self._cache = self._cache[0], tuple(Trend(*each) for each in trends)
                 tags = [] if trends else await get_or_compute("newest-tags", list[str], NEWEST_TTL_S, self._newest)
-                self.cached_newest = tuple(Trend(tag, 0) for tag in tags)
+                self._newest_tags = tuple(Trend(tag, 0) for tag in tags)
             except StoreError as error:
                 log.info("no trends: %s", error)
         return self._cache[1]
@@ -88,7 +106,7 @@ class TrendService:
         authors = await self.accounts.find_shown_authors({post.author_id for post in posts.values()})
         shown = [posts[post_id] for post_id in post_ids if post_id in posts and _is_counted(posts[post_id], authors)]
         tags = [tag for post in shown for tag in post.indexed_hashtags]
-        return list(dict.fromkeys(tags))[:MAX_NEWEST]
+        return list(dict.fromkeys(tags))[:NEWEST_CANDIDATES]
 
 
 def _is_counted(post: Post, authors: Mapping[AccountId, Author]) -> bool:

@@ -26,7 +26,7 @@ from timelines.notifications.service import NotificationService
 from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import post_url
 from timelines.push.repository import PushSubscriptions
-from timelines.push.service import PushNotification, PushService
+from timelines.push.service import PushNotification, PushService, PushText
 from timelines.push.subscription import (
     TTL_S,
     URGENT_KINDS,
@@ -39,7 +39,8 @@ from timelines.push.subscription import (
 GONE = (404, 410)
 MAX_DELAY_MS = 3_000_000
 """A push service can delay a message by at most so long; the worker would give up the job after an hour."""
-decode_job: Callable[[bytes], PushNotification] = msgspec.msgpack.Decoder(PushNotification).decode
+PushJob = PushNotification | PushText
+decode_job: Callable[[bytes], PushJob] = msgspec.msgpack.Decoder(PushJob).decode
 log = structlog.stdlib.get_logger("timelines.push")
 
 
@@ -62,15 +63,23 @@ class PushSending:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise PermanentFailure(f"not a job of this release: {error}") from error
         subscription = await self.push.find(job.account_id, job.session_id)
-        if subscription is None or ms_from_id(job.notification_id) < self.clock.now_ms() - 1_000 * TTL_S:
+        created_ms = job.created_ms if isinstance(job, PushText) else ms_from_id(job.notification_id)
+        if subscription is None or created_ms < self.clock.now_ms() - 1_000 * TTL_S:
             return ()
         if await self.sessions.are_sessions_active([(job.account_id, job.session_id)]) == [False]:
             await self.push_subscriptions.remove(job.account_id, job.session_id)
             return ()
+        if isinstance(job, PushText):
+            subject = f"{job.path}:{job.title}"
+            await self._send(job, subscription, build_text_message(job), subject, is_urgent=True)
+            return ()
         notification = await self.notifications.find(job.account_id, job.notification_id)
         if notification is None or notification.is_read or not await self._is_wanted(job, subscription, notification):
             return ()
-        await self._send(job, subscription, notification)
+        shows_text = await self.push_subscriptions.shows_text(job.account_id)
+        message = build_message(subscription, notification, shows_text=shows_text)
+        subject = f"{notification.kind}:{notification.entry.shown.id if notification.entry else 0}"
+        await self._send(job, subscription, message, subject, is_urgent=notification.kind in URGENT_KINDS)
         return ()
 
     async def _is_wanted(
@@ -87,15 +96,12 @@ class PushSending:
         return True
 
     async def _send(
-        self, job: PushNotification, subscription: PushSubscription, notification: VisibleNotification
+        self, job: PushJob, subscription: PushSubscription, plaintext: bytes, subject: str, *, is_urgent: bool
     ) -> None:
-        shows_text = await self.push_subscriptions.shows_text(job.account_id)
         contact = settings.SECURITY_CONTACT or settings.SITE_URL
-        plaintext = build_message(subscription, notification, shows_text=shows_text)
         body, headers = encrypt(subscription, plaintext, await self.push.load_key(), contact)
-        post_id = notification.entry.shown.id if notification.entry else 0
-        headers["Topic"] = topic_of(subscription, f"{notification.kind}:{post_id}")
-        headers["Urgency"] = "high" if notification.kind in URGENT_KINDS else "normal"
+        headers["Topic"] = topic_of(subscription, subject)
+        headers["Urgency"] = "high" if is_urgent else "normal"
         try:
             response = await self.outgoing.post(subscription.endpoint, body, headers)
         except OutgoingRefused as error:
@@ -109,7 +115,7 @@ class PushSending:
         elif response.status >= 300:
             log.warning("push_refused", account=job.account_id, status=response.status)
 
-    async def _remove(self, job: PushNotification, subscription: PushSubscription) -> None:
+    async def _remove(self, job: PushJob, subscription: PushSubscription) -> None:
         """Remove the subscription, unless the device has renewed it meanwhile."""
         if await self.push_subscriptions.find(job.account_id, job.session_id) == subscription:
             await self.push_subscriptions.remove(job.account_id, job.session_id)
@@ -124,6 +130,13 @@ class PushSending:
         except ValueError:
             return 0
         return max(0, min(at_ms - self.clock.now_ms(), MAX_DELAY_MS))
+
+
+def build_text_message(job: PushText) -> bytes:
+    """Return the message of a text for the site's own service worker."""
+    return msgspec.json.encode(
+        {"notification_id": job.path, "title": job.title, "body": job.body, "icon": "", "url": job.path}
+    )
 
 
 def build_message(subscription: PushSubscription, notification: VisibleNotification, *, shows_text: bool) -> bytes:

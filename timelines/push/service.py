@@ -31,6 +31,17 @@ class PushNotification(msgspec.Struct, frozen=True, tag="push"):
     session_id: str
 
 
+class PushText(msgspec.Struct, frozen=True, tag="text"):
+    """Send a text to the device of a session, which opens `path`. The text is in the language of the device."""
+
+    account_id: AccountId
+    session_id: str
+    created_ms: int
+    title: str
+    body: str
+    path: str
+
+
 encode_job = msgspec.msgpack.Encoder().encode
 
 

@@ -22,6 +22,8 @@ from socialsite.admin.presenters.labels import (
     format_percent,
 )
 from socialsite.admin.servers import NodeHealth, SlowCall, newest_slow_calls
+from socialsite.alerts.board import Board
+from socialsite.alerts.messages import TITLES, describe
 from socialsite.ids import AccountId
 from socialsite.recipes.job_queue import OUTBOX
 from socialsite.web.responses import format_iso_time
@@ -37,6 +39,7 @@ def dashboard_page(found: Dashboard) -> TemplateContext:
     """Return the context of ops/_live.html."""
     depth = (found.queue_depths or {}).get(OUTBOX)
     return {
+        "alerts": alerts_page(found.board) if found.board else None,
         "at_ms": found.at_ms,
         "activity": activity_page(found.activity) if found.activity else None,
         "processes": found.processes,
@@ -54,6 +57,21 @@ def dashboard_page(found: Dashboard) -> TemplateContext:
         "drift": found.repair_counts,
         "disk": disk_page(found.disk) if found.disk else None,
     }
+
+
+def alerts_page(board: Board) -> list[TemplateContext]:
+    """Return the context of ops/_alerts.html: the alerts that last."""
+    return [
+        {"title": TITLES[name], "text": describe(name, alert.finding), "since_ms": alert.since_ms}
+        for name, alert in board.active.items()
+    ]
+
+
+def alerts_json(board: Board) -> list[JsonObject]:
+    return [
+        {"name": name, "text": describe(name, alert.finding), "since": format_iso_time(alert.since_ms)}
+        for name, alert in board.active.items()
+    ]
 
 
 def disk_page(disk: DiskUse) -> TemplateContext:
@@ -74,6 +92,7 @@ def disk_json(disk: DiskUse) -> JsonObject:
 def dashboard_json(found: Dashboard) -> JsonObject:
     nodes, depths = found.nodes, found.queue_depths
     return {
+        "alerts": alerts_json(found.board) if found.board else None,
         "at": format_iso_time(found.at_ms),
         "activity": activity_json(found.activity) if found.activity else None,
         "processes": asdict(found.processes) if found.processes else None,

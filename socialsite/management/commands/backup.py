@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from socialsite.alerts.board import AlertRepository
 from socialsite.container import Services
 from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
@@ -50,6 +51,7 @@ class Command(OperatorCommand):
             self.print_line(f"Dry run: nothing was written. {counts.total()} keys would be.")
         else:
             size = BackupReader(path).size / 1e6
+            await AlertRepository(services.store).record_backup(services.clock.now_ms())
             self.print_line(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")
             await self._list_pictures(services, path)
 

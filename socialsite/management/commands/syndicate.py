@@ -13,6 +13,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from socialsite.admin.sanctions import SanctionService
+from socialsite.alerts.watch import AlertWatch
 from socialsite.container import Services
 from socialsite.management.base import OperatorCommand
 from socialsite.recipes.job_queue import OUTBOX
@@ -65,6 +66,7 @@ class Command(OperatorCommand):
         upkeep, schedule = TaskSupervisor(), PeriodicTasks(services.store, _periodic_tasks(services))
         if not once:
             upkeep.start(services.audit_sampler.run)
+            upkeep.start(AlertWatch(services).run)
             schedule.start()
         try:
             async with asyncio.TaskGroup() as group:

@@ -13,6 +13,8 @@ import pytest_asyncio
 from accounts.mail.links import confirmation_token
 from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.sanctions import SanctionService
+from socialsite.alerts.board import AlertRepository
+from socialsite.alerts.service import AlertService
 from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
@@ -86,6 +88,8 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await site.repositories.fan_out_on_read_authors.add(AccountId(1), site.clock.now_ms())
     await DamageCounts(site.store).add({"kind": 1})
     await site.site.change(name="Ours")
+    await AlertService(site).check()
+    await AlertRepository(site.store).record_backup(site.clock.now_ms())
     await site.accounts.sign_up(handle="olga", password=None, now_ms=site.clock.now_ms(), staff=True)
     await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):

@@ -212,8 +212,14 @@ async def test_a_retried_dead_letter_becomes_its_original_job(store: Store) -> N
     assert fields == [b"payload", b"a job"]
 
 
-async def test_a_heartbeat_has_a_ttl(store: Store) -> None:
-    place = [Key("jobs", tag="outbox", name="worker:abad1dea")]
-    assert await run_script(store, HEARTBEAT, place, "a process", 5_000) == b"OK"
+async def test_a_heartbeat_has_a_ttl_and_lists_its_worker(store: Store) -> None:
+    stream = Key("jobs", tag="outbox", name="stream")
+    place = [Key("jobs", tag="outbox", name="worker:abad1dea"), stream]
+    args = ("a process", 5_000, "workers", "abad1dea")
+    assert await run_script(store, HEARTBEAT, place, *args) == b"OK"  # there is no group yet
     assert await run_command(store, "GET", place[0]) == b"a process"
     assert 0 < await run_command(store, "PTTL", place[0]) <= 5_000
+    await run_command(store, "XGROUP", "CREATE", stream, "workers", "0", "MKSTREAM")
+    assert await run_script(store, HEARTBEAT, place, *args) == b"OK"
+    (consumer,) = await run_command(store, "XINFO", "CONSUMERS", stream, "workers")
+    assert b"abad1dea" in consumer

@@ -27,7 +27,7 @@ PLAIN = frozenset(
     spec sqlite standalone startup state static stats storage stored streaming subscriptions supervisor suspend
     switcher task
     tasks text time tokenizer trim trimming tuning twemproxy types unknown urls validation values view views
-    websocket work writer wrong zset
+    watch websocket work writer wrong zset
     """.split()  # noqa: SIM905 - a list of words
 )
 """Words of module names that are plain English or Django's, Redis' and the Web's own."""

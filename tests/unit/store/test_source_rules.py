@@ -48,6 +48,7 @@ FETCHING = re.compile(
     re.MULTILINE,
 )
 ASKING_ITSELF = [
+    "socialsite/alerts/messages.py",
     "socialsite/management/commands/check_mail.py",
     "socialsite/management/commands/quickstart.py",
     "accounts/mail/handler.py",

@@ -15,7 +15,15 @@ from tests.support.visitor import PASSWORD
 from tests.support.world import World
 from timelines.jobs import SyndicatePass, encode_job
 
-PAGES = ("/ops/", "/ops/statistics/", "/ops/accounts/", "/ops/deadletters/", "/ops/trail/")
+PAGES = (
+    "/ops/",
+    "/ops/statistics/",
+    "/ops/accounts/",
+    "/ops/deadletters/",
+    "/ops/trail/",
+    "/ops/alerts/",
+    "/ops/trends/",
+)
 
 
 @pytest.fixture

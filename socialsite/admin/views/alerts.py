@@ -1,0 +1,47 @@
+"""The page of alerts: what is wrong with the site, and how the viewer learns of it."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+from msgspec import structs
+
+from accounts.errors import FieldErrors
+from accounts.sessions.authentication import require_account
+from socialsite.admin.presenters.dashboard import alerts_json, alerts_page
+from socialsite.admin.requests import get_services
+from socialsite.alerts.board import AlertRepository
+from socialsite.ids import AccountId
+from socialsite.web.requests import SiteRequest, get_form_data
+from socialsite.web.responses import done, respond
+
+
+async def index(request: SiteRequest) -> HttpResponse:
+    services, account = get_services(request), require_account(request)
+    id, chosen = AccountId(account.id), account.preferences
+    board, mail = await AlertRepository(services.store).load(), await services.mail.find(id)
+    devices = await services.repositories.push_subscriptions.find_all(id)
+    return respond(
+        request,
+        "ops/alerts.html",
+        page=lambda: {
+            "alerts": alerts_page(board),
+            "chosen": chosen,
+            "choices": [("mail", _("Mail")), ("push", _("Notification in the browser")), ("none", _("Not at all"))],
+            "has_address": bool(mail.address),
+            "has_push": any(not device.sealed_token for device in devices.values()),
+            "page_title": _("Alerts"),
+        },
+        data=lambda: {"alerts": alerts_json(board), "told_by": chosen.alerts, "summary": chosen.gets_summary},
+    )
+
+
+async def choose(request: SiteRequest) -> HttpResponse:
+    """Store how the viewer learns of alerts. Raises FieldErrors."""
+    account, fields = require_account(request), get_form_data(request)
+    choice = fields.get("alerts")
+    if choice not in ("mail", "push", "none"):
+        raise FieldErrors({"alerts": _("This is not one of the choices.")})
+    chosen = structs.replace(account.preferences, alerts=choice, gets_summary="summary" in fields)
+    await get_services(request).accounts.set_preferences(account_id=AccountId(account.id), preferences=chosen)
+    messages.success(request, _("Your choices are saved."), fail_silently=True)
+    return done(request, {"told_by": choice, "summary": chosen.gets_summary}, default="/ops/alerts/")

@@ -1,0 +1,70 @@
+"""The page on which staff holds hashtags back from the trends, and accounts back from suggestions."""
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+
+from accounts.accounts.service import AccountService
+from accounts.errors import AccountNotFound, FieldErrors
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.presenters.accounts import author_json
+from socialsite.admin.requests import get_actor, get_services
+from socialsite.ids import AccountId
+from socialsite.site.service import SiteService
+from socialsite.web.page_cache import Placeholder
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.responses import done, respond
+from timelines.hashtags.trends import TrendService
+from timelines.text.token_scanner import normalize_tag
+
+
+async def index(request: SiteRequest, error: str = "") -> HttpResponse:
+    """Show the hashtags and accounts. `error` belongs to the handle that was submitted."""
+    site = request.services[SiteService].settings
+    counts = dict.fromkeys(site.held_hashtags, 0) | dict(await request.services[TrendService].candidates())
+    tags = [
+        {"tag": tag, "accounts": count, "is_shown": site.shows_trend(tag)}
+        for tag, count in sorted(counts.items(), key=lambda pair: -pair[1])
+    ]
+    authors = await request.services[AccountService].find_authors(AccountId(int(id)) for id in site.held_accounts)
+    return respond(
+        request,
+        "ops/trends.html",
+        page=lambda: {
+            "tags": tags,
+            "held": authors.values(),
+            "reviews": site.reviews_trends,
+            "handle": Placeholder(get_form_data(request).get("handle", "")),
+            "error": error,
+            "page_title": _("Trends"),
+        },
+        data=lambda: {"tags": tags, "held_accounts": [author_json(each) for each in authors.values()]},
+        status=422 if error else 200,
+    )
+
+
+async def change(request: SiteRequest) -> HttpResponseBase:
+    """Hold back or show a hashtag (`tag`) or an account (`handle`). Raises FieldErrors, AccountNotFound."""
+    services, fields = get_services(request), get_form_data(request)
+    action, tag = fields.get("action", ""), normalize_tag(fields.get("tag", "").removeprefix("#"))
+    if action not in ("hold", "show"):
+        raise FieldErrors({"action": _("This is not one of the choices.")})
+    if tag:
+        entry, target = tag, f"hashtag:{tag}"
+    else:
+        account = await services.accounts.find_by_handle(fields.get("handle", "").strip().removeprefix("@"))
+        if account is None and not wants_json(request):
+            return await index(request, str(AccountNotFound.message))
+        if account is None:
+            raise AccountNotFound
+        entry, target = str(account.id), f"account:{account.id}"
+    await AuditLog(services.store).record(get_actor(request), action, target)
+    await services.site.refresh()
+    held, allowed = ("held_hashtags", "allowed_hashtags") if tag else ("held_accounts", "")
+    changed: dict[str, tuple[str, ...]] = {}
+    for name, contains in ((held, action == "hold"), (allowed, action == "show")):
+        if name:
+            others = tuple(each for each in getattr(services.site.settings, name) if each != entry)
+            changed[name] = (*others, entry) if contains else others
+    await services.site.change(**changed)
+    return done(request, changed, default="/ops/trends/")

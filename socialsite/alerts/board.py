@@ -1,0 +1,131 @@
+"""Alerts as values: what is wrong with the site, since when, and whether staff was told."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from socialsite.clock import DAY_MS
+from socialsite.store import Key, Store
+
+NAMES = (
+    "store", "persistence", "memory", "replication", "disk", "backup", "certificate", "workers", "queues",
+    "dead_letters", "mails", "integrity", "reports", "appeals",
+)  # fmt: skip
+REMIND_AFTER_MS = DAY_MS
+EventKind = Literal["begin", "remind", "end"]
+
+
+class Finding(msgspec.Struct, frozen=True, array_like=True):
+    """What a check found: a number, and what is concerned, such as the addresses of servers."""
+
+    count: int = 1
+    subject: str = ""
+
+
+class Alert(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A fault. `since_ms` is the time of the first check that found it, `told_ms` of the last message or 0.
+
+    `clear_ms` is the time of the first check that no longer found it, or 0.
+    """
+
+    since_ms: int
+    finding: Finding
+    told_ms: int = 0
+    clear_ms: int = 0
+
+
+class Event(NamedTuple):
+    """What staff is told about an alert. `at_ms` is the same if the check is repeated."""
+
+    name: str
+    kind: EventKind
+    alert: Alert
+    at_ms: int
+
+
+class PastAlert(msgspec.Struct, frozen=True, array_like=True):
+    name: str
+    since_ms: int
+    end_ms: int
+
+
+class Board(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The state of all alerts. `started_ms` is the time of the first check of the site."""
+
+    started_ms: int = 0
+    alerts: dict[str, Alert] = {}
+    past: tuple[PastAlert, ...] = ()
+    """Alerts that ended within a day."""
+    replicas: dict[str, tuple[int, int]] = {}
+    """Number of a node -> the most replicas that it had, and the time when it had them last."""
+    summary_ms: int = 0
+    """The time of the last daily summary."""
+
+    @property
+    def active(self) -> dict[str, Alert]:
+        """The alerts that staff was told about, in the order of NAMES."""
+        return {name: self.alerts[name] for name in NAMES if name in self.alerts and self.alerts[name].told_ms}
+
+    def advance(self, results: Mapping[str, Finding | None], now_ms: int) -> tuple["Board", list[Event]]:
+        """Return the next state, and what staff is told. A name without a result could not be checked, and stays."""
+        alerts, events = dict(self.alerts), []
+        past = [each for each in self.past if each.end_ms > now_ms - DAY_MS]
+        for name, finding in results.items():
+            former = alerts.pop(name, None)
+            alert, kind = advance(former, finding, now_ms)
+            if alert is not None:
+                alerts[name] = alert
+            if kind is not None and (shown := alert or former) is not None:
+                at_ms = {"begin": shown.since_ms, "remind": now_ms - now_ms % DAY_MS, "end": shown.clear_ms}[kind]
+                events.append(Event(name, kind, shown, at_ms))
+                if kind == "end":
+                    past.append(PastAlert(name, shown.since_ms, shown.clear_ms))
+        return replace(self, started_ms=self.started_ms or now_ms, alerts=alerts, past=tuple(past)), events
+
+
+def advance(alert: Alert | None, finding: Finding | None, now_ms: int) -> tuple[Alert | None, EventKind | None]:
+    """Return the alert after a check. It begins with the second check that finds it, and ends after two without."""
+    if finding is None:
+        if alert is None or not alert.told_ms:
+            return None, None
+        return (None, "end") if alert.clear_ms else (replace(alert, clear_ms=now_ms), None)
+    if alert is None:
+        return Alert(now_ms, finding), None
+    alert = replace(alert, finding=finding, clear_ms=0)
+    if alert.told_ms and now_ms - alert.told_ms < REMIND_AFTER_MS:
+        return alert, None
+    return replace(alert, told_ms=now_ms), "remind" if alert.told_ms else "begin"
+
+
+def board_key() -> Key:
+    """STRING: the Board as JSON. It never expires, and is not in backups."""
+    return Key("jobs", tag="alerts", name="state")
+
+
+def backup_key() -> Key:
+    """STRING: Unix ms of the last complete backup. It is not in backups."""
+    return Key("jobs", tag="alerts", name="backup")
+
+
+class AlertRepository:
+    def __init__(self, store: Store) -> None:
+        self._jobs = store.component("jobs")
+
+    async def load(self) -> Board:
+        """Return the board. One of another release counts as empty: its alerts are found again."""
+        stored = await self._jobs[board_key()].execute("GET", board_key())
+        try:
+            return Board() if stored is None else msgspec.json.decode(stored, type=Board)
+        except msgspec.MsgspecError:
+            return Board()
+
+    async def save(self, board: Board) -> None:
+        await self._jobs[board_key()].execute("SET", board_key(), msgspec.json.encode(board))
+
+    async def last_backup_ms(self) -> int:
+        return int(await self._jobs[backup_key()].execute("GET", backup_key()) or 0)
+
+    async def record_backup(self, at_ms: int) -> None:
+        await self._jobs[backup_key()].execute("SET", backup_key(), at_ms)

@@ -1,0 +1,122 @@
+"""Checks the site, tells staff by mail and push what begins and ends, and sends a daily summary."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+from django.utils.translation import override
+from msgspec.structs import replace
+
+from accounts.accounts.repository import NO_ACCOUNT_ID
+from accounts.domain import Preferences
+from accounts.mail.repository import MailAccount
+from accounts.mail.values import SendMail
+from accounts.roles import RIGHTS_BY_ROLE
+from socialsite.alerts.board import AlertRepository, Board, Event
+from socialsite.alerts.checks import Check, run_checks
+from socialsite.alerts.messages import describe_event, log_events, make_mail, send_now, title_of
+from socialsite.alerts.summary import read_summary
+from socialsite.clock import DAY_MS
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.store import StoreError
+from timelines.push.service import PushText, encode_job
+
+SUMMARY_MS = 6 * 3_600_000
+"""The time of the daily summary, in ms after midnight (UTC)."""
+MAILS_PER_DAY = 200
+ALERTS_PATH = "/ops/alerts/"
+log = structlog.stdlib.get_logger("socialsite.alerts")
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An account that may see alerts, or an address of ALERT_MAIL, whose id is NO_ACCOUNT_ID."""
+
+    account_id: AccountId
+    mail: MailAccount
+    chosen: Preferences
+
+
+class AlertService:
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._alerts = AlertRepository(services.store)
+
+    async def load(self) -> Board:
+        return await self._alerts.load()
+
+    async def check(self) -> None:
+        """Make all checks once. A crash between the messages and the new state repeats messages with the same ids."""
+        now_ms = self._services.clock.now_ms()
+        former = await self._alerts.load()
+        results, replicas = await run_checks(Check(self._services, former, now_ms))
+        board, events = former.advance(results, now_ms)
+        if events:
+            await self._tell(events, has_workers=results.get("workers") is None)
+        if (day_ms := (now_ms - SUMMARY_MS) // DAY_MS * DAY_MS) > former.summary_ms:
+            await self._send_summary(board, day_ms)
+            board = replace(board, summary_ms=day_ms)
+        await self._alerts.save(replace(board, replicas=replicas))
+
+    async def _tell(self, events: Sequence[Event], *, has_workers: bool) -> None:
+        """Tell the operators. If no worker runs, this process sends the mails."""
+        log_events(events)
+        for operator in (*operator_addresses(), *await self._find_staff()):
+            if operator.chosen.alerts == "push":
+                await self._push(operator.account_id, events)
+            elif operator.chosen.alerts == "mail" and operator.mail.address:
+                job = make_alert_mail(operator, events)
+                if has_workers or not await send_now(job):
+                    await self._queue(job)
+
+    async def _send_summary(self, board: Board, day_ms: int) -> None:
+        operators = [each for each in await self._find_staff() if each.chosen.gets_summary and each.mail.address]
+        write_lines = await read_summary(self._services, board) if operators else list
+        for each in operators:
+            mail = make_mail("summary", each.account_id, each.mail, f"{day_ms:014d}-summary", day_ms, write_lines)
+            await self._queue(mail)
+
+    async def _find_staff(self) -> list[Operator]:
+        """Return the staff with the right to operate, or [] if the store of the accounts does not answer."""
+        services = self._services
+        try:
+            roles = await services.staff.list_roles()
+            ids = [id for id, role in roles.items() if "operations" in RIGHTS_BY_ROLE[role]]
+            (accounts,) = await services.store.read(services.accounts.read_many(ids))
+            return [Operator(id, await services.mail.find(id), accounts[id].preferences) for id in accounts]
+        except StoreError:
+            return []
+
+    async def _queue(self, job: SendMail) -> None:
+        """Add the mail to the queue, or send it now if the queue does not answer."""
+        try:
+            await self._services.mail.add_job(job, per_day=MAILS_PER_DAY)
+        except StoreError:
+            await send_now(job)
+
+    async def _push(self, account_id: AccountId, events: Sequence[Event]) -> None:
+        """Send a message to each browser of the account, but not to apps, which do not know this kind of message."""
+        try:
+            devices = await self._services.repositories.push_subscriptions.find_all(account_id)
+            for session_id, device in devices.items():
+                if not device.sealed_token:
+                    with override(device.locale):
+                        title, body = title_of(events[0]), describe_event(events[0])
+                    text = PushText(account_id, session_id, events[0].at_ms, title, body, ALERTS_PATH)
+                    await self._services.push_queue.add(encode_job(text), sender=account_id)
+        except StoreError as error:
+            log.warning("alert_not_pushed", account=account_id, reason=type(error).__name__)
+
+
+def operator_addresses() -> list[Operator]:
+    return [Operator(NO_ACCOUNT_ID, MailAccount(address), Preferences()) for address in settings.ALERT_MAIL]
+
+
+def make_alert_mail(operator: Operator, events: Sequence[Event]) -> SendMail:
+    mail_id = "-".join([f"{events[0].at_ms:014d}", *(f"{each.name}.{each.kind}" for each in events)])
+    return make_mail(
+        "alert", operator.account_id, operator.mail, mail_id, events[0].at_ms,
+        lambda: [describe_event(each) for each in events], lambda: title_of(events[0]),
+    )  # fmt: skip

@@ -1,0 +1,355 @@
+"""Each alert begins and ends with a real fault, and is told once at its begin and at its end."""
+
+import asyncio
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts.mail.values import SendMail, encode_job
+from accounts.sessions.values import BearerToken, TokenGrant
+from socialsite.alerts.board import AlertRepository
+from socialsite.alerts.checks import HOUR_MS
+from socialsite.alerts.service import AlertService
+from socialsite.alerts.watch import AlertWatch
+from socialsite.clock import DAY_MS
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.outgoing.requests import OutgoingClient
+from socialsite.recipes.lock import fence_key
+from socialsite.startup import open_services
+from tests.contract.alerts.conftest import ADDRESS, OperatorMail, make_operator
+from tests.support.certificates import Certificates
+from tests.support.commands import run_command
+from tests.support.mail_server import MailServer, mail_server
+from tests.support.push_device import PushDevice, push_service
+from tests.support.redis_server import RedisServer
+from tests.support.remote_server import remote_server, respond
+from tests.support.replicas import is_replicated, replicated_server
+from tests.support.small_disk import mounted_disk
+from tests.support.waiting import eventually
+from timelines.audit.sampler import DamageCounts
+
+ROOT = Path(__file__).resolve().parents[3]
+DISK_MB = 1_100
+Step = Callable[[], Awaitable[object]]
+
+
+async def hold_alert(operator: OperatorMail, begin: Step, end: Step, title: str) -> None:
+    """Check that the operator is told once when the fault begins, and once when it ends."""
+    assert await operator.check(2) == []
+    await begin()
+    assert await operator.check() == []
+    assert await operator.check() == [title]
+    assert await operator.check(2) == []
+    await end()
+    assert await operator.check() == []
+    assert await operator.check() == [f"Ended: {title}"]
+    assert await operator.check(2) == []
+
+
+async def test_a_dead_letter(operator: OperatorMail) -> None:
+    queue = operator.services.preview_queue
+    await queue.create_group()
+
+    async def fail() -> None:
+        await queue.add(b"not a job")
+        (job,) = await queue.fetch("abad1dea", 1, 1)
+        await queue.move_to_dead_letters(job, "broken")
+
+    async def drop() -> None:
+        (letter,) = await queue.read_dead_letters(1)
+        await queue.delete_dead_letter(letter.id)
+
+    await hold_alert(operator, fail, drop, "Jobs failed")
+    assert "1 job" not in operator.last_text()
+
+
+async def test_a_job_that_waits_too_long(operator: OperatorMail) -> None:
+    queue = operator.services.media_queue
+    old_ms = operator.services.clock.now_ms() - HOUR_MS
+
+    async def add() -> None:
+        await queue.node.execute("XADD", queue.stream_key, f"{old_ms}-0", "payload", b"x")
+
+    async def perform() -> None:
+        await queue.node.execute("XDEL", queue.stream_key, f"{old_ms}-0")
+
+    await hold_alert(operator, add, perform, "Jobs wait too long")
+
+
+async def test_a_mail_that_is_late(operator: OperatorMail) -> None:
+    queue, now_ms = operator.services.mail_queue, operator.services.clock.now_ms()
+    job = SendMail(operator.sam.id, "1", "test", ADDRESS, "", now_ms - HOUR_MS)
+
+    async def postpone() -> None:
+        await queue.postpone(encode_job(job), now_ms + DAY_MS)
+
+    async def send() -> None:
+        await queue.node.execute("DEL", queue.due_key)
+
+    await hold_alert(operator, postpone, send, "Mails are not sent")
+
+
+async def test_a_discrepancy(operator: OperatorMail) -> None:
+    counts = DamageCounts(operator.services.store)
+    await hold_alert(
+        operator, lambda: counts.add({"x": 2}), lambda: counts.replace({}), "The integrity check found problems"
+    )
+
+
+async def test_memory_near_its_limit(operator: OperatorMail, redis_server: RedisServer) -> None:
+    with redis_server.client() as client:
+        used = client.info("memory")["used_memory"]
+
+        async def limit() -> None:
+            client.config_set("maxmemory", int(used * 1.05))
+
+        async def free() -> None:
+            client.config_set("maxmemory", 0)
+
+        try:
+            await hold_alert(operator, limit, free, "The memory of Redis is nearly full")
+        finally:
+            await free()
+
+
+async def test_a_disk_that_is_nearly_full(operator: OperatorMail, settings: Any) -> None:
+    with mounted_disk(DISK_MB) as disk:
+        settings.MAIL_ROOT = disk.directory / "mail"
+
+        async def fill() -> None:
+            await asyncio.to_thread(disk.fill, 1_000 << 20)
+
+        async def empty() -> None:
+            disk.empty()
+
+        await hold_alert(operator, fill, empty, "A disk is nearly full")
+
+
+async def test_a_backup_that_is_too_old(
+    operator: OperatorMail, settings: Any, redis_server: RedisServer, tmp_path: Path
+) -> None:
+    settings.ALERT_BACKUP_AGE_HOURS, settings.REDIS_URL = 48, redis_server.url
+    alerts, now_ms = AlertRepository(operator.services.store), operator.services.clock.now_ms()
+    await hold_alert(
+        operator,
+        lambda: alerts.record_backup(now_ms - 49 * HOUR_MS),
+        lambda: asyncio.to_thread(run_command, "backup", tmp_path / "backup"),
+        "The last backup is old",
+    )
+
+
+async def test_a_certificate_that_ends_soon_or_is_refused(
+    operator: OperatorMail, settings: Any, tmp_path: Path
+) -> None:
+    folders = {days: tmp_path / str(days) for days in (2, 90)}
+    for days, folder in folders.items():
+        folder.mkdir()
+        Certificates(folder, days)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    trust = ssl.create_default_context()
+
+    async def use(days: int, *, trusts: bool = True) -> None:
+        tls.load_cert_chain(folders[days] / "server.crt", folders[days] / "server.key")
+        if trusts:
+            trust.load_verify_locations(str(folders[days] / "ca.crt"))
+
+    await use(90)
+    async with remote_server(tls=tls) as server:
+        settings.SITE_URL = server.origin
+        operator.services.outgoing = OutgoingClient(exempt=server.exempt, ssl_context=trust)
+        await hold_alert(operator, lambda: use(2), lambda: use(90), "The certificate ends soon")
+        await hold_alert(operator, lambda: use(2, trusts=False), lambda: use(90), "The certificate ends soon")
+
+
+async def test_a_worker_that_is_killed(operator: OperatorMail, settings: Any, redis_server: RedisServer) -> None:
+    """The process that checks sends the mail itself, because no worker can."""
+    outbox = operator.services.outbox
+    await outbox.deregister("abad1dea")
+    mail_url = f"smtp://127.0.0.1:{operator.smtp.port}"
+    environment = os.environ | {"REDIS_URL": redis_server.url, "MAIL_URL": mail_url, "ALERT_INTERVAL": "600"}
+    command = [sys.executable, "manage.py", "syndicate"]
+
+    async def runs() -> bool:
+        return bool(await outbox.count_workers())
+
+    worker = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        await eventually(runs, timeout_s=60)
+        assert await operator.check(2) == []
+        worker.kill()
+        worker.wait()
+        assert await operator.check() == []
+        await AlertService(operator.services).check()
+        assert [str(each["Subject"]) for each in operator.smtp.to(ADDRESS)] == ["localhost: No worker runs"]
+        assert await operator.receive() == ["No worker runs"]
+        await outbox.send_heartbeat("abad1dea")
+        assert await operator.check() == []
+        assert await operator.check() == ["Ended: No worker runs"]
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+async def test_a_replica_that_is_killed(settings: Any) -> None:
+    async with replicated_server() as servers, open_services(servers.master.url) as services:
+        with mail_server(settings) as smtp:
+            operator = await make_operator(services, smtp)
+
+            async def kill() -> None:
+                servers.replica.kill()
+
+            async def restart() -> None:
+                servers.replica.start()
+                with servers.replica.client() as replica, servers.master.client() as master:
+                    replica.replicaof("127.0.0.1", str(servers.wire.port))
+                    await eventually(lambda: is_replicated(master), timeout_s=30)
+
+            await hold_alert(operator, kill, restart, "A replica is lost or late")
+
+
+async def test_a_store_that_is_down_is_told_once_by_one_process(settings: Any) -> None:
+    settings.ALERT_MAIL, settings.ALERT_INTERVAL_S = ["operator@example.org"], 0.001
+    server = RedisServer(aof=True).start()
+    try:
+        async with open_services(server.url) as services:
+            with mail_server(settings) as smtp:
+                settings.REDIS_URL = server.url
+                watches = [AlertWatch(services) for _ in range(3)]
+
+                async def check(times: int) -> list[str]:
+                    before = len(smtp.messages)
+                    for _ in range(times):
+                        await asyncio.gather(*(watch.check_once() for watch in watches))
+                    return [str(each["Subject"]).partition(": ")[2] for each in smtp.messages[before:]]
+
+                assert "The store has a fault" not in await check(2)
+                server.kill()
+                assert await check(1) == []
+                assert await check(2) == ["The store has a fault"]
+                server.start()
+                assert await check(1) == []
+                assert "Ended: The store has a fault" in await check(1)
+                assert "Ended: The store has a fault" not in await check(2)
+    finally:
+        server.stop()
+
+
+async def test_processes_that_check_at_the_same_time_tell_an_alert_once(operator: OperatorMail, settings: Any) -> None:
+    settings.ALERT_INTERVAL_S = 0.001
+    watches = [AlertWatch(operator.services) for _ in range(3)]
+    counts = DamageCounts(operator.services.store)
+    for damage, title in (({"x": 1}, ""), ({}, "Ended: ")):
+        await counts.replace(damage)
+        for _ in range(4):
+            await asyncio.gather(*(watch.check_once() for watch in watches))
+        assert await operator.receive() == [f"{title}The integrity check found problems"]
+
+
+@pytest.mark.nightly
+async def test_three_workers_tell_an_alert_once(services: Services, settings: Any, redis_server: RedisServer) -> None:
+    with MailServer().running() as smtp:
+        operator = await make_operator(services, smtp)
+        counts = DamageCounts(services.store)
+        await counts.add({"x": 1})
+        environment = os.environ | {
+            "REDIS_URL": redis_server.url, "MAIL_URL": f"smtp://127.0.0.1:{smtp.port}", "ALERT_INTERVAL": "0.3",
+            "ALERT_BACKUP_AGE_HOURS": "0",
+        }  # fmt: skip
+        command = [sys.executable, "manage.py", "syndicate"]
+        workers = [subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) for _ in range(3)]
+
+        async def rounds_pass(number: int) -> None:
+            """Wait until the lock was taken by further rounds of checks."""
+
+            async def fence() -> int:
+                return int(await services.outbox.node.execute("GET", fence_key("alerts")) or 0)
+
+            last = await fence() + number
+            await eventually(lambda: _at_least(fence, last), timeout_s=30)
+
+        try:
+            async with asyncio.timeout(60):
+                await eventually(lambda: bool(smtp.messages), timeout_s=50)
+                await rounds_pass(6)
+                await counts.replace({})
+                await eventually(lambda: len(smtp.messages) > 1, timeout_s=30)
+                await rounds_pass(6)
+        finally:
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.wait(20)
+        title = "The integrity check found problems"
+        subjects = [str(each["Subject"]).partition(": ")[2] for each in smtp.to(ADDRESS)]
+        assert subjects == [title, f"Ended: {title}"]
+        assert operator.seen == 0
+
+
+async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: Path) -> None:
+    services = operator.services
+    counts = DamageCounts(services.store)
+    async with push_service(tmp_path) as (server, client):
+        services.outgoing = client
+        server.answers["/device"] = respond(b"", "text/plain", status="201 Created")
+        device = PushDevice(server.origin + "/device")
+        session = await services.access_tokens.issue(operator.sam.account, _grant())
+        subscription = services.push.parse_subscription(endpoint=device.endpoint, **device.keys)
+        await services.push.save(operator.sam.id, _session_id(session), subscription)
+        await operator.choose(alerts="push")
+        await counts.add({"x": 2})
+        assert await operator.check(2) == []
+        queue = services.push_queue
+        await queue.create_group()
+        (job,) = await queue.fetch("abad1dea", 10, 1)
+        await services.push_sending.handle(job.payload)
+        await queue.finish(job)
+        message = device.decrypt(server.requests[-1])
+        assert message["title"] == "The integrity check found problems"
+        assert message["url"] == "/ops/alerts/"
+        await operator.choose(alerts="none")
+        await counts.replace({})
+        assert await operator.check(2) == []
+        assert await queue.fetch("abad1dea", 10, 1) == []
+
+
+async def test_the_daily_summary_is_sent_once_to_staff_that_chose_it(operator: OperatorMail) -> None:
+    await operator.choose(gets_summary=True)
+    await operator.services.statistics.meter.flush()
+    assert await operator.check() == ["The last day of Socialsite"]
+    assert "There was no backup yet." in operator.last_text()
+    assert "1 new account" in operator.last_text()
+    assert await operator.check(3) == []
+
+
+async def test_people_without_the_right_are_not_told(operator: OperatorMail) -> None:
+    services = operator.services
+    await services.staff.set_role((await _second_owner(services)), "owner")
+    await services.staff.set_role(operator.sam.id, "moderator")
+    await DamageCounts(services.store).add({"x": 2})
+    assert await operator.check(3) == []
+
+
+async def _at_least(read: Callable[[], Awaitable[int]], number: int) -> bool:
+    return await read() >= number
+
+
+async def _second_owner(services: Services) -> AccountId:
+    account = await services.accounts.sign_up(handle="pat", password=None, now_ms=services.clock.now_ms())
+    return AccountId(account.id)
+
+
+def _grant() -> TokenGrant:
+    return TokenGrant("", "Browser", ("read", "push"))
+
+
+def _session_id(text: str) -> str:
+    token = BearerToken.parse(text)
+    assert token is not None
+    return token.session_id

@@ -1,0 +1,59 @@
+"""When an alert begins and ends, and how often staff is told."""
+
+from socialsite.alerts.board import NAMES, Board, Finding
+from socialsite.alerts.messages import SENTENCES, TITLES, describe
+from socialsite.clock import DAY_MS
+
+MINUTE_MS = 60_000
+FULL = Finding(1, "/media")
+
+
+def tell(board: Board, results: list[Finding | None], start_ms: int = MINUTE_MS) -> tuple[Board, list[str]]:
+    """Return the board after checks of the disk, one per minute, and the kinds of messages of each check."""
+    told = []
+    for number, finding in enumerate(results):
+        board, events = board.advance({"disk": finding}, start_ms + number * MINUTE_MS)
+        told.append(",".join(event.kind for event in events))
+    return board, told
+
+
+def test_an_alert_begins_with_the_second_check_and_is_told_once() -> None:
+    board, told = tell(Board(), [FULL, FULL, FULL, FULL])
+    assert told == ["", "begin", "", ""]
+    assert board.active["disk"].since_ms == MINUTE_MS
+
+
+def test_an_alert_ends_after_two_checks_without_it_and_is_told_once() -> None:
+    board, told = tell(Board(), [FULL, FULL, None, FULL, None, None, None])
+    assert told == ["", "begin", "", "", "", "end", ""]
+    assert not board.alerts
+    assert [(each.name, each.since_ms) for each in board.past] == [("disk", MINUTE_MS)]
+
+
+def test_a_single_check_tells_nothing() -> None:
+    assert tell(Board(), [FULL, None, FULL, None]) == (Board(started_ms=MINUTE_MS), ["", "", "", ""])
+
+
+def test_a_lasting_alert_is_told_again_once_a_day() -> None:
+    board, _ = tell(Board(), [FULL, FULL])
+    board, told = tell(board, [FULL, FULL], start_ms=2 * MINUTE_MS + DAY_MS)
+    assert told == ["remind", ""]
+    assert tell(board, [None] * 2, start_ms=3 * DAY_MS)[1] == ["", "end"]
+
+
+def test_a_check_that_cannot_be_made_changes_nothing() -> None:
+    board, _ = tell(Board(), [FULL, FULL])
+    assert board.advance({}, DAY_MS) == (board, [])
+    assert board.advance({"store": None}, DAY_MS) == (board, [])
+
+
+def test_an_ended_alert_is_forgotten_after_a_day() -> None:
+    board, _ = tell(Board(), [FULL, FULL, None, None])
+    assert board.past
+    assert not tell(board, [None], start_ms=DAY_MS + 5 * MINUTE_MS)[0].past
+
+
+def test_every_alert_has_a_title_and_a_sentence() -> None:
+    assert set(TITLES) == set(SENTENCES) == set(NAMES)
+    for name in NAMES:
+        assert "%(" not in describe(name, Finding(2, "x"))
