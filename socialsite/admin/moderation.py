@@ -28,11 +28,12 @@ from socialsite.tasks import run_together
 from timelines.graph.follow import FollowCounts
 from timelines.pages.page import ABOVE_ALL_IDS
 from timelines.posts.post import FOLLOWERS, Post
+from timelines.reports.service import AccountReports
 
 ACCOUNTS_SCANNED_MAX = 5_000
 """Maximum number of accounts that one page of a search reads. Its cursor continues below them."""
 ACCOUNTS_PER_BATCH = 500
-POSTS_SHOWN, LOGINS_SHOWN = 20, 10
+POSTS_SHOWN, LOGINS_SHOWN, REPORTS_SHOWN = 20, 10, 10
 PASSWORD_BYTES = 15
 
 
@@ -61,6 +62,7 @@ class AccountOverview:
     mails: list[SentMail]
     sanctions: list[Sanction]
     newest_posts: list[Post]
+    reports: AccountReports
     logins: list[SecurityEvent]
 
 
@@ -106,8 +108,11 @@ class Moderation:
                 above = start
         return AccountSearchPage(matches, above if above > 1 else None)
 
-    async def get_overview(self, account_id: AccountId) -> AccountOverview:
-        """Return the data about an account, each part bounded. Raises AccountNotFound."""
+    async def get_overview(self, account_id: AccountId, viewer_id: AccountId) -> AccountOverview:
+        """Return the data about an account, each part bounded. Raises AccountNotFound.
+
+        Staff does not see reports about the own account.
+        """
         services = self._services
         rules, now_ms = list(services.rules.values()), services.clock.server_ms()
         account, counts, posts, view_counts, sessions, usage = await run_together(
@@ -118,12 +123,13 @@ class Moderation:
             services.sessions.list_sessions(account_id),
             services.limits.read_stats(Identifier.account(account_id), rules, now_ms),
         )
-        mail_account, mails, sanctions, newest_posts, events = await run_together(
+        mail_account, mails, sanctions, newest_posts, events, reports = await run_together(
             services.mail.find(account_id),
             services.mail.list_mails(account_id),
             services.repositories.sanctions.list_all(account_id),
             find_shown_posts(services, account_id),
             services.security_events.list_newest(account_id),
+            services.reports.of_account(viewer_id, account_id, 0 if account_id == viewer_id else REPORTS_SHOWN),
         )
         return AccountOverview(
             account=account,
@@ -136,6 +142,7 @@ class Moderation:
             mails=mails,
             sanctions=sanctions,
             newest_posts=newest_posts,
+            reports=reports,
             logins=[event for event in events if event.kind == "login"][:LOGINS_SHOWN],
         )
 

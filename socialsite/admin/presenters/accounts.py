@@ -33,10 +33,10 @@ def author_json(author: Author) -> JsonObject:
 
 
 def overview_page(
-    case: AccountOverview, own_id: int, authors: Mapping[AccountId, Author], now_ms: int
+    case: AccountOverview, own_id: int, authors: Mapping[AccountId, Author], now_ms: int, decisions: int | None = None
 ) -> TemplateContext:
-    """Return the context of ops/account.html."""
-    account = case.account
+    """Return the context of ops/account.html, with so many of the newest decisions and notes."""
+    account, shown = case.account, case.sanctions[:decisions]
     return {
         "account": account,
         "state": STATE_LABELS[account.state],
@@ -51,8 +51,9 @@ def overview_page(
         "is_own": account.id == own_id,
         "sanctions": [
             {**row, "actor": authors.get(each.actor_id)}
-            for each, row in zip(case.sanctions, sanction_rows(case.sanctions, now_ms), strict=True)
+            for each, row in zip(shown, sanction_rows(shown, now_ms), strict=True)
         ],
+        "hidden_decisions": len(case.sanctions) - len(shown),
         "newest_posts": case.newest_posts,
         "logins": case.logins,
         "is_silenced": account.silenced_until_ms > now_ms,

@@ -14,6 +14,7 @@ from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.presenters.accounts import author_json, author_row, overview_json, overview_page
 from socialsite.admin.requests import build_next_url, get_actor, get_services, staff_only
+from socialsite.admin.views.reports import find_account_ids, report_row
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
@@ -22,6 +23,7 @@ from timelines.pages.queries import decode_id, parse_cursor
 
 ACCOUNTS_PER_PAGE = 30
 REPORTS_PER_DECISION = 50
+DECISIONS_SHOWN = 30
 QUERY_MAX_LENGTH = 21  # a handle, and its @
 
 AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
@@ -49,13 +51,20 @@ async def index(request: SiteRequest) -> HttpResponse:
 @staff_only
 async def show(request: SiteRequest, account_id: int) -> HttpResponse:
     services = get_services(request)
-    overview, now_ms = await Moderation(services).get_overview(AccountId(account_id)), services.clock.now_ms()
-    authors = await services.accounts.find_authors({each.actor_id for each in overview.sanctions})
+    now_ms, viewer_id = services.clock.now_ms(), require_viewer_id(request)
+    overview = await Moderation(services).get_overview(AccountId(account_id), viewer_id)
+    about, by = overview.reports.about, overview.reports.by
+    authors = await services.accounts.find_authors(
+        {each.actor_id for each in overview.sanctions} | find_account_ids([*about, *by])
+    )
     return respond(
         request,
         "ops/account.html",
         page=lambda: {
-            **overview_page(overview, require_viewer_id(request), authors, now_ms),
+            **overview_page(overview, viewer_id, authors, now_ms, None if "all" in request.GET else DECISIONS_SHOWN),
+            "reports_about": [report_row(each, authors) for each in about],
+            "reports_by": [report_row(each, authors) for each in by],
+            "report_counts": overview.reports,
             "report_ids": [id for id in request.GET.getlist("report") if id.isdecimal()][:REPORTS_PER_DECISION],
         },
         data=lambda: overview_json(overview, now_ms),
@@ -72,7 +81,7 @@ def _make_action_view(
         moderation, id = Moderation(get_services(request)), AccountId(account_id)
         await action(moderation, get_actor(request), id)
         if wants_json(request):
-            overview = await moderation.get_overview(id)
+            overview = await moderation.get_overview(id, require_viewer_id(request))
             return json_response(overview_json(overview, request.services.clock.now_ms()))
         messages.success(request, str(success_message), fail_silently=True)
         return SeeOther(f"/ops/accounts/{account_id}/")

@@ -45,7 +45,7 @@ async def index(request: SiteRequest) -> HttpResponse:
     else:
         entries, next_cursor = await reports.queue(me, cursor, chosen, only_own=shown == "mine")
     ids = {each.account_id for each in entries} | {each.claim.staff_id for each in entries if each.claim}
-    authors = await _find_authors(request, ids | _account_ids(closed))
+    authors = await _find_authors(request, ids | find_account_ids(closed))
     query = {"show": shown, **({"category": category} if category else {})}
     next_url = build_next_url(request, next_cursor, **query)
     return respond(
@@ -53,7 +53,7 @@ async def index(request: SiteRequest) -> HttpResponse:
         "ops/reports.html",
         page=lambda: {
             "entries": [_entry_row(each, authors) for each in entries],
-            "closed": [_report_row(each, authors) for each in closed],
+            "closed": [report_row(each, authors) for each in closed],
             "show": shown,
             "category": category,
             "categories": [(name, label) for name, (label, _help) in CATEGORY_LABELS.items()],
@@ -79,7 +79,7 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
         reports.of_account(me, report.target_id, RELATED_REPORTS),
     )
     others = [each for each in related.about if each.id != report.id]
-    ids = _account_ids([report, *others, *related.by]) | ({claim.staff_id} if claim else set())
+    ids = find_account_ids([report, *others, *related.by]) | ({claim.staff_id} if claim else set())
     authors, target = await run_together(
         _find_authors(request, ids), request.services[AccountService].find(report.target_id)
     )
@@ -87,7 +87,7 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
         request,
         "ops/report.html",
         page=lambda: {
-            **_report_row(report, authors),
+            **report_row(report, authors),
             "comment": report.comment,
             "rules": report.rules,
             "account": target,
@@ -96,8 +96,8 @@ async def show(request: SiteRequest, report_id: int) -> HttpResponse:
             "claim": claim,
             "claimed_by": claim and authors.get(claim.staff_id),
             "is_claimed_by_other": claim is not None and claim.staff_id != me,
-            "about": [_report_row(each, authors) for each in others],
-            "by": [_report_row(each, authors) for each in related.by],
+            "about": [report_row(each, authors) for each in others],
+            "by": [report_row(each, authors) for each in related.by],
             "about_count": related.about_count,
             "by_count": related.by_count,
             "reason_max_length": REASON_MAX_LENGTH,
@@ -144,7 +144,8 @@ async def _find_authors(request: SiteRequest, ids: set[AccountId]) -> Authors:
     return await request.services[AccountService].find_authors(ids - {NOBODY}) if ids - {NOBODY} else {}
 
 
-def _account_ids(reports: list[Report]) -> set[AccountId]:
+def find_account_ids(reports: list[Report]) -> set[AccountId]:
+    """Return the accounts that report_row names."""
     return {id for each in reports for id in (each.target_id, each.reporter_id, each.closed_by)}
 
 
@@ -169,7 +170,7 @@ def _entry_json(entry: QueueEntry, authors: Authors) -> JsonObject:
     }
 
 
-def _report_row(report: Report, authors: Authors) -> TemplateContext:
+def report_row(report: Report, authors: Authors) -> TemplateContext:
     return {
         "id": report.id,
         "created_ms": report.created_ms,

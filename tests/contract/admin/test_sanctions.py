@@ -312,7 +312,7 @@ async def test_the_page_of_an_account_takes_few_round_trips_however_much_is_stor
                 Sanction("note", SanctionId(number + 1), bob.id, AccountId(1), "x" * 2_000, 1), is_news=False
             )
         start = node.trips
-        overview = await Moderation(services).get_overview(bob.id)
+        overview = await Moderation(services).get_overview(bob.id, AccountId(0))
         trips.append(node.trips - start)
         assert (len(overview.sanctions), len(overview.newest_posts)) == (posts, min(posts, POSTS_SHOWN))
     assert max(trips) <= ACCOUNT_PAGE_TRIPS, trips

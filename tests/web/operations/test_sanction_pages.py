@@ -1,11 +1,13 @@
 """Decisions of staff over HTTP: what staff sends, what the person reads, and what others see after each of them."""
 
 import re
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from accounts.accounts.service import AccountService
+from accounts.sanctions.sanction import Sanction, SanctionId
 from socialsite.admin.audit_log import AuditLog
 from socialsite.container import Services
 from socialsite.ids import AccountId
@@ -180,3 +182,26 @@ async def test_the_audit_log_is_searched_by_actor_target_action_and_day(
     assert await count("since=2001-01-01") == 3
     assert (await sam.get("/ops/trail/?since=yesterday")).status_code == 400
     assert "sanction:" in (await sam.get("/ops/trail/?target=bob")).text
+
+
+@pytest.mark.nightly
+async def test_the_page_of_an_account_with_everything_takes_less_than_50_ms_of_cpu(
+    site: Services, sam: HttpBrowser, alice: HttpBrowser
+) -> None:
+    """A thousand reports, 200 decisions with long texts, and 100 posts. The time includes the client of the test."""
+    id, now_ms = await _id(site, "alice"), site.clock.now_ms()
+    reporters = await site.accounts.import_accounts(handles=[f"r{n}" for n in range(1_000)], now_ms=now_ms)
+    for reporter_id in reporters.values():
+        await site.reports.report(reporter_id=reporter_id, target_id=id, category="spam", comment="x" * 500)
+    for number in range(100):
+        await site.publishing.publish(author_id=id, text=f"post {number} " + "word " * 50, now_ms=now_ms)
+    for number in range(1, 201):
+        sanction = Sanction("warning", SanctionId(number), id, AccountId(1), "word " * 400, now_ms)
+        await site.repositories.sanctions.add(sanction, is_news=False)
+    times = []
+    for _ in range(5):
+        started = time.process_time()
+        page = await sam.get(f"/ops/accounts/{id}/")
+        times.append(time.process_time() - started)
+        assert "1,000 reports about this account" in page.text
+    assert min(times) < 0.05, times
