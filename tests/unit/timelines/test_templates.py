@@ -169,6 +169,29 @@ def test_the_rule_about_sides_finds_each_kind() -> None:
     assert physical_declarations(".to-left { inset: 0; margin: 0 1px 2px 1px }") == []
 
 
+SHOWN_HANDLE = re.compile(r"@{{ [\w.]*handle }}")
+TRANSLATED = re.compile(
+    "{% blocktrans.*?{% endblocktrans %}|<title>.*?</title>|{% comment %}.*?{% endcomment %}", re.DOTALL
+)
+
+
+def bare_handles(html: str) -> list[str]:
+    """Return the handles outside attributes, translated texts and `<bdi>`. From right to left, @ would follow them."""
+    text = TRANSLATED.sub("", html)
+    starts = [match.start() for match in SHOWN_HANDLE.finditer(text)]
+    shown = [start for start in starts if text.rfind(">", 0, start) > text.rfind("<", 0, start)]
+    return [text[start : start + 40] for start in shown if not re.search("<bdi[^<>]*>$", text[:start])]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_handles_keep_their_direction(template: Path) -> None:
+    assert bare_handles(template.read_text()) == []
+
+
+def test_a_bare_handle_is_found() -> None:
+    assert len(bare_handles('<a href="/@{{ handle }}/">@{{ a.handle }}</a> <bdi class="x">@{{ handle }}</bdi>')) == 1
+
+
 def test_every_document_states_the_direction_of_its_language() -> None:
     for path in [*TEMPLATES, ROOT / "templates/mail/mail.html"]:
         for tag in re.findall(r"<html.*", path.read_text()):
