@@ -7,10 +7,12 @@ import msgspec
 
 from socialsite.ids import AccountId
 
-AccountState = Literal["active", "suspended", "deleted"]
+AccountState = Literal["active", "suspended", "deleted", "waiting"]
 ACTIVE: Final = "active"
 SUSPENDED: Final = "suspended"
 DELETED: Final = "deleted"
+WAITING: Final = "waiting"
+"""The account waits for approval by staff (accounts/joining). It is hidden and has no session."""
 DefaultAudience = Literal["public", "unlisted", "followers"]
 LIMITED: Final = 1
 MARKS_PICTURES: Final = 2

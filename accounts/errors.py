@@ -99,6 +99,47 @@ class AccountSuspended(InvalidCredentials):
         self.account_id = account_id
 
 
+class AccountWaiting(InvalidCredentials):
+    """Handle and password are right, but staff has not approved the account."""
+
+    code = "account_waiting"
+    message = _("Your account waits for approval by the people who run this site.")
+
+    def __init__(self, account_id: AccountId) -> None:
+        super().__init__()
+        self.account_id = account_id
+
+
+class SignUpClosed(Forbidden):
+    """The site accepts no new accounts, or only by invitation."""
+
+    code = "sign_up_closed"
+    message = _("This site accepts no new accounts at present.")
+
+
+class InvitationNeeded(SignUpClosed):
+    """The site accepts new accounts by invitation only."""
+
+    code = "invitation_needed"
+    message = _("You need an invitation to create an account on this site.")
+
+
+class InvitationInvalid(NotFound):
+    """The code is wrong, used up, expired or ended, or the account that invited may not invite any more."""
+
+    code = "invitation_invalid"
+    message = _("This invitation is wrong, used up or has ended. Please ask for a new one.")
+
+
+class AlreadyDecided(Conflict):
+    """Another member of staff has decided about the application."""
+
+    code = "already_decided"
+
+    def __init__(self, handle: str) -> None:
+        super().__init__(_("This application was already decided by @%(handle)s.") % {"handle": handle})
+
+
 class DeletionPending(InvalidCredentials):
     """Handle and password are right, but the owner of the account has requested its deletion."""
 

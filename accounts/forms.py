@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.accounts.passwords import PASSWORD_MAX_LENGTH, validate_new_password
@@ -33,6 +33,12 @@ from socialsite.web.responses import page_response, respond
 NAME_MAX_BYTES, BIO_MAX_BYTES = (count * BYTES_PER_GRAPHEME_CAP for count in (NAME_MAX_GRAPHEMES, BIO_MAX_GRAPHEMES))
 NEXT_MAX_LENGTH = 4096
 CODE_MAX_LENGTH = 40
+INVITATION_MAX_LENGTH = 50
+REASON_MIN_LENGTH, REASON_MAX_LENGTH = 20, 1_000  # of an application for an account
+ANSWER_MAX_LENGTH = 1_000
+INVITATION_NOTE_MAX_LENGTH, INVITATION_USES_CAP = 200, 100
+INVITATION_DAYS = {"1": 1, "7": 7, "30": 30}
+"""The choices of how long an invitation can be used, and their numbers of days."""
 PASSKEY_NAME_MAX_LENGTH = 50
 CREDENTIAL_MAX_LENGTH = 12_000  # characters of the JSON that a browser sends about a passkey
 HANDLE_INPUT_ATTRS = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false", "dir": "ltr"}
@@ -63,6 +69,13 @@ def make_address_field(help_text: Any = "", *, required: bool = True) -> forms.C
     )
 
 
+def _day_choices() -> list[tuple[str, str]]:
+    return [
+        (value, ngettext("%(number)d day", "%(number)d days", days) % {"number": days})
+        for value, days in INVITATION_DAYS.items()
+    ]
+
+
 class NewPasswordForm(forms.Form):
     """Base of the forms in which a new password is entered twice.
 
@@ -84,6 +97,13 @@ class NewPasswordForm(forms.Form):
 
 
 class SignUpForm(NewPasswordForm):
+    """The form of a new account. It asks for a reason if staff approves new accounts."""
+
+    def __init__(self, *args: Any, asks_reason: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not asks_reason:
+            del self.fields["reason"]
+
     handle = forms.CharField(
         label=_("Handle"),
         max_length=RAW_HANDLE_MAX_LENGTH,
@@ -100,6 +120,14 @@ class SignUpForm(NewPasswordForm):
     address = make_address_field(_("To reset a forgotten password. Nobody else sees it."), required=False)
     password1 = make_new_password_field(_("Password"))
     password2 = make_password_field(_("Password again"), "new-password")
+    reason = forms.CharField(
+        label=_("Why do you want to join?"),
+        min_length=REASON_MIN_LENGTH,
+        max_length=REASON_MAX_LENGTH,
+        help_text=_("20 to 1,000 characters. The people who run this site read it before you can join."),
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    invitation = forms.CharField(required=False, max_length=INVITATION_MAX_LENGTH, widget=forms.HiddenInput)
 
     def clean_address(self) -> str:
         address: str = self.cleaned_data["address"]
@@ -130,6 +158,19 @@ class SignUpForm(NewPasswordForm):
     def get_account(self) -> Account:
         names = self.cleaned_data
         return Account(handle=names.get("handle", ""), display_name=names.get("display_name", ""))
+
+
+class InvitationForm(forms.Form):
+    uses = forms.IntegerField(
+        label=_("For how many people"), min_value=1, max_value=INVITATION_USES_CAP, initial=1, help_text=_("1 to 100.")
+    )
+    days = forms.ChoiceField(label=_("Can be used for"), choices=_day_choices, initial="7")
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=INVITATION_NOTE_MAX_LENGTH,
+        help_text=_("For example who it is for. Only you and the people who run this site see it."),
+    )
 
 
 class LoginForm(forms.Form):

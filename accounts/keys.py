@@ -12,7 +12,9 @@ def account(account_id: AccountId) -> Key:
 
     It never expires. `delete_ms` is the time of a requested deletion. Accounts may have `restrictions` (a number of
     bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`. `sanctions` is 1 if the owner has not opened
-    the page of sanctions since the last one.
+    the page of sanctions since the last one. Sign-up may add `inviter` and `invitation`, or `reason` and `network` of
+    an application, and its decision adds `decided_by`, `decided_ms` and `refusal`. `freed` is 1 if the account was
+    deleted before its approval, so that its handle can be given again with this id.
 
     Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
     """
@@ -50,6 +52,21 @@ def due_sanctions() -> Key:
 def appeals() -> Key:
     """ZSET: account id and id of a sanction with an open appeal -> ms of the appeal."""
     return Key("jobs", tag="due", name="appeals")
+
+
+def invitations(account_id: AccountId) -> Key:
+    """HASH: random text of a code -> Invitation as MessagePack, at most INVITATIONS_CAP. Deleted with the account."""
+    return Key("accounts", tag=str(account_id), name="invitations")
+
+
+def applications() -> Key:
+    """ZSET: handle of an account that waits for approval -> ms of its sign-up. It is stored before the account."""
+    return Key("accounts", tag="applications", name="applications")
+
+
+def network_sign_ups(digest: str) -> Key:
+    """STRING: the number of accounts that a network made, under a digest of it. TTL: a week since the first."""
+    return Key("accounts", tag=digest, name="signups")
 
 
 def account_ids() -> Key:

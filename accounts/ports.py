@@ -4,7 +4,7 @@ Each callback may be called again with the same arguments. OnSessionsEnded is on
 its sessions anyway. An error of the store in this callback does not undo the end of the sessions.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,8 @@ from socialsite.web.requests import Badge
 
 OnAccountCreated = Callable[[], None]
 """Called after a sign-up or `manage.py create_account`, to count it."""
+CheckTexts = Callable[[Mapping[str, str]], None]
+"""Called with texts of a profile by field, before they are stored. It raises FieldErrors for a blocked text."""
 OnNamesChanged = Callable[[Sequence[AccountId]], Awaitable[None]]
 """Called after a change of names or states, to update the search index."""
 OnPasswordChanged = Callable[[AccountId], Awaitable[None]]

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from accounts.sessions import views as session_views
-from accounts.settings import factors, sanctions, security, step_up
+from accounts.settings import factors, invitations, sanctions, security, step_up
 from accounts.settings import mail as mail_views
 from accounts.settings import views as settings_views
 
@@ -11,6 +11,9 @@ app_name = "accounts"
 urlpatterns = [
     path("", settings_views.overview, name="overview"),
     path("signup/", session_views.signup, name="signup"),
+    path("waiting/", session_views.waiting, name="waiting"),
+    path("invitations/", invitations.index, name="invitations"),
+    path("invitations/end/", invitations.end, name="invitation_end"),
     path("login/", session_views.login, name="login"),
     path("login/factor/", session_views.factor, name="factor"),
     path("login/passkey/", session_views.passkey, name="passkey-login"),

@@ -12,6 +12,7 @@ from accounts.accounts.service import AccountService
 from accounts.accounts.staff import StaffService
 from accounts.factors.passkeys import PasskeyService
 from accounts.factors.service import FactorService
+from accounts.joining.service import JoiningService
 from accounts.mail.handler import JOB_TIMEOUT_S as MAIL_TIMEOUT_S
 from accounts.mail.handler import MailSending
 from accounts.mail.queue import MAILS_AT_ONCE, MailQueue
@@ -86,7 +87,9 @@ from timelines.profiles.featured import FeaturedService
 from timelines.profiles.service import ProfileService
 from timelines.profiles.summaries import AccountSummaryService
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.edits import EditService
+from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter
 from timelines.publishing.service import PublishingService
@@ -211,6 +214,7 @@ class Services:
             on_account_created=partial(self.statistics.meter.count, SIGNUPS),
             on_names_changed=self.search_indexer.update_names_if_available,
             on_password_changed=self._mail_password_change,
+            check_texts=self.blocked_content.check_profile,
         )
 
     async def _mail_password_change(self, account_id: AccountId) -> None:
@@ -221,11 +225,12 @@ class Services:
         await self.outbox.add_when_full(encode_job(PurgeAccount(account_id, is_deletion=True)))
 
     async def _close_account(self, account_id: AccountId) -> None:
-        """Close the sockets of a deleted account, and delete its counters, events, factors, sanctions and address."""
+        """Close the sockets of a deleted account, and delete its counters, events, sanctions, invitations, mail."""
         await self.live.account_closed(account_id)
         await self.repositories.sanctions.delete_all(account_id)
         await self.security_events.delete_all(account_id)
         await self.mail.forget(account_id)
+        await self.joining.forget(account_id)
         await self.statistics.stats.delete_counters(Entity("account", account_id))
 
     @cached_property
@@ -248,8 +253,10 @@ class Services:
 
     mail = _Built(MailService)
     mail_sending = _Built(MailSending)
+    joining = _Built(JoiningService)
     oauth = _Built(OAuthService)
     sanctions = _Built(SanctionRecords)
+    blocked_content = _Built(BlockedContent)
 
     @cached_property
     def badge_port(self) -> BadgePort:
@@ -365,7 +372,11 @@ class Services:
             find_visible=self.pipeline.find_visible,
             check_memory=self.memory.check,
             max_graphemes=self.config.post_max_length,
+            hold_post=self._hold_post,
         )
+
+    async def _hold_post(self, author_id: AccountId, form: PostForm) -> None:
+        await self.drafts.hold(author_id, form)
 
     @cached_property
     def edits(self) -> EditService:

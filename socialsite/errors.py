@@ -10,8 +10,8 @@ from http import HTTPStatus
 from django.utils.formats import date_format
 from django.utils.functional import Promise, lazy
 from django.utils.text import format_lazy
+from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
 
 SECONDS_PER_HOUR = 3_600
 LazyText = str | Promise  # a message, translated when it is shown
@@ -143,6 +143,7 @@ class RateLimited(ApiError):
     message = _("There were too many requests from your network in the last minute.")
     message_by_rule: Mapping[str, LazyText] = {
         "post": _("You posted too often in the last minute."),
+        "follows": _("You followed as many people as a new account may in a day."),
         "posts": _("You published as many posts as an account may in a day."),
         "follow": _("You followed too many people in the last minute."),
         "like": _("You liked or bookmarked too many posts in the last minute."),
@@ -172,6 +173,20 @@ class RateLimited(ApiError):
         super().__init__(format_lazy("{} {}", reason, wait % number), fields={"rule": rule})
         self.rule = rule
         self.retry_after_s = retry_after_s
+
+
+class NewcomerLimited(RateLimited):
+    """429: the limit is used up, and it is lower than others because the account is new."""
+
+    def __init__(self, refusal: RateLimited, until_ms: int) -> None:
+        super().__init__(refusal.rule, refusal.retry_after_s)
+        self.message = format_lazy("{} {}", self.message, describe_newcomer_limits(until_ms))
+
+
+def describe_newcomer_limits(until_ms: int) -> str:
+    """Return the sentence that says until when the limits of new accounts apply."""
+    date = date_format(datetime.fromtimestamp(until_ms / 1000, UTC), "DATE_FORMAT")
+    return gettext("Lower limits apply to new accounts, to yours until %(date)s.") % {"date": date}
 
 
 class DeadlineExceeded(Unavailable):

@@ -17,9 +17,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NoReturn
 
 from socialsite.clock import DAY_MS, Clock, FixedClock
-from socialsite.errors import AccountSilenced, RateLimited
+from socialsite.errors import AccountSilenced, NewcomerLimited, RateLimited
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Decision, Identifier, RateLimiter, Rule, hit_command
 from socialsite.store.commands import Command
@@ -32,6 +33,10 @@ NETWORKS_PER_HANDLE = 10
 
 WRITING_RULES = frozenset({"post", "edit", "media", "imports"})
 """The rules that count only actions which a silenced account may not do."""
+NEWCOMER_RULES = frozenset({"post", "posts", "follow", "media"})
+"""The rules of which new accounts have a third of the limit."""
+NEWCOMER_SHARE = 3
+NEWCOMER_FOLLOWS_PER_DAY = 50
 
 Hits = list[tuple[Identifier, list[Rule]]]
 
@@ -49,6 +54,8 @@ class Caller:
     address: str
     decisions: list[Decision] | None = field(default=None, compare=False, repr=False)
     silenced_until_ms: int = field(default=0, compare=False, repr=False)
+    newcomer_until_ms: int = field(default=0, compare=False)
+    """The time until which the account is new and has the limits of newcomers, or 0."""
 
 
 @lru_cache(maxsize=4_096)
@@ -93,6 +100,16 @@ class ActionLimits:
         await self._count([(one, self._active_rules(name, factor)) for one, factor in factors.items()], now_ms)
         return now_ms
 
+    async def enforce_newcomer_follow(self, caller: Caller | None) -> None:
+        """Count a follow of a new account against its daily number. Raises NewcomerLimited. Others have no limit."""
+        if caller is None or not caller.newcomer_until_ms or caller.account_id is None:
+            return
+        limits = {Identifier.account(caller.account_id): NEWCOMER_FOLLOWS_PER_DAY}
+        try:
+            await self.enforce_daily_for(limits, "follows")
+        except RateLimited as refusal:
+            raise NewcomerLimited(refusal, caller.newcomer_until_ms) from None
+
     async def refund_for(self, identifier: Identifier, name: str, at_ms: int) -> None:
         """Subtract a hit. An error of the store is ignored, since the counter expires within two minutes."""
         with suppress(StoreError):
@@ -129,8 +146,10 @@ class ActionLimits:
         If `per_day` is 0, there is no limit. Raises AccountSilenced.
         """
         self._require_rule_allows(caller, name)
+        if caller is not None and caller.newcomer_until_ms and name in NEWCOMER_RULES:
+            per_day = -(-per_day // NEWCOMER_SHARE)
         if per_day and not await self.take_daily(caller, name, per_day, 1):
-            raise RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1)
+            raise_for(caller, RateLimited(name, (DAY_MS - self._clock.server_ms() % DAY_MS) // 1000 + 1))
         try:
             yield
         except Exception:
@@ -174,13 +193,16 @@ class ActionLimits:
         if caller.account_id is None:
             return [(address, rules)]
         address_rules = self._active_rules(name, ACCOUNTS_PER_ADDRESS)
+        if caller.newcomer_until_ms and name in NEWCOMER_RULES:
+            rules = [Rule(name, -(-(rule.limit or 0) // NEWCOMER_SHARE)) for rule in rules]
         return [(Identifier.account(caller.account_id), rules), (address, address_rules)]
 
     async def _count(self, hits: Hits, now_ms: int, caller: Caller | None = None) -> None:
         decision = await self._limiter.hit_all(hits, now_ms)
         if caller is not None and caller.decisions is not None:
             caller.decisions.append(decision)
-        raise_if_refused(decision)
+        if not decision.granted:
+            raise_for(caller, RateLimited(decision.rule, decision.retry_after_s))
 
 
 def _daily_limits(caller: Caller | None, per_day: int) -> dict[Identifier, int]:
@@ -196,6 +218,13 @@ def refuse_silenced(until_ms: int, now_ms: int) -> None:
     """Raise AccountSilenced if an account that is silenced until `until_ms` may not write now."""
     if until_ms > now_ms:
         raise AccountSilenced(until_ms)
+
+
+def raise_for(caller: Caller | None, refusal: RateLimited) -> NoReturn:
+    """Raise the refusal. If the account is new, its message says until when the limits of newcomers apply."""
+    if caller is not None and caller.newcomer_until_ms and refusal.rule in NEWCOMER_RULES:
+        raise NewcomerLimited(refusal, caller.newcomer_until_ms)
+    raise refusal
 
 
 def raise_if_refused(decision: Decision) -> None:

@@ -2,6 +2,7 @@
 
 from accounts.accounts.repository import AccountRepository
 from accounts.factors.repository import FactorRepository
+from accounts.joining.repository import JoiningRepository
 from accounts.mail.repository import MailRepository
 from accounts.oauth.repository import OAuthRepository
 from accounts.sanctions.repository import SanctionRepository
@@ -60,6 +61,7 @@ class Repositories:
             keys.list_timeline, keys.LIST_TIMELINE_KEY_PATTERN, config.list_cap, ttl_ms, ahead
         )
         self.site = SiteRepository(store)
+        self.joining = JoiningRepository(store)
         self.accounts = AccountRepository(store)
         self.sessions = SessionRepository(store)
         self.tokens = SessionRepository(store, ACCESS_TOKEN_LIMITS, ACCESS_TOKENS)

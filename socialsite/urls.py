@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from accounts.oauth import views as oauth
+from accounts.sessions import views as sessions
 from socialsite.admin.views.about import about
 from socialsite.web import views
 from socialsite.web.display import display
@@ -13,6 +14,7 @@ urlpatterns = [
     path("", include("timelines.urls")),
     path("", include("timelines.api.urls")),
     path("accounts/", include("accounts.urls")),
+    path("invite/<str:code>/", sessions.invitation, name="invite"),
     path("oauth/authorize", oauth.authorize, name="authorize"),
     path("oauth/authorize/", oauth.authorize, name="authorize-slash"),  # some apps append a slash
     path("oauth/token", oauth.token, name="token"),

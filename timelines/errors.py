@@ -29,6 +29,13 @@ class PostInvalid(Invalid):
     message = _("The post was not published.")
 
 
+class PostHeld(Invalid):
+    """Staff looks at the post before it is published. It is stored as a draft of its author."""
+
+    code = "post_held"
+    message = _("Your post waits for a look by the people who run this site. You find it among your drafts.")
+
+
 class VoteInvalid(Invalid):
     """The choices are no options of the poll, or too many."""
 

@@ -514,6 +514,11 @@ def due_posts() -> Key:
     return Key("jobs", tag="due", name="posts")
 
 
+def held_posts() -> Key:
+    """ZSET: "<account>:<draft>" of a post that waits for a look by staff -> ms since when."""
+    return Key("jobs", tag="due", name="held")
+
+
 def notifications_pending() -> Key:
     """ZSET "<reader>:<notification>" -> ms since when it is pending. Web processes and workers write it."""
     return Key("jobs", tag="notices", name="owed")

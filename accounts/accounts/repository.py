@@ -9,7 +9,16 @@ from functools import lru_cache
 from typing import Final, cast
 
 from accounts import keys
-from accounts.domain import ACTIVE, LIMITED, MARKS_PICTURES, AccountState, Author, Preferences, decode_preferences
+from accounts.domain import (
+    ACTIVE,
+    DELETED,
+    LIMITED,
+    MARKS_PICTURES,
+    AccountState,
+    Author,
+    Preferences,
+    decode_preferences,
+)
 from accounts.errors import AccountNotFound
 from accounts.models import Account
 from accounts.roles import OWNER, Role
@@ -24,6 +33,7 @@ from socialsite.store.store import Store
 CREATE_ACCOUNT_SCRIPT = load_script("create_account.lua", __package__)
 EDIT_PROFILE_SCRIPT = load_script("edit_profile.lua", __package__)
 CHANGE_STATE_SCRIPT = load_script("change_state.lua", __package__)
+FREE_ACCOUNT_SCRIPT = load_script("free_account.lua", __package__)
 SET_PASSWORD_SCRIPT = load_script("set_password.lua", __package__)
 SET_RESTRICTION_SCRIPT = load_script("set_restriction.lua", __package__)
 SET_ROLE_SCRIPT = load_script("set_role.lua", __package__)
@@ -58,6 +68,7 @@ STATE_BY_BYTES: Final[Mapping[bytes, AccountState]] = {
     b"active": "active",
     b"suspended": "suspended",
     b"deleted": "deleted",
+    b"waiting": "waiting",
 }
 
 
@@ -67,19 +78,35 @@ class AccountRepository:
         self._accounts = store.component("accounts")
         self._ids_by_handle: dict[str, AccountId] = {}
 
-    async def create(self, account: Account) -> Account | None:
-        """Store a new account and claim its handle. Returns None if the handle is taken.
+    async def create(self, account: Account, facts: Mapping[str, str] | None = None) -> Account | None:
+        """Store a new account with more fields (`facts`) and claim its handle. Returns None if the handle is taken.
 
         The account is written before its handle is claimed. If the reply to the claim is lost, the account is kept,
-        because the claim may have succeeded. If it failed, nothing refers to the account.
+        because the claim may have succeeded. If it failed, nothing refers to the account. The handle of a freed account
+        keeps its id, which processes have cached: the new account replaces the freed one.
         """
-        await self._write_with_new_ids([account])
+        await self._write_with_new_ids([account], facts)
         handle = keys.handle(account.handle)
         if await self._accounts[handle].execute("SET", handle, account.id, "NX") is not None:
             return account
         unclaimed = keys.account(AccountId(account.id))
         await self._accounts[unclaimed].execute("DEL", unclaimed)
+        account.id = int(await self._accounts[handle].execute("GET", handle) or NO_ACCOUNT_ID)
+        if account.id != NO_ACCOUNT_ID and await self._is_free(AccountId(account.id)):
+            (written,) = await self.gather([create_account_command(account, facts)])
+            return account if written else None
         return None
+
+    async def free(self, account_id: AccountId, fields: Mapping[str, str]) -> bool:
+        """Delete an account that waits, so that its handle can be given again. Return False if it does not wait."""
+        key = keys.account(account_id)
+        (freed,) = await self._accounts.write(key, FREE_ACCOUNT_SCRIPT.command([key], flatten_fields(fields)))
+        return bool(freed)
+
+    async def _is_free(self, account_id: AccountId) -> bool:
+        key = keys.account(account_id)
+        state, freed = await self._accounts[key].execute("HMGET", key, "state", "freed")
+        return bool(freed == b"1" and state == DELETED.encode())
 
     async def create_many(self, accounts: Sequence[Account]) -> dict[str, AccountId]:
         """Create the accounts in four round trips per node. Returns the account id of each handle, new or not."""
@@ -107,9 +134,10 @@ class AccountRepository:
         return {handle: self._ids_by_handle[handle] for handle in names if handle in self._ids_by_handle}
 
     async def is_handle_claimed(self, handle: str) -> bool:
-        """Return whether an account has or had this handle."""
+        """Return whether an account has or had this handle, unless it was freed."""
         key = keys.handle(handle)
-        return bool(await self._accounts[key].execute("EXISTS", key))
+        owner = await self._accounts[key].execute("GET", key)
+        return owner is not None and not await self._is_free(AccountId(int(owner)))
 
     async def find_by_handle(self, handle: str) -> Account | None:
         """Return the account. A free handle also takes two round trips, so that the time does not reveal it."""
@@ -275,7 +303,7 @@ class AccountRepository:
             self._ids_by_handle.clear()
         self._ids_by_handle[handle] = account_id
 
-    async def _write_with_new_ids(self, accounts: Sequence[Account]) -> None:
+    async def _write_with_new_ids(self, accounts: Sequence[Account], facts: Mapping[str, str] | None = None) -> None:
         counter, unwritten = keys.account_ids(), list(accounts)
         while unwritten:
             last = int(await self._accounts[counter].execute("INCRBY", counter, len(unwritten)))
@@ -285,7 +313,7 @@ class AccountRepository:
                 continue
             for account_id, account in enumerate(unwritten, last - len(unwritten) + 1):
                 account.id = account_id
-            replies = await self.gather([create_account_command(account) for account in unwritten])
+            replies = await self.gather([create_account_command(account, facts) for account in unwritten])
             unwritten = [account for account, new in zip(unwritten, replies, strict=True) if not new]
 
     async def _run_script(self, script: Script, account_id: AccountId, *args: str) -> int:
@@ -300,9 +328,10 @@ def _parse_changed(reply: int) -> bool:
     return reply == 1
 
 
-def create_account_command(account: Account) -> Command:
+def create_account_command(account: Account, facts: Mapping[str, str] | None = None) -> Command:
     """Return a command for a pipeline. Its reply says whether the id was free."""
-    return CREATE_ACCOUNT_SCRIPT.command([keys.account(AccountId(account.id))], flatten_fields(encode_account(account)))
+    fields = {**encode_account(account), **(facts or {})}
+    return CREATE_ACCOUNT_SCRIPT.command([keys.account(AccountId(account.id))], flatten_fields(fields))
 
 
 def encode_account(account: Account) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Accounts: finding them, sign-up, credentials, profiles, suspension and deletion."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -12,11 +12,25 @@ from accounts.accounts import passwords
 from accounts.accounts.repository import AccountRepository
 from accounts.accounts.staff import StaffService
 from accounts.accounts.validation import InvalidHandle, normalize_handle, validate_handle, validate_profile_texts
-from accounts.domain import ACTIVE, DELETED, SUSPENDED, Author, PictureKind, Preferences, encode_preferences
-from accounts.errors import AccountNotFound, AccountSuspended, DeletionPending, FieldErrors, HandleTaken
+from accounts.domain import ACTIVE, DELETED, SUSPENDED, WAITING, Author, PictureKind, Preferences, encode_preferences
+from accounts.errors import (
+    AccountNotFound,
+    AccountSuspended,
+    AccountWaiting,
+    DeletionPending,
+    FieldErrors,
+    HandleTaken,
+)
 from accounts.known_browsers import KnownBrowser
 from accounts.models import Account
-from accounts.ports import EndSessions, OnAccountCreated, OnAccountDeleted, OnNamesChanged, OnPasswordChanged
+from accounts.ports import (
+    CheckTexts,
+    EndSessions,
+    OnAccountCreated,
+    OnAccountDeleted,
+    OnNamesChanged,
+    OnPasswordChanged,
+)
 from accounts.roles import OWNER
 from accounts.security.browsers import BrowserRegistry
 from accounts.security.events import SecurityEvents
@@ -52,6 +66,7 @@ class AccountService:
     clock: TimeSource
     deletion_grace_ms: int = 0
     on_password_changed: OnPasswordChanged
+    check_texts: CheckTexts
 
     # Finding accounts
 
@@ -147,24 +162,29 @@ class AccountService:
         allow_reserved: bool = False,
         is_known: bool = True,
         preferences: Preferences | None = None,
+        waits: bool = False,
+        facts: Mapping[str, str] | None = None,
     ) -> Account:
         """Create an account. An account without a password cannot sign in.
 
-        The caller has counted the attempt and checked the rules for passwords. `is_known` is False for visitors.
+        The caller has counted the attempt and checked the rules for passwords. `is_known` is False for visitors. If
+        `waits` is set, the account waits for approval. `facts` are stored with the account.
         Raises FieldErrors, HandleTaken, PasswordsBusy.
         """
         handle = validate_handle(handle, allow_reserved=allow_reserved)
         texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
+        self.check_texts(texts)
         if await self.accounts.is_handle_claimed(handle):  # avoids the slow hash; only the later claim is certain
             raise HandleTaken
         account = Account(
             handle=handle,
             password=await passwords.hash_password(password, is_known=is_known),
             created_ms=now_ms,
+            state=WAITING if waits else ACTIVE,
             encoded_preferences="" if preferences is None else encode_preferences(preferences),
             **texts,
         )
-        if await self.accounts.create(account) is None:
+        if await self.accounts.create(account, facts) is None:
             raise HandleTaken
         if staff:
             await self.staff.set_role(AccountId(account.id), OWNER)
@@ -231,6 +251,8 @@ class AccountService:
             reason = "unknown_handle" if account is None else "suspended" if is_suspended else "wrong_password"
             log.info("sign_in_refused", account=account.id if account else None, reason=reason)
             await self.events.record(AccountId(account.id) if account else None, "login_refused", caller)
+            if account is not None and is_right and account.state == WAITING:
+                raise AccountWaiting(AccountId(account.id))
             if is_suspended and account is not None:
                 raise DeletionPending if account.delete_ms else AccountSuspended(AccountId(account.id))
             return None
@@ -310,6 +332,7 @@ class AccountService:
         """
         sent = {"display_name": display_name, "bio": bio, "link": link, "moved_to": moved_to}
         texts = validate_profile_texts({name: text for name, text in sent.items() if text is not None})
+        self.check_texts(texts)
         if private is not None:
             texts["private"] = "1" if private else "0"
         await self.accounts.edit(account_id, texts)
@@ -379,12 +402,33 @@ class AccountService:
         now_ms = self.clock.now_ms()
         for account_id in await self.accounts.due_deletions(now_ms, DELETIONS_PER_ROUND):
             account = await self.find(account_id)
-            if account is not None and account.state == SUSPENDED and account.delete_ms:
+            if account is not None and account.state in (SUSPENDED, WAITING) and account.delete_ms:
                 if account.delete_ms > now_ms:  # requested again later
                     await self.accounts.schedule_deletion(account_id, account.delete_ms)
                     continue
-                await self.delete(account_id=account_id)
+                await (self.free if account.state == WAITING else self.delete)(account_id=account_id)
             await self.accounts.complete_scheduled_deletion(account_id)
+
+    async def withdraw(self, *, account_id: AccountId) -> bool:
+        """Delete an account that waits for approval, on its owner's request. Return whether it waited.
+
+        The intent is stored first: a worker finishes what a crash interrupts.
+        """
+        await self.accounts.schedule_deletion(account_id, self.clock.now_ms())
+        await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # nobody can approve it now
+        is_waiting = (await self.get(account_id)).state == WAITING
+        return is_waiting and await self.free(account_id=account_id)
+
+    async def free(self, *, account_id: AccountId) -> bool:
+        """Delete an account that waits for approval, and free its handle. Return whether it waited.
+
+        It has never had a session, a post or a follow, so that its id can be given again with its handle.
+        """
+        await self.end_sessions(account_id)  # tokens of apps, which begin to work with the approval
+        await self.on_account_deleted(account_id)
+        is_freed = await self.accounts.free(account_id, await _deleted_fields())
+        log.info("freed", account=account_id)
+        return is_freed
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:
@@ -407,10 +451,7 @@ class AccountService:
 
         The state changes first, and every page then hides the account. A repetition performs all steps again.
         """
-        profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to", "role"
-        empty_profile = dict.fromkeys(profile_fields, "") | {"staff": "0"}
-        unusable = await passwords.hash_password(None)
-        changed = await self.accounts.change_state(account_id, DELETED, {**empty_profile, "password": unusable})
+        changed = await self.accounts.change_state(account_id, DELETED, await _deleted_fields())
         await self.end_sessions(account_id)
         await self.on_account_deleted(account_id)
         await self.on_names_changed([account_id])
@@ -450,6 +491,13 @@ def _login_handle(text: str) -> str:
         return normalize_handle(text)
     except InvalidHandle:
         return text
+
+
+async def _deleted_fields() -> dict[str, str]:
+    """Return the fields of a deleted account: no profile, no rights, no password."""
+    profile_fields = "display_name", "bio", "link", "avatar", "header", "preferences", "moved_to", "role"
+    empty_profile = dict.fromkeys(profile_fields, "") | {"staff": "0"}
+    return {**empty_profile, "password": await passwords.hash_password(None)}
 
 
 _EMPTY_ACCOUNT = Account()

@@ -143,7 +143,7 @@ def clean_name(raw: str) -> str:
     if "\n" in raw.strip() or _DIRECTION_CONTROL.search(raw):
         raise InvalidText("characters")
     plain = _STYLED_LETTERS.sub(lambda letters: normalize("NFKC", letters.group()), _INVISIBLE_IN_NAME.sub("", raw))
-    name = " ".join(_clean_text(plain, NAME_MAX_GRAPHEMES).split())
+    name = " ".join(clean_text(plain, NAME_MAX_GRAPHEMES).split())
     if not VISIBLE.search(name):
         raise InvalidText("empty")
     return name
@@ -151,7 +151,7 @@ def clean_name(raw: str) -> str:
 
 def clean_bio(raw: str) -> str:
     """Return the stored form of a bio: NFC, LF line ends, 0 to 500 graphemes. Raises InvalidText."""
-    return _clean_text(raw, BIO_MAX_GRAPHEMES)
+    return clean_text(raw, BIO_MAX_GRAPHEMES)
 
 
 def clean_link(raw: str) -> str:
@@ -187,7 +187,11 @@ def _is_link(link: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and "@" not in parts.netloc
 
 
-def _clean_text(raw: str, max_graphemes: int) -> str:
+def clean_text(raw: str, max_graphemes: int) -> str:
+    """Return the stored form of a text of some lines: NFC, LF line ends, without hidden characters.
+
+    Raises InvalidText.
+    """
     _check_size(raw, max_graphemes)
     text = raw.replace("\r\n", "\n").replace("\r", "\n")
     if _FORBIDDEN.search(text):

@@ -20,6 +20,8 @@ KIND_LABELS: Mapping[MailKind, str | Promise] = {
     "archive_ready": _("Archive"),
     "import_done": _("Import"),
     "deletion_requested": _("Deletion of the account"),
+    "approved": _("Approved account"),
+    "refused": _("Refused account"),
     "sanction": _("Decision about the account"),
     "sanction_undone": _("Decision taken back"),
     "appeal_decided": _("Answer to an appeal"),

@@ -32,6 +32,8 @@ from accounts.models import Account
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.rate_limit import Identifier, RateLimiter
+from socialsite.site.hosts import compile_hosts, is_blocked_host
+from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
 
 MAILS_PER_DAY = 10
@@ -50,6 +52,7 @@ class MailService:
     limits: ActionLimits
     limiter: RateLimiter
     clock: TimeSource
+    site: SiteService
 
     async def notify(self, account_id: AccountId, kind: MailKind, context: Mapping[str, str] | None = None) -> bool:
         """Add a mail to the confirmed address of the account. Return False if it has none."""
@@ -105,11 +108,17 @@ class MailService:
         The result is the same if another account has the address.
         """
         address = validate_address(raw)
+        self.check_domain(address)
         await self.limits.enforce(caller, "mail")
         language = get_language() or ""
         await self.mails.change(account_id, pending=address, language=language)
         await self.add_mail(account_id, "confirm_address", address, language)
         return address
+
+    def check_domain(self, address: str) -> None:
+        """Raise FieldErrors if the domain of a normalized address, or a domain above it, is blocked."""
+        if is_blocked_host(address.rpartition("@")[2], compile_hosts(self.site.settings.blocked_mail_domains)):
+            raise FieldErrors({"address": _("This site does not accept addresses of this mail provider.")})
 
     async def confirm_address(self, token: str) -> tuple[AccountId, str]:
         """Make the address of a link the address of its account, and return both. A repetition changes nothing.

@@ -127,6 +127,21 @@ TEXTS: Mapping[MailKind, MailText] = {
         _("Read the answer"),
         SANCTIONS_PATH,
     ),
+    "approved": MailText(
+        _("Welcome to %(site)s, @%(handle)s"),
+        (_("The people who run %(site)s have approved your account @%(handle)s. You can log in now."),),
+        _("Log in"),
+        "/accounts/login/",
+    ),
+    "refused": MailText(
+        _("Your application to %(site)s was refused"),
+        (
+            _("The people who run %(site)s have refused your account @%(handle)s. It will be deleted."),
+            _("This is what they wrote:"),
+        ),
+        _("Log in to read it on the site"),
+        "/accounts/login/",
+    ),
     "digest": MailText(
         _("Your news from %(site)s"),
         (_("This happened since your last visit, @%(handle)s:"),),

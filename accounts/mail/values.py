@@ -17,7 +17,7 @@ REASON_MAX_LENGTH = 300
 MailKind = Literal[
     "confirm_address", "reset", "new_device", "password_changed", "new_app", "factor_changed", "address_changed",
     "archive_ready", "import_done", "deletion_requested", "sanction", "sanction_undone", "appeal_decided",
-    "digest", "alert", "summary", "test",
+    "digest", "alert", "summary", "test", "approved", "refused",
 ]  # fmt: skip
 DIGEST_PERIODS_MS = {"daily": DAY_MS, "weekly": 7 * DAY_MS}
 DIGESTS = ("off", *DIGEST_PERIODS_MS)

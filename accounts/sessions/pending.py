@@ -11,7 +11,7 @@ from django.utils.crypto import constant_time_compare
 
 from accounts import keys
 from accounts.accounts.repository import AccountRepository
-from accounts.domain import DELETED
+from accounts.domain import ACTIVE, SUSPENDED
 from accounts.factors.repository import STORE_BRIEFLY_SCRIPT
 from accounts.models import Account
 from accounts.sessions.values import SessionToken
@@ -48,13 +48,19 @@ class PendingLogins:
 
         It may be suspended: its owner then reads why after the second factor.
         """
+        account = await self.find_in_any_state(cookie)
+        is_usable = account is not None and account.state in (ACTIVE, SUSPENDED) and not account.delete_ms
+        return account if is_usable else None
+
+    async def find_in_any_state(self, cookie: str | None) -> Account | None:
+        """Return the account as `find` does, for example of a person whose account waits for approval."""
         token = SessionToken.parse(cookie)
         if token is None:
             return None
         key = _key(token)
         value, fields = await self.store.gather([("GET", key), self.accounts.read_account_command(token.account_id)])
         account = self.accounts.parse_account(token.account_id, fields)
-        if value is None or account is None or account.state == DELETED or account.delete_ms:
+        if value is None or account is None:
             return None
         auth_hash = msgspec.msgpack.decode(value, type=PendingLogin).auth_hash
         return account if constant_time_compare(auth_hash, account.get_session_auth_hash()) else None

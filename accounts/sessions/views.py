@@ -6,17 +6,22 @@ from django.conf import settings
 from django.contrib import messages
 from django.forms import CheckboxInput
 from django.http import HttpResponse
+from django.middleware.csrf import get_token
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
-from accounts.domain import Preferences
+from accounts.domain import ACTIVE, WAITING, Preferences
 from accounts.errors import (
     AccountNotFound,
     AccountSuspended,
+    AccountWaiting,
     DeletionPending,
     FactorNeeded,
     InvalidCredentials,
+    InvitationInvalid,
     PasskeyRefused,
+    SignUpClosed,
 )
 from accounts.factors.passkeys import CONFIRM, FACTOR, LOGIN, PasskeyService
 from accounts.factors.service import FactorService
@@ -30,6 +35,7 @@ from accounts.forms import (
     validate_form,
     validate_password_form,
 )
+from accounts.joining.service import JoiningService
 from accounts.mail.service import MailService
 from accounts.models import Account
 from accounts.presenters import account_json
@@ -48,37 +54,73 @@ from socialsite.analytics.metrics import LOGINS
 from socialsite.errors import ApiError, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
-from socialsite.web.middleware.errors import respond_to_error
+from socialsite.site.service import SiteService
+from socialsite.web.middleware.errors import get_error_status, respond_to_error
 from socialsite.web.requests import SiteRequest, dispatch_by_method, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, done, json_response, page_response
+from socialsite.web.responses import SeeOther, done, json_response, page_response, respond
 
-FACTOR_PATH = "/accounts/login/factor/"
+FACTOR_PATH, WAITING_PATH = "/accounts/login/factor/", "/accounts/waiting/"
+SIGNUP_TEMPLATE = "accounts/signup.html"
 
 
-async def signup_page(request: SiteRequest) -> HttpResponse:
-    return render_form(request, "accounts/signup.html", SignUpForm())
+async def signup_page(request: SiteRequest, code: str = "") -> HttpResponse:
+    """Show the form of a new account, or the reason why there is none. `code` is that of an invitation."""
+    try:
+        inviter = await request.services[JoiningService].check(code)
+    except (SignUpClosed, InvitationInvalid) as error:
+        if wants_json(request):
+            raise
+        return page_response(request, SIGNUP_TEMPLATE, {"refusal": error.message}, get_error_status(error))
+    form = SignUpForm(initial={"invitation": code}, asks_reason=_asks_reason(request, code))
+    return render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
+
+
+def _sign_up_page(request: SiteRequest, inviter: Account | None) -> dict[str, object]:
+    """Return the context of the form. A members-only site names no account to a visitor."""
+    return {"inviter": None if request.services[SiteService].settings.members_only else inviter}
+
+
+def _asks_reason(request: SiteRequest, code: str) -> bool:
+    return not code and request.services[SiteService].settings.joining == "approval"
 
 
 @sensitive_variables()
 async def sign_up(request: SiteRequest) -> HttpResponse:
-    """Create an account and sign it in. The response is 201 with the account. Pages continue with /welcome/."""
+    """Create an account and sign it in. The response is 201 with the account. Pages continue with /welcome/.
+
+    If staff has to approve the account, the response is 202, and pages continue with the page that says so.
+    """
     await request.services[ActionLimits].enforce(request.caller, "signup")  # before the form is read
-    form = SignUpForm(get_form_data(request))
+    data, joining = get_form_data(request), request.services[JoiningService]
+    code = data.get("invitation", "")
+    form = SignUpForm(data, asks_reason=_asks_reason(request, code))
+    try:
+        inviter = await joining.check(code, data.get("handle", ""))
+    except (SignUpClosed, InvitationInvalid) as error:
+        if wants_json(request):
+            raise
+        return page_response(request, SIGNUP_TEMPLATE, {"refusal": error.message}, get_error_status(error))
     try:
         fields = await validate_password_form(form, is_known=False)
-        account = await request.services[AccountService].sign_up(
+        account = await joining.sign_up(
             handle=fields["handle"],
             password=fields["password1"],
             display_name=fields["display_name"],
-            now_ms=request.services.clock.now_ms(),
-            is_known=False,
+            code=code,
+            reason=fields.get("reason", ""),
+            address=fields["address"],
+            caller=request.caller,
             preferences=None if wants_json(request) else Preferences(onboarding_step=1),
         )
     except FORM_ERRORS as error:
-        return redisplay_form(request, "accounts/signup.html", form, error)
-    await sign_in(request, account)
+        return redisplay_form(request, SIGNUP_TEMPLATE, form, error, _sign_up_page(request, inviter))
+    if account.is_active:
+        await sign_in(request, account)
     if fields["address"]:
         await request.services[MailService].request_address(AccountId(account.id), fields["address"], None)
+    if not account.is_active:
+        cookie = await request.services[PendingLogins].begin(account)
+        return set_pending_login(done(request, {"waiting": True}, default=WAITING_PATH, status=202), cookie)
     response = done(request, {"account": account_json(account)}, default="/welcome/", status=201)
     return await remember_browser(request, response, account)
 
@@ -104,6 +146,8 @@ async def log_in(request: SiteRequest) -> HttpResponse:
         if account is None:
             raise InvalidCredentials
     except FORM_ERRORS as error:
+        if isinstance(error, AccountWaiting):
+            return await _show_waiting(request, error)
         if isinstance(error, AccountSuspended) and error.account_id is not None and not wants_json(request):
             return await _continue_login(request, await request.services[AccountService].get(error.account_id), "")
         if isinstance(error, DeletionPending):
@@ -135,6 +179,41 @@ async def _ask_for_factor(request: SiteRequest, account: Account, next_url: str)
         return set_pending_login(respond_to_error(request, FactorNeeded()), cookie)
     query = f"?{urlencode({'next': next_url})}" if next_url else ""
     return set_pending_login(SeeOther(FACTOR_PATH + query), cookie)
+
+
+async def _show_waiting(request: SiteRequest, error: AccountWaiting) -> HttpResponse:
+    """Lead to the page of an account that waits for approval. Its pending log-in is no session."""
+    account = await request.services[AccountService].get(error.account_id)
+    cookie = await request.services[PendingLogins].begin(account)
+    response = respond_to_error(request, error) if wants_json(request) else SeeOther(WAITING_PATH)
+    return set_pending_login(response, cookie)
+
+
+async def waiting_page(request: SiteRequest) -> HttpResponse:
+    """Show the state of an application: waiting, approved, or refused with the text of staff."""
+    account, joining = await _find_applicant(request), request.services[JoiningService]
+    application = await joining.find_application(AccountId(account.id))
+    if application.refusal:
+        await joining.mark_refusal_read(account)
+    facts = {"handle": account.handle, "state": account.state, "refusal": application.refusal}
+    get_token(request)
+    return respond(request, "accounts/waiting.html", page=lambda: {"account": account, **facts}, data=lambda: facts)
+
+
+async def withdraw(request: SiteRequest) -> HttpResponse:
+    """Delete an account that waits for approval."""
+    account = await _find_applicant(request)
+    await request.services[AccountService].withdraw(account_id=AccountId(account.id))
+    messages.success(request, _("Your account is deleted."), fail_silently=True)
+    return set_pending_login(done(request, {}, default="/accounts/login/"), "")
+
+
+async def _find_applicant(request: SiteRequest) -> Account:
+    """Return the account of the pending log-in, if it waits or is approved meanwhile. Raises SignInRequired."""
+    account = await request.services[PendingLogins].find_in_any_state(_pending_cookie(request))
+    if account is None or account.state not in (ACTIVE, WAITING):
+        raise SignInRequired
+    return account
 
 
 async def factor_page(request: SiteRequest) -> HttpResponse:
@@ -227,6 +306,8 @@ async def log_out(request: SiteRequest) -> HttpResponse:
 
 
 signup = dispatch_by_method(GET=signup_page, POST=sign_up)
+invitation = dispatch_by_method(GET=signup_page)
+waiting = dispatch_by_method(GET=waiting_page, POST=withdraw)
 login = dispatch_by_method(GET=login_page, POST=log_in)
 factor = dispatch_by_method(GET=factor_page, POST=log_in_with_factor)
 passkey = dispatch_by_method(POST=log_in_with_passkey)

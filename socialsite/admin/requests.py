@@ -18,10 +18,19 @@ from accounts.models import Account
 from accounts.roles import Right, has_right
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.errors import FactorRequired, MissingRight
+from socialsite.admin.queue_counts import read_queue_counts
 from socialsite.container import Services
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import STREAM_ID
-from socialsite.web.requests import AsyncView, P, SiteRequest, require_viewer, require_viewer_id, wants_json
+from socialsite.web.requests import (
+    SAFE_METHODS,
+    AsyncView,
+    P,
+    SiteRequest,
+    require_viewer,
+    require_viewer_id,
+    wants_json,
+)
 from socialsite.web.responses import SeeOther
 from timelines.reports.service import ReportService
 
@@ -89,6 +98,8 @@ def _require_right(right: Right, view: AsyncView[P]) -> StaffView[P]:
         await request.services[StaffService].add_owner_of_before(account)
         if not request.services[ReportService].is_backlog_fresh:
             await request.services[ReportService].open_reports()  # the menu shows the number
+        if request.method in SAFE_METHODS and not wants_json(request):
+            request.queue_counts = await read_queue_counts(get_services(request))
         return await view(request, *args, **kwargs)
 
     check_and_call.right = right  # type: ignore[attr-defined]  # read by the test that walks the URLs

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, alerts, dashboard, dead_letters, reports, sanctions, staff, trends
+from socialsite.admin.views import accounts, alerts, dashboard, dead_letters, joining, reports, sanctions, staff, trends
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
@@ -22,6 +22,13 @@ urlpatterns = [
         "accounts",
         path("accounts/", dispatch_by_method(GET=accounts.index), name="accounts"),
         path("accounts/<id:account_id>/", dispatch_by_method(GET=accounts.show), name="account"),
+        path(
+            "applications/",
+            limited("staff", joining.decide_applications, GET=joining.applications),
+            name="applications",
+        ),
+        path("held/", limited("staff", joining.decide_held, GET=joining.held), name="held"),
+        path("invitations/<id:account_id>/", dispatch_by_method(GET=joining.invitations), name="invitations"),
     ),
     *staff_urls(
         "sanctions",

@@ -37,8 +37,8 @@ FREE_NAME_COMPONENTS = frozenset({"limits", "series", "search", "cache"})
 KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
     component: frozenset(words.split())
     for component, words in {
-        "accounts": "account accounts address browsers events factors handle mail mails refusals sanctions settings"
-        " staff totals",
+        "accounts": "account accounts address applications browsers events factors handle invitations mail mails"
+        " refusals sanctions settings signups staff totals",
         "sessions": "app challenge code index login session token tokens",
         "posts": "boosts checks counts fading folder gone idempotency likes media post preview quotes replies source"
         " tally totals unpreviewed usage versions votes",
@@ -47,8 +47,8 @@ KNOWN_FIRST_WORDS: Mapping[str, frozenset[str]] = {
         " preferences profile push queue quieted ranks reports requested requests rows tag tags transfers vapid voted",
         "public": "posts",
         "follows": "followers following listed members partitions",
-        "jobs": "appeals backup dead deletions digests drift due fence lock owed polls posts sanctions state stream"
-        " trail turn unfinished waiting worker",
+        "jobs": "appeals backup dead deletions digests drift due fence held lock owed polls posts sanctions state"
+        " stream trail turn unfinished waiting worker",
         "live": "alive hours online",
         "map": "accounts changes fence leases mover partition posts probe record seen shard site stores touched",
     }.items()

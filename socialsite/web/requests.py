@@ -19,10 +19,12 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from socialsite.clock import DAY_MS
 from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.rate_limit import Decision
+from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.services import SiteServices
 
@@ -77,6 +79,8 @@ class Viewer(Protocol):
     def handle(self) -> str: ...
     @property
     def display_name(self) -> str: ...
+    @property
+    def created_ms(self) -> int: ...
     @property
     def is_staff(self) -> bool: ...
     @property
@@ -134,6 +138,8 @@ class SiteRequest(ASGIRequest):
     """The function of settings.SIDE_PANEL. It is not set while the store cannot be opened."""
     deadline: float
     """The time limit of the request, by the event loop's clock."""
+    queue_counts: Mapping[str, int] | None = None
+    """What waits for staff, by the name of the page. It is set only for pages of /ops/."""
     pending_body: "Any" = None
     """The body with files that is not read yet (socialsite/web/uploads.py)."""
     _form: FormFields | None
@@ -143,7 +149,17 @@ class SiteRequest(ASGIRequest):
     def caller(self) -> Caller:
         """Return the sender of the request, for calls of services."""
         silenced_until_ms = 0 if self.account is None else self.account.silenced_until_ms
-        return Caller(get_viewer_id(self), self.client_address, self.decisions, silenced_until_ms)
+        return Caller(
+            get_viewer_id(self), self.client_address, self.decisions, silenced_until_ms, self._newcomer_until_ms()
+        )
+
+    def _newcomer_until_ms(self) -> int:
+        """Return the time until which the viewer has the limits of new accounts, or 0."""
+        days = self.services[SiteService].settings.newcomer_days
+        if not days or self.account is None:
+            return 0
+        until_ms = self.account.created_ms + days * DAY_MS
+        return until_ms if until_ms > self.services.clock.now_ms() else 0
 
     def get_host(self) -> str:
         """Return the host. Django checks it only once for each request."""

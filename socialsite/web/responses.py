@@ -71,6 +71,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
             "handle": Placeholder(account.handle),
             "role": account.role,
             "has_sanctions": account.has_sanctions and path != "/accounts/sanctions/",
+            "may_invite": account.is_staff or get_site(request).members_invite,
             "is_at_own_profile": path == f"/@{account.handle}/",
         },
         "viewer_avatar": "",
@@ -85,6 +86,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "opens_warnings": account is not None and account.opens_warnings,
         "messages": _unread_messages(request),
         "page_title": "",
+        "queue_counts": getattr(request, "queue_counts", None),
         "csrf_token": Placeholder(get_page_token(request)),
         "request": {
             "path": path,

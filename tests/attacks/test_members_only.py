@@ -66,7 +66,7 @@ async def scene(site: Services, alice: HttpBrowser, open_browser: OpenBrowser) -
     ids = dict.fromkeys(numbers, "7") | {
         "handle": HANDLE, "post_id": post_id, "account_id": str(account.id), "tag": TAG, "media_id": str(row.id),
         "stream": "public", "group_id": "7", "key": "ungrouped-7", "name": row.name, "size": "small",
-        "extension": "jpg",
+        "extension": "jpg", "report_id": "7", "code": f"{account.id}-{'A' * 22}",
     }  # fmt: skip
     yield Scene(site, ids, post.json()["url"])
     await site.site.change(members_only=False)  # a daphne that starts before the next test reads the same store

@@ -57,6 +57,7 @@ class AccountWorld:
             on_account_created=lambda: None,
             on_names_changed=self._ignore,
             on_password_changed=self._ignore,
+            check_texts=lambda _texts: None,
             clock=self.clock,
         )
         services: dict[type[Any], Any] = {AccountService: self.accounts, SessionService: self.sessions}

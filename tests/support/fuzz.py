@@ -36,6 +36,7 @@ FIELDS = (
     "account", "category", "comment", "posts", "rules", "mute", "block", "reason", "all", "status_ids[]", "rule_ids[]",
     "kind", "report", "rule", "warning", "answer", "preview",
     "address", "digest", "alerts", "summary",
+    "reason", "invitation", "invite_code", "uses", "days", "account", "account[]", "post[]",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

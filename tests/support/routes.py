@@ -25,6 +25,7 @@ SAMPLES = {
     "notification_id": "7",
     "group_id": "7",
     "key": "ungrouped-7",
+    "code": "7-AAAAAAAAAAAAAAAAAAAAAA",
     "name": "7-0123456789abcdef0123456789abcdef",
     "size": "small",
     "extension": "webp",

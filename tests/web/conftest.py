@@ -44,6 +44,7 @@ async def limited_site(redis_url: str) -> AsyncIterator[Services]:
     async with open_services(redis_url, config) as opened:
         now_ms = opened.clock.now_ms()
         limited_services = Services(opened.store, FixedClock(now_ms - now_ms % 60_000 + 30_000), config)
+        await limited_services.site.refresh()
         loop_services.bind(limited_services)
         yield limited_services
 

@@ -4,9 +4,9 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors, HandleTaken
 from accounts.forms import SignUpForm, validate_password_form
+from accounts.joining.service import JoiningService
 from accounts.oauth.views import token_response
 from accounts.sessions.tokens import AccessTokenService
 from socialsite.limits import ActionLimits
@@ -23,7 +23,8 @@ API_NAMES = {"handle": "username", "password1": "password", "password2": "passwo
 async def create(request: SiteRequest) -> HttpResponse:
     """Create an account, by the rules and limits of the sign-up page. Return an access token of the account.
 
-    The token of the request belongs to an app. The site has no use for an email address.
+    If staff has to approve the account, the token is valid from then on. The token of the request belongs to an app.
+    The site has no use for an email address.
     """
     assert request.token is not None
     fields = api_fields(request)
@@ -32,15 +33,18 @@ async def create(request: SiteRequest) -> HttpResponse:
         raise FieldErrors({"agreement": _("The rules of the site must be accepted.")})
     password = fields.get("password", "")
     names = {"handle": fields.get("username", ""), "display_name": fields.get("display_name", "")}
+    joining, code = request.services[JoiningService], fields.get("invite_code", "")
+    await joining.check(code, names["handle"])
     try:
         form = SignUpForm({**names, "password1": password, "password2": password})
         valid = await validate_password_form(form, is_known=False)
-        account = await request.services[AccountService].sign_up(
+        account = await joining.sign_up(
             handle=valid["handle"],
             password=valid["password1"],
             display_name=valid["display_name"],
-            now_ms=request.services.clock.now_ms(),
-            is_known=False,
+            code=code,
+            reason=fields.get("reason", ""),
+            caller=request.caller,
         )
     except (FieldErrors, HandleTaken) as error:
         raise FieldErrors({API_NAMES.get(name, name): text for name, text in error.fields.items()}) from error

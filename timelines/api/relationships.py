@@ -11,6 +11,7 @@ from accounts.accounts.service import AccountService
 from accounts.sessions.authentication import require_account
 from socialsite.errors import Invalid
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
 from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_viewer_id, require_viewer_id, writing
 from socialsite.web.responses import format_iso_time, json_response
 from timelines.api.endpoint import endpoint
@@ -65,6 +66,7 @@ async def _follow(request: SiteRequest, me: AccountId, other: AccountId, now_ms:
         raise Invalid({"notify": _("Notifications about every post of an account are not offered.")})
     if fields.values_of("languages"):
         raise Invalid({"languages": _("Following an account in some languages only is not offered.")})
+    await request.services[ActionLimits].enforce_newcomer_follow(request.caller)
     await request.services[FollowingService].follow(follower_id=me, followed_id=other, now_ms=now_ms)
     if "reblogs" in fields and flag(fields, "reblogs"):
         await relations.show_boosts(account_id=me, other_id=other)

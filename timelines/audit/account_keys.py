@@ -24,6 +24,7 @@ def owned_keys(account_id: int, follow_partitions: int, profile_partitions: int)
         account_keys.security_events(AccountId(account_id)),
         account_keys.security_refusals(AccountId(account_id)),
         account_keys.mail_account(AccountId(account_id)),
+        account_keys.invitations(AccountId(account_id)),
         account_keys.sent_mails(AccountId(account_id)),
         account_keys.sanctions(AccountId(account_id)),
         keys.home_timeline(account_id),

@@ -24,7 +24,11 @@ class Draft(msgspec.Struct, frozen=True, array_like=True):
     scheduled_ms: int | None = None
     """The time at which the post is published, or None for a draft."""
     error: str = ""
-    """The reason why the post could not be published at its time."""
+    """The reason why the post could not be published at its time, or why staff refused it."""
+    held_ms: int | None = None
+    """The time since which the post waits for a look by staff, or None."""
+    is_released: bool = False
+    """True if staff has looked at the post and it may be published."""
 
     def value(self, name: str) -> str:
         """Return the value of a field, or "" if it is absent."""

@@ -1,5 +1,6 @@
 """Stores drafts by account (`timelines:{<account>}:drafts`), and the scheduled ones by time (`jobs:{due}:posts`)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from socialsite.ids import AccountId
@@ -63,6 +64,34 @@ class Drafts:
         key = keys.drafts(account_id)
         await self._timelines[key].execute("UNLINK", key)
 
+    # Posts that wait for staff
+
+    async def enqueue_held(self, held: DuePost, at_ms: int) -> None:
+        key = keys.held_posts()
+        await self._jobs.write(key, ("ZADD", key, "NX", at_ms, held.member))
+
+    async def dequeue_held(self, held: DuePost) -> None:
+        key = keys.held_posts()
+        await self._jobs.write(key, ("ZREM", key, held.member))
+
+    async def held_after(self, after_ms: int, limit: int) -> list[tuple[DuePost, int]]:
+        """Return the posts that wait for staff and their times, the oldest first, after a time."""
+        key = keys.held_posts()
+        reply = await self._jobs[key].execute("ZRANGE", key, f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit)
+        scores = await self._jobs[key].execute("ZMSCORE", key, *reply) if reply else []
+        pairs = zip(map(_parse_member, reply), scores, strict=True)
+        return [(held, int(float(score))) for held, score in pairs if score is not None]
+
+    async def count_held(self) -> int:
+        key = keys.held_posts()
+        return int(await self._jobs[key].execute("ZCARD", key))
+
+    async def find_many(self, posts: Sequence[DuePost]) -> list[Draft | None]:
+        commands = [("HGET", keys.drafts(each.account_id), each.draft_id) for each in posts]
+        return [None if value is None else decode_draft(value) for value in await self._timelines.gather(commands)]
+
+    # Scheduled posts
+
     async def schedule(self, due: DuePost, at_ms: int) -> None:
         key = keys.due_posts()
         await self._jobs.write(key, ("ZADD", key, at_ms, due.member))
@@ -70,8 +99,12 @@ class Drafts:
     async def due_before(self, now_ms: int, limit: int) -> list[DuePost]:
         key = keys.due_posts()
         reply = await self._jobs[key].execute("ZRANGE", key, "-inf", now_ms, "BYSCORE", "LIMIT", 0, limit)
-        pairs = (member.split(b":") for member in reply)
-        return [DuePost(AccountId(int(account)), int(draft)) for account, draft in pairs]
+        return list(map(_parse_member, reply))
 
     async def complete(self, due: DuePost) -> None:
         await self._jobs[keys.due_posts()].execute("ZREM", keys.due_posts(), due.member)
+
+
+def _parse_member(member: bytes) -> DuePost:
+    account_id, draft_id = map(int, member.split(b":"))
+    return DuePost(AccountId(account_id), draft_id)

@@ -23,7 +23,7 @@ from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
 from timelines.drafts.draft import DRAFT_BYTES_CAP, Draft, encode_draft
 from timelines.drafts.repository import Drafts, DuePost
-from timelines.errors import DraftNotFound, DraftsCapReached, IdempotencyConflict, PostInvalid
+from timelines.errors import DraftNotFound, DraftsCapReached, IdempotencyConflict, PostHeld, PostInvalid
 from timelines.media.service import MediaService
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import PostDetails
@@ -32,6 +32,8 @@ from timelines.publishing.forms import PostForm
 from timelines.publishing.service import PublishingService, idempotency_key_digest
 
 MIN_AHEAD_MS = 5 * 60_000
+UNFINISHED_MS = 60 * 60_000
+"""The age at which an entry of the queue of held posts without a draft is removed."""
 DUE_INTERVAL_S = 5.0
 DUE_PER_BATCH = 50
 RETRY_MS = 10_000
@@ -154,7 +156,7 @@ class DraftService:
         return done
 
     async def _publish(self, due: DuePost) -> bool:
-        """Publish one scheduled post. Return False if a later round has to publish it."""
+        """Publish one scheduled post, or hold it. Return False if a later round has to publish it."""
         draft = await self.drafts.find(due.account_id, due.draft_id)
         if draft is None or draft.scheduled_ms is None:
             return True
@@ -163,6 +165,9 @@ class DraftService:
             return False
         try:
             await self._publish_draft(due.account_id, draft)
+        except PostHeld:
+            await self._hold(due, draft)
+            return True
         except Unavailable:  # whether it is published is unknown; a repetition publishes nothing twice
             await self.drafts.schedule(due, self.clock.now_ms() + RETRY_MS)
             return False
@@ -180,14 +185,88 @@ class DraftService:
         if account is None or account.state != ACTIVE:
             raise PostInvalid({"text": _("The account is suspended.")})
         refuse_silenced(account.silenced_until_ms, self.clock.now_ms())
+        form = PostForm.parse(FormFields(draft.fields))
+        if not draft.is_released and await self.publishing.must_hold(account_id, form):
+            raise PostHeld
         post = await self.publishing.publish_form(
-            PostForm.parse(FormFields(draft.fields)),
+            form,
             author_id=account_id,
             idempotency_key=f"scheduled {draft.id} {draft.scheduled_ms}",
             now_ms=self.clock.now_ms(),
             is_private=account.is_private,
+            is_released=True,
         )
         return post.id
+
+    # Posts that staff looks at before they are published
+
+    async def hold(self, account_id: AccountId, form: PostForm) -> Draft:
+        """Store the post of a form as a draft that waits for staff. Raises DraftsCapReached, IdempotencyConflict.
+
+        A repetition with the same idempotency key stores one draft.
+        """
+        for row in await self.media.find_all_own(account_id, list(form.media_changes)):
+            change = form.media_changes[row.id]
+            await self.media.describe(owner_id=account_id, media_id=row.id, alt=change.alt, focus=change.focus)
+        now_ms, draft_id = self.clock.now_ms(), int(self.ids.next_id())
+        if form.idempotency_key is not None:
+            draft_id = await self._claim_id(account_id, Draft(0, form.content), draft_id, form.idempotency_key)
+        draft, held = Draft(draft_id, form.content, now_ms, held_ms=now_ms), DuePost(account_id, draft_id)
+        await self.drafts.enqueue_held(held, now_ms)  # before the draft, so that no crash hides it from staff
+        await self._keep_pictures(account_id, draft, now_ms)
+        if await self.drafts.save(account_id, draft, is_new=True) is None:
+            await self.drafts.dequeue_held(held)
+            raise DraftsCapReached
+        return draft
+
+    async def _hold(self, due: DuePost, draft: Draft) -> None:
+        """Hold a scheduled post at its time."""
+        now_ms = self.clock.now_ms()
+        await self.drafts.enqueue_held(due, now_ms)
+        await self.drafts.replace(due.account_id, draft, structs.replace(draft, scheduled_ms=None, held_ms=now_ms))
+
+    async def count_held(self) -> int:
+        return await self.drafts.count_held()
+
+    async def held(self, after_ms: int, limit: int) -> tuple[list[tuple[AccountId, Draft]], int | None]:
+        """Return the posts that wait for staff, the oldest first, and the time from which the next page continues."""
+        queue = await self.drafts.held_after(after_ms, limit)
+        drafts = await self.drafts.find_many([held for held, _at_ms in queue])
+        page = []
+        for (held, at_ms), draft in zip(queue, drafts, strict=True):
+            if draft is not None and draft.held_ms is not None:
+                page.append((held.account_id, draft))
+                continue
+            if draft is not None and draft.scheduled_ms is not None:
+                await self._sync_due(held)  # released, and interrupted after that
+            if draft is not None or at_ms < self.clock.now_ms() - UNFINISHED_MS:
+                await self.drafts.dequeue_held(held)  # decided, changed by its author, or never stored
+        return page, queue[-1][1] if len(queue) == limit else None
+
+    async def release(self, account_id: AccountId, draft_id: int) -> None:
+        """Let a worker publish a held post now, as a scheduled post. Raises DraftNotFound if it is not held."""
+        draft, due = await self._find_held(account_id, draft_id), DuePost(account_id, draft_id)
+        now_ms = self.clock.now_ms()
+        await self.drafts.schedule(due, now_ms)
+        released = structs.replace(draft, held_ms=None, is_released=True, scheduled_ms=now_ms)
+        if not await self.drafts.replace(account_id, draft, released):
+            raise DraftNotFound
+        await self.drafts.schedule(due, now_ms)  # a worker may have removed it before
+        await self.drafts.dequeue_held(due)
+
+    async def refuse(self, account_id: AccountId, draft_id: int, text: str) -> None:
+        """Give a held post back to its author as a draft with a text. Raises DraftNotFound if it is not held."""
+        draft = await self._find_held(account_id, draft_id)
+        if not await self.drafts.replace(account_id, draft, structs.replace(draft, held_ms=None, error=text)):
+            raise DraftNotFound
+        await self.drafts.dequeue_held(DuePost(account_id, draft_id))
+        await self.notifications.scheduled_post_refused(account_id)
+
+    async def _find_held(self, account_id: AccountId, draft_id: int) -> Draft:
+        draft = await self.find(account_id, draft_id)
+        if draft.held_ms is None:
+            raise DraftNotFound
+        return draft
 
     @property
     def periodic_tasks(self) -> tuple[PeriodicTask, ...]:

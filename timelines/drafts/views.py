@@ -130,6 +130,7 @@ def draft_context(draft: Draft) -> Json:
         "saved_ms": draft.saved_ms,
         "scheduled_ms": draft.scheduled_ms,
         "error": draft.error,
+        "held_ms": draft.held_ms,
         "pictures": len(draft.media_ids),
         "has_poll": bool(draft.value("poll[options]")),
     }
@@ -147,4 +148,5 @@ def draft_json(draft: Draft) -> Json:
         "saved_at": format_iso_time(draft.saved_ms),
         "scheduled_at": None if at_ms is None else format_iso_time(at_ms),
         "error": draft.error or None,
+        "held": draft.held_ms is not None,
     }

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.accounts.service import AccountService
 from accounts.models import Account
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits
 from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
 from socialsite.web.responses import done, format_iso_time, json_response, page_response
@@ -46,6 +47,7 @@ RelationAction = Callable[[SiteRequest, AccountId, AccountId], Awaitable[object]
 async def follow(request: SiteRequest, handle: str) -> HttpResponseBase:
     me, services = require_viewer_id(request), request.services
     account = await services[AccountService].get_by_handle(handle)
+    await services[ActionLimits].enforce_newcomer_follow(request.caller)
     await services[FollowingService].follow(
         follower_id=me, followed_id=AccountId(account.id), now_ms=services.clock.now_ms()
     )

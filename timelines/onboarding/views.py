@@ -23,7 +23,7 @@ from socialsite.limits import ActionLimits
 from socialsite.web.requests import SiteRequest, error_page, get_form_data, wants_json
 from socialsite.web.responses import SeeOther, done, json_response, respond
 from socialsite.web.uploads import accepts_files, get_files
-from timelines.errors import MediaInvalid, PostInvalid
+from timelines.errors import MediaInvalid, PostHeld, PostInvalid
 from timelines.following.service import FollowingService
 from timelines.following.suggestions import FollowSuggestionService
 from timelines.following.views import load_suggested_accounts, readable_scripts
@@ -34,7 +34,8 @@ from timelines.media.views import check_upload
 from timelines.pages.pictures import describe_post
 from timelines.pages.responses import TemplateContext
 from timelines.publishing.draft import preserve_draft
-from timelines.publishing.service import PublishingService, default_audience
+from timelines.publishing.forms import PostForm
+from timelines.publishing.service import PublishingService
 from timelines.reading.service import ReadingService
 
 STEPS = ("profile", "people", "post")
@@ -110,6 +111,7 @@ async def follow_people(request: SiteRequest) -> HttpResponseBase:
     for handle in handles:
         services[ActionLimits].require_may_write(request.caller)
         await services[ActionLimits].enforce(request.caller, "follow")
+        await services[ActionLimits].enforce_newcomer_follow(request.caller)
         with suppress(Conflict, Forbidden, Invalid, NotFound):
             account = await services[AccountService].get_by_handle(handle)
             await services[FollowingService].follow(
@@ -133,14 +135,16 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
     if "skip" not in fields:
         key, text = fields.get("idempotency_key") or None, fields.get("text", "")
         try:
-            await services[PublishingService].publish(
+            await services[PublishingService].publish_form(
+                PostForm.parse(fields),
                 author_id=AccountId(account.id),
-                text=text,
-                audience=default_audience(account.is_private),
-                idempotency_key=key,
+                is_private=account.is_private,
                 now_ms=services.clock.now_ms(),
                 caller=request.caller,
             )
+        except PostHeld as error:
+            messages.info(request, str(error.message), fail_silently=True)
+            return await _continue(request, POST)
         except PostInvalid as error:
             if wants_json(request):
                 raise

@@ -27,7 +27,7 @@ from timelines.publishing.author_timelines import AuthorTimelines
 from timelines.publishing.forms import EditForm
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer
-from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService
+from timelines.publishing.service import ANNOUNCED_QUOTES, PublishingService, check_mentions
 
 VERSIONS_CAP = 50
 """The maximum number of edits of a post."""
@@ -85,6 +85,7 @@ class EditService:
             media = await self.media.find_attachments(account_id, ids, media_changes, details.media)
             details = structs.replace(details, media=media)
         text, new_details = self.publishing.validate_content(text, details)
+        check_mentions(text, caller)
         async with self.limits.refundable(caller, "edit"):
             await self.check_memory()
             try:

@@ -190,6 +190,8 @@ class PostForm:
     """The post of the author that the new post replaces."""
     media_ids: tuple[int, ...] = ()
     media_changes: Mapping[int, MediaChange] = field(default_factory=dict)
+    content: tuple[tuple[str, str], ...] = ()
+    """The fields that a draft of the post keeps, as they were typed."""
 
     @classmethod
     def parse(cls, fields: FormFields) -> "PostForm":
@@ -201,4 +203,5 @@ class PostForm:
         details, poll, media_ids = parse_details(fields), PollForm.parse(fields), parse_media_ids(fields)
         audience = parse_audience(fields)
         text, changes = fields.get("text", ""), parse_media_changes(fields)
-        return cls(text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes)
+        content = tuple((name, value) for name in CONTENT_NAMES for value in fields.values_of(name))
+        return cls(text, parent_id, key or None, audience, details, poll, redraft_of, media_ids, changes, content)

@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
 from django.utils.translation import gettext as _
@@ -20,22 +20,27 @@ from django.utils.translation import ngettext
 from msgspec import msgpack, structs
 
 from socialsite.characters import MARKS_PER_CLUSTER_CAP
+from socialsite.errors import describe_newcomer_limits
 from socialsite.ids import AccountId, PostId
 from socialsite.limits import ActionLimits, Caller
+from socialsite.site.service import SiteService
 from socialsite.store import NotDurable as NotConfirmed
 from socialsite.store import StoreError
 from socialsite.tasks import run_all_to_end, run_together
-from timelines.errors import IdempotencyConflict, PostInvalid, PostNotFound, PostUnconfirmed
+from timelines.author_feeds.repository import AuthorFeedRepository
+from timelines.errors import IdempotencyConflict, PostHeld, PostInvalid, PostNotFound, PostUnconfirmed
 from timelines.media.media import MediaChange
 from timelines.pages.page import ABOVE_ALL_IDS, HydratedPost
 from timelines.posts.post import FOLLOWERS, NO_DETAILS, PUBLIC, MediaAttachment, Post, PostDetails
 from timelines.posts.quotes import QuoteRepository
 from timelines.posts.repository import IdempotencyRecord, PostRepository
 from timelines.publishing.author_timelines import AuthorTimelines
+from timelines.publishing.blocked_content import BlockedContent
 from timelines.publishing.forms import PostForm
 from timelines.publishing.hashtag_limit import NewHashtagLimit, TakenHashtags
 from timelines.publishing.polls import PollForm
 from timelines.publishing.post_writer import PostAnnouncer, PostWriter, Reservation
+from timelines.text.linkify import find_mentions, has_links
 from timelines.text.post_text import TEXT_BYTES_CAP, TextRefused, check_post_text, grapheme_count
 
 MAX_ATTEMPTS = 20
@@ -64,6 +69,11 @@ class ReleasePictures(Protocol):
     async def __call__(self, versions: Iterable[Post], *, keep: bool = False) -> None: ...
 
 
+HoldPost = Callable[[AccountId, PostForm], Awaitable[None]]
+"""Stores a post that staff looks at before it is published (DraftService)."""
+NEWCOMER_MENTIONS_CAP = 5
+FIRST_ENTRIES_READ = 20
+"""The number of newest entries of an author among which a post is looked for. Boosts do not count."""
 AuthorizeQuote = Callable[[Post], Awaitable[Post]]
 """Checks the consent to a quote, stores the quote, and returns the post with the quoted author (QuoteService)."""
 ANNOUNCED_QUOTES = 100
@@ -101,6 +111,12 @@ class PublishingService:
     release_pictures: ReleasePictures
     quotes: QuoteRepository
     authorize_quote: AuthorizeQuote
+    blocked: BlockedContent
+    hold_post: HoldPost
+    author_feeds: AuthorFeedRepository
+    site: SiteService
+    _unheld_ids: set[AccountId] = field(init=False, default_factory=set)
+    """Authors with a post, as this process has read. Their posts are not held."""
 
     async def publish_form(
         self,
@@ -111,8 +127,17 @@ class PublishingService:
         is_private: bool = False,
         idempotency_key: str | None = None,
         caller: Caller | None = None,
+        is_released: bool = False,
     ) -> Post:
-        """Publish the post of a form, with its pictures, as `publish` does. Raises its errors."""
+        """Publish the post of a form, with its pictures, as `publish` does. Raises its errors.
+
+        Raises PostHeld if staff has to look at the post first. `is_released` is set if staff has done so.
+        """
+        if not is_released and await self.must_hold(author_id, form):
+            self.validate(form.text, form.details, form.poll, now_ms)
+            async with self.limits.refundable(caller, "post"):
+                await self.hold_post(author_id, form)
+            raise PostHeld
         media = await self.find_attachments(author_id, form.media_ids, form.media_changes) if form.media_ids else ()
         audience = FOLLOWERS if form.audience is None and is_private else form.audience
         return await self.publish(
@@ -152,6 +177,7 @@ class PublishingService:
         then repeat the call with the same key.
         """
         text, details = self.validate(text, details or NO_DETAILS, poll, now_ms)
+        check_mentions(text, caller)
         if redraft_of is not None:
             await self._check_redraft(author_id, redraft_of, in_reply_to)
         key_digest = None if idempotency_key is None else idempotency_key_digest(idempotency_key)
@@ -208,6 +234,20 @@ class PublishingService:
         if poll is not None:
             details = structs.replace(details, poll=poll.build(now_ms, self.poll_max_options))
         return self.validate_content(text, details)
+
+    async def must_hold(self, author_id: AccountId, form: PostForm) -> bool:
+        """Return whether staff has to look at the post: the site holds first posts with links, and this is one."""
+        if not self.site.settings.holds_first_links or author_id in self._unheld_ids:
+            return False
+        texts = form.text, form.details.spoiler_text, *(form.poll.options if form.poll is not None else ())
+        if not any(map(has_links, texts)):
+            return False
+        ids = await self.author_feeds.read(author_id, ABOVE_ALL_IDS, FIRST_ENTRIES_READ, upward=False)
+        posts = await self.posts.find_many(ids)
+        if not any(post.boost_of is None for post in posts.values()):
+            return True
+        self._unheld_ids.add(author_id)
+        return False
 
     async def _publish(self, request: Request, now_ms: int, redraft_of: PostId | None) -> Post:
         draft, reservation = request.draft, request.reservation
@@ -351,6 +391,7 @@ class PublishingService:
         if details.poll is not None and details.media:
             raise PostInvalid({"poll[options]": _("A post has either pictures or a poll.")})
         details = structs.replace(details, spoiler_text=" ".join(warning.split()))
+        self.blocked.check_post(text, details)
         return text, None if details == NO_DETAILS else details
 
     def _normalize(self, field: str, text: str, max_graphemes: int) -> str:
@@ -395,6 +436,20 @@ def _limit_new_hashtags(request: Request, taken: TakenHashtags) -> tuple[Request
     if audience != PUBLIC or request.reservation.existing is not None:
         return request, taken.counted
     return replace(request, draft=taken.exclude_from(request.draft)), taken.unused
+
+
+def check_mentions(text: str, caller: Caller | None) -> None:
+    """Raise PostInvalid if a new account mentions more accounts than it may."""
+    if caller is None or not caller.newcomer_until_ms or len(find_mentions(text)) <= NEWCOMER_MENTIONS_CAP:
+        return
+    message = ngettext(
+        "New accounts can mention at most %(most)d person in a post.",
+        "New accounts can mention at most %(most)d people in a post.",
+        NEWCOMER_MENTIONS_CAP,
+    )
+    raise PostInvalid(
+        {"text": f"{message % {'most': NEWCOMER_MENTIONS_CAP}} {describe_newcomer_limits(caller.newcomer_until_ms)}"}
+    )
 
 
 def default_audience(is_private: bool, parent: HydratedPost | None = None, preferred: int = PUBLIC) -> int:

@@ -21,7 +21,7 @@ from socialsite.web.requests import (
 )
 from socialsite.web.responses import SeeOther, done, json_response, page_response, redirect_to_next, respond
 from socialsite.web.uploads import accepts_files, get_files
-from timelines.errors import MediaInvalid, PostInvalid
+from timelines.errors import MediaInvalid, PostHeld, PostInvalid
 from timelines.media.media import MEDIA_PER_POST, UPLOAD_MAX_BYTES
 from timelines.media.service import MediaService
 from timelines.media.views import check_upload
@@ -43,13 +43,17 @@ async def publish(request: SiteRequest) -> HttpResponseBase:
     """Publish a post. Its pictures are uploaded before (`media_ids`), or come with the form (`file`)."""
     viewer, services = require_viewer(request), request.services
     me = AccountId(viewer.id)
-    post = await services[PublishingService].publish_form(
-        PostForm.parse(get_form_data(request)),
-        author_id=me,
-        now_ms=services.clock.now_ms(),
-        is_private=viewer.is_private,
-        caller=request.caller,
-    )
+    try:
+        post = await services[PublishingService].publish_form(
+            PostForm.parse(get_form_data(request)),
+            author_id=me,
+            now_ms=services.clock.now_ms(),
+            is_private=viewer.is_private,
+            caller=request.caller,
+        )
+    except PostHeld as error:
+        messages.info(request, str(error.message), fail_silently=True)
+        return done(request, {"held": True}, default="/drafts/", status=HTTPStatus.ACCEPTED)
     if not wants_json(request):
         messages.success(request, _("Your post is published."), fail_silently=True)
         return redirect_to_next(request, "/")

@@ -48,6 +48,13 @@ def normalize_spelling(text: str) -> str:
     return normalized
 
 
+def split_words(text: str) -> set[str]:
+    """Return the words and single characters of a text as filters compare them: with their accents."""
+    if text.isascii():
+        return set(_PLAIN_WORD.findall(text.lower()))
+    return {match.group() for match in _TOKEN.finditer(normalize_spelling(text))}
+
+
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the tokens of a text in order: words and single characters, without accents."""
     if text.isascii():

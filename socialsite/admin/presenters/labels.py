@@ -55,6 +55,10 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "sessions": gettext_lazy("Logged out everywhere"),
     "factors": gettext_lazy("Second factors removed"),
     "role": gettext_lazy("Role changed"),
+    "approve": gettext_lazy("Application approved"),
+    "refuse_application": gettext_lazy("Application refused"),
+    "release_post": gettext_lazy("Held post published"),
+    "refuse_post": gettext_lazy("Held post refused"),
     "retry": gettext_lazy("Failed job retried"),
     "drop": gettext_lazy("Failed job deleted"),
     "report_claim": gettext_lazy("Report claimed"),
@@ -72,6 +76,7 @@ STATE_LABELS: Mapping[str, str | Promise] = {
     "active": gettext_lazy("Active"),
     "suspended": gettext_lazy("Suspended"),
     "deleted": gettext_lazy("Deleted"),
+    "waiting": gettext_lazy("Waits for approval"),
 }
 PHASE_LABELS: Mapping[str, str | Promise] = {"homes": gettext_lazy("Homes"), "lists": gettext_lazy("Lists")}
 

@@ -19,7 +19,8 @@ ALLOWED_ROUTES = frozenset(
     {
         # log-in, sign-up, and links in mails
         "accounts/login/", "accounts/login/factor/", "accounts/login/passkey/", "accounts/login/options/",
-        "accounts/logout/", "accounts/signup/", "accounts/reset/", "accounts/reset/confirm/", "accounts/suspended/",
+        "accounts/logout/", "accounts/signup/", "accounts/waiting/", "invite/<str:code>/",
+        "accounts/reset/", "accounts/reset/confirm/", "accounts/suspended/",
         "accounts/mail/confirm/", "accounts/mail/unsubscribe/",
         # about the site
         "about/", "display/",

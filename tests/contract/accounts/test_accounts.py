@@ -81,8 +81,8 @@ async def test_a_cached_handle_is_checked_against_the_account(world, store):
 class SilentClaims(AccountRepository):
     """A repository that claims the handle but loses the reply."""
 
-    async def create(self, account):
-        await super().create(account)
+    async def create(self, account, facts=None):
+        await super().create(account, facts)
         raise StoreUnavailable("no answer")
 
 

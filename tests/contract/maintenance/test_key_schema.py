@@ -18,6 +18,7 @@ from socialsite.alerts.service import AlertService
 from socialsite.asgi import application
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
+from socialsite.limits import Caller
 from socialsite.migration.store_factory import open_store
 from socialsite.recipes.buffer import Entity, FlushResult
 from socialsite.recipes.job_queue import MAX_JOBS_PER_SENDER
@@ -28,6 +29,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services, share_newest_post_id
 from socialsite.store import Key
 from socialsite.store.key import KEY_PATTERN
+from socialsite.web.requests import FormFields
 from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.support.factors import set_up_totp
@@ -41,6 +43,7 @@ from tests.support.world import Person, World
 from timelines import keys
 from timelines.audit.sampler import DamageCounts
 from timelines.drafts.draft import Draft
+from timelines.errors import PostHeld
 from timelines.importing.graph import GraphOptions
 from timelines.importing.lines import LineFile, Tally
 from timelines.importing.posts import PostsOptions
@@ -50,6 +53,7 @@ from timelines.live.delivery_lag import DeliveryLag
 from timelines.notifications.pending import PendingNotification
 from timelines.posts.post import Post, PostDetails
 from timelines.previews.preview import LinkPreview
+from timelines.publishing.forms import PostForm
 from timelines.publishing.polls import PollForm
 from timelines.reports.report import encode_report
 from timelines.search.repository import RARE_TERM_CAP, partition_of_post
@@ -202,6 +206,13 @@ async def use_relations(site: Services, world: World) -> None:
     await site.polls.vote(account_id=ivan.id, post_id=poll.id, choices=[0])
     await site.polls.schedule_end(poll)
     await site.drafts.save(grace.id, Draft(0, (("text", "later"),), scheduled_ms=now_ms + 3_600_000))
+    await site.site.change(joining="approval", holds_first_links=True)
+    await site.joining.invite(await site.accounts.get(heidi.id), uses=1, days="7", note="")
+    names = {"handle": "nora", "password": "a long password 7", "display_name": "", "reason": "to talk about tea " * 2}
+    await site.joining.sign_up(**names, caller=Caller(None, "192.0.2.7"))
+    form = PostForm.parse(FormFields([("text", "see https://example.com/")]))
+    with pytest.raises(PostHeld):
+        await site.publishing.publish_form(form, author_id=(await world.person("oscar")).id, now_ms=now_ms)
 
 
 async def use_queue(site: Services, world: World) -> None:

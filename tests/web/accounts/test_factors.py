@@ -36,6 +36,7 @@ async def site(redis_url: str) -> AsyncIterator[Services]:
     async with open_services(redis_url, ServiceConfig()) as opened:
         now_ms = opened.clock.now_ms()
         clocked = Services(opened.store, FixedClock(now_ms - now_ms % 30_000 + 1_000), ServiceConfig())
+        await clocked.site.refresh()
         loop_services.bind(clocked)
         yield clocked
 

@@ -1,0 +1,1 @@
+"""Who may join: modes of sign-up, applications for an account, invitations."""

@@ -1,0 +1,113 @@
+"""Stores invitations by the account that invites, and the queue of applications."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from accounts import keys
+from accounts.factors.repository import REPLACE_FACTOR_SCRIPT
+from accounts.joining.values import (
+    INVITATIONS_CAP,
+    Application,
+    Invitation,
+    InvitationCode,
+    decode_invitation,
+    encode_invitation,
+)
+from socialsite.clock import DAY_MS
+from socialsite.ids import AccountId
+from socialsite.store.commands import Reply, load_script
+from socialsite.store.store import Store
+
+DECIDE_SCRIPT = load_script("decide_application.lua", __package__)
+APPLICATION_FIELDS: Final = ("reason", "network", "decided_by", "refusal", "inviter", "invitation")
+
+
+class JoiningRepository:
+    def __init__(self, store: Store) -> None:
+        self._accounts = store.component("accounts")
+
+    # Invitations
+
+    async def invitations(self, account_id: AccountId) -> dict[str, Invitation]:
+        """Return all invitations of the account by the random text of their code, the newest first."""
+        key = keys.invitations(account_id)
+        reply = await self._accounts[key].execute("HGETALL", key)
+        pairs = [(secret.decode(), decode_invitation(row)) for secret, row in zip(reply[::2], reply[1::2], strict=True)]
+        return dict(sorted(pairs, key=lambda pair: -pair[1].created_ms))
+
+    async def find_invitation(self, code: InvitationCode) -> Invitation | None:
+        key = keys.invitations(code.inviter_id)
+        row = await self._accounts[key].execute("HGET", key, code.secret)
+        return None if row is None else decode_invitation(row)
+
+    async def replace_invitation(self, code: InvitationCode, old: Invitation | None, new: Invitation | None) -> int:
+        """Replace an invitation; None means absent. Returns 1, 0 if `old` is outdated, or -1 at the cap."""
+        key = keys.invitations(code.inviter_id)
+        rows = [encode_invitation(row) if row is not None else b"" for row in (old, new)]
+        command = REPLACE_FACTOR_SCRIPT.command([key], [code.secret, *rows, INVITATIONS_CAP])
+        (reply,) = await self._accounts.write(key, command)
+        return int(reply)
+
+    async def delete_invitations(self, account_id: AccountId) -> None:
+        key = keys.invitations(account_id)
+        await self._accounts.write(key, ("UNLINK", key))
+
+    # Applications
+
+    async def enqueue(self, handle: str, now_ms: int) -> None:
+        """Add the handle to the queue, before its account is created."""
+        key = keys.applications()
+        await self._accounts.write(key, ("ZADD", key, "NX", now_ms, handle))
+
+    async def dequeue(self, handle: str) -> None:
+        key = keys.applications()
+        await self._accounts.write(key, ("ZREM", key, handle))
+
+    async def queue_length(self) -> int:
+        key = keys.applications()
+        return int(await self._accounts[key].execute("ZCARD", key))
+
+    async def queue(self, after_ms: int, limit: int) -> list[tuple[str, int]]:
+        """Return the handles and times of the oldest applications after a time."""
+        key = keys.applications()
+        reply = await self._accounts[key].execute(
+            "ZRANGE", key, f"({after_ms}", "+inf", "BYSCORE", "LIMIT", 0, limit, "WITHSCORES"
+        )
+        pairs = reply if reply and isinstance(reply[0], list) else zip(reply[::2], reply[1::2], strict=True)
+        return [(handle.decode(), int(float(score))) for handle, score in pairs]
+
+    async def find_applications(self, account_ids: Sequence[AccountId]) -> dict[AccountId, Application]:
+        """Return what the accounts stored at their sign-up."""
+        commands = [("HMGET", keys.account(account_id), *APPLICATION_FIELDS) for account_id in account_ids]
+        replies = await self._accounts.gather(commands)
+        return dict(zip(account_ids, map(_parse_application, replies), strict=True))
+
+    async def decide(self, account_id: AccountId, fields: Mapping[str, str]) -> int:
+        """Store a decision. Returns 0, the id of the account that decided before, or -1 if none is possible."""
+        key = keys.account(account_id)
+        arguments = [fields[name] for name in ("decided_by", "decided_ms", "state", "refusal", "delete_ms")]
+        (reply,) = await self._accounts.write(key, DECIDE_SCRIPT.command([key], arguments))
+        return int(reply)
+
+    # Networks
+
+    async def count_sign_up(self, network: str) -> None:
+        key = keys.network_sign_ups(_digest(network))
+        await self._accounts.write(key, ("INCR", key), ("PEXPIRE", key, 7 * DAY_MS, "NX"))
+
+    async def count_by_network(self, networks: Sequence[str]) -> dict[str, int]:
+        """Return how many accounts each network made in about a week."""
+        replies = await self._accounts.gather([("GET", keys.network_sign_ups(_digest(each))) for each in networks])
+        return {network: int(reply or 0) for network, reply in zip(networks, replies, strict=True)}
+
+
+def _parse_application(reply: Reply) -> Application:
+    reason, network, decided_by, refusal, inviter, invitation = ((value or b"").decode() for value in reply)
+    return Application(
+        reason, network, AccountId(int(decided_by or 0)), refusal, AccountId(int(inviter or 0)), invitation
+    )
+
+
+def _digest(network: str) -> str:
+    return hashlib.sha256(network.encode()).hexdigest()[:32]

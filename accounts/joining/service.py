@@ -1,0 +1,315 @@
+"""Who may join: sign-up by the mode of the site, applications and their decisions, invitations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.debug import sensitive_variables
+from msgspec import structs
+
+from accounts.accounts.service import AccountService
+from accounts.accounts.validation import InvalidText, clean_text, validate_handle
+from accounts.domain import ACTIVE, WAITING, Preferences
+from accounts.errors import (
+    AccountNotFound,
+    AlreadyDecided,
+    FieldErrors,
+    InvitationInvalid,
+    InvitationNeeded,
+    SignUpClosed,
+)
+from accounts.forms import (
+    ANSWER_MAX_LENGTH,
+    INVITATION_DAYS,
+    INVITATION_NOTE_MAX_LENGTH,
+    INVITATION_USES_CAP,
+    REASON_MAX_LENGTH,
+    REASON_MIN_LENGTH,
+)
+from accounts.joining.repository import JoiningRepository
+from accounts.joining.values import (
+    READ_REFUSAL_KEPT_MS,
+    REFUSAL_KEPT_MS,
+    Application,
+    Invitation,
+    InvitationCode,
+    WaitingAccount,
+)
+from accounts.mail.repository import MailRepository
+from accounts.mail.service import MailService
+from accounts.models import Account
+from accounts.security.events import rough_network
+from socialsite.clock import DAY_MS
+from socialsite.errors import ApiError, Forbidden, Unavailable
+from socialsite.ids import AccountId, TimeSource
+from socialsite.limits import Caller
+from socialsite.site.service import SiteService
+from socialsite.tasks import run_together
+
+APPLICATIONS_CAP = 10_000
+"""The number of applications above which no more are accepted."""
+UNFINISHED_MS = DAY_MS // 24
+"""The age at which an entry of the queue without a waiting account is removed."""
+MAX_ATTEMPTS = 2 * INVITATION_USES_CAP
+"""Concurrent uses of one invitation make an attempt fail, but not more often than it has uses."""
+log = structlog.get_logger("accounts.security")
+
+
+@dataclass(kw_only=True, slots=True)
+class JoiningService:
+    """Creates the accounts of people who sign up, and decides about their applications."""
+
+    joining: JoiningRepository
+    accounts: AccountService
+    mail: MailService
+    mails: MailRepository
+    site: SiteService
+    clock: TimeSource
+
+    # Sign-up
+
+    async def check(self, code: str, handle: str = "") -> Account | None:
+        """Return the account that invites by this code, or None without a code.
+
+        A handle that has used the code before, in an interrupted sign-up, may use it again.
+
+        Raises SignUpClosed, InvitationNeeded, InvitationInvalid.
+        """
+        mode = self.site.settings.joining
+        if mode == "closed":
+            raise SignUpClosed
+        if not code and mode == "invitation":
+            raise InvitationNeeded
+        if not code:
+            return None
+        _code, inviter, row = await self._find_inviter(code)
+        if len(row.handles) >= row.uses and handle.lower() not in row.handles:
+            raise InvitationInvalid
+        return inviter
+
+    @sensitive_variables("password")
+    async def sign_up(
+        self,
+        *,
+        handle: str,
+        password: str,
+        display_name: str,
+        code: str = "",
+        reason: str = "",
+        address: str = "",
+        caller: Caller,
+        preferences: Preferences | None = None,
+    ) -> Account:
+        """Create an account by the mode of the site. Its state is "waiting" if staff has to approve it.
+
+        An invitation replaces the approval. Raises the errors of `check` and of `AccountService.sign_up`.
+        """
+        await self.check(code, handle)
+        if address:
+            self.mail.check_domain(address)
+        handle, network, now_ms = validate_handle(handle), rough_network(caller.address), self.clock.now_ms()
+        facts: dict[str, str] = {}
+        if waits := not code and self.site.settings.joining == "approval":
+            facts = {"reason": check_reason(reason), "network": network}
+            if await self.joining.queue_length() >= APPLICATIONS_CAP:
+                raise SignUpClosed
+            await self.joining.enqueue(handle, now_ms)  # before the account, so that no crash hides an application
+        elif code:
+            invitation = await self._take_use(code, handle)
+            facts = {"inviter": str(invitation.inviter_id), "invitation": invitation.secret}
+        try:
+            account = await self.accounts.sign_up(
+                handle=handle,
+                password=password,
+                display_name=display_name,
+                now_ms=now_ms,
+                is_known=False,
+                preferences=preferences,
+                waits=waits,
+                facts=facts,
+            )
+        except ApiError:
+            if code:
+                await self._return_use(code, handle)
+            raise
+        await self.joining.count_sign_up(network)
+        return account
+
+    # Applications
+
+    async def find_application(self, account_id: AccountId) -> Application:
+        """Return what the account stored at its sign-up, and the decision."""
+        return (await self.joining.find_applications([account_id]))[account_id]
+
+    async def count_waiting(self) -> int:
+        return await self.joining.queue_length()
+
+    async def waiting(self, after_ms: int, limit: int) -> tuple[list[WaitingAccount], int | None]:
+        """Return the oldest accounts that wait after a time, and the time from which the next page continues."""
+        queue = await self.joining.queue(after_ms, limit)
+        ids = await self.accounts.find_ids_by_handle(handle for handle, _applied_ms in queue)
+        found, applications, rows = await run_together(
+            self.accounts.find_authors(ids.values()),
+            self.joining.find_applications(list(ids.values())),
+            run_together(*(self.mails.find(account_id) for account_id in ids.values())),
+        )
+        mails = dict(zip(ids.values(), rows, strict=True))
+        counts = await self.joining.count_by_network(list({each.network for each in applications.values()}))
+        page = []
+        for handle, applied_ms in queue:
+            author = found.get(ids.get(handle, AccountId(0)))
+            if author is None or author.state != WAITING or applications[author.id].decided_by:
+                if applied_ms < self.clock.now_ms() - UNFINISHED_MS or author is not None:
+                    await self.joining.dequeue(handle)  # decided, withdrawn, or the sign-up has failed
+                continue
+            application, row = applications[author.id], mails[author.id]
+            address = row.address or row.pending
+            count = counts[application.network]
+            page.append(WaitingAccount(author, applied_ms, application, address, bool(row.address), count))
+        return page, queue[-1][1] if len(queue) == limit else None
+
+    async def approve(self, account_id: AccountId, decider_id: AccountId) -> None:
+        """Let the account in. Its owner gets a mail. Raises AlreadyDecided, AccountNotFound."""
+        await self._decide(account_id, decider_id, ACTIVE, "", 0)
+        await self.accounts.on_names_changed([account_id])
+        await self.mail.notify_if_available(account_id, "approved")
+
+    async def refuse(self, account_id: AccountId, decider_id: AccountId, text: str) -> None:
+        """Refuse the account with a text. It is deleted when its owner has read the text, or after 30 days.
+
+        Raises FieldErrors, AlreadyDecided, AccountNotFound.
+        """
+        text = check_text(text, "text", 1, ANSWER_MAX_LENGTH)
+        delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
+        await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
+        await self._decide(account_id, decider_id, WAITING, text, delete_ms)
+        await self.mail.notify_if_available(account_id, "refused", lines=text)
+
+    async def mark_refusal_read(self, account: Account) -> None:
+        """Delete a refused account an hour after its owner has read the refusal for the first time."""
+        delete_ms = self.clock.now_ms() + READ_REFUSAL_KEPT_MS
+        if account.delete_ms > delete_ms:
+            await self.accounts.accounts.schedule_deletion(AccountId(account.id), delete_ms)
+            await self.accounts.accounts.edit(AccountId(account.id), {"delete_ms": str(delete_ms)})
+
+    async def _decide(
+        self, account_id: AccountId, decider_id: AccountId, state: str, refusal: str, delete_ms: int
+    ) -> None:
+        account = await self.accounts.get(account_id)
+        fields = {
+            "decided_by": str(decider_id), "decided_ms": str(self.clock.now_ms()), "state": state,
+            "refusal": refusal, "delete_ms": str(delete_ms),
+        }  # fmt: skip
+        earlier = await self.joining.decide(account_id, fields)
+        if earlier < 0:
+            raise AccountNotFound
+        await self.joining.dequeue(account.handle)
+        if earlier:
+            decider = await self.accounts.find(AccountId(earlier))
+            raise AlreadyDecided(decider.handle if decider else "?")
+        log.info("application_decided", account=account_id, state=state)
+
+    # Invitations
+
+    def may_invite(self, account: Account) -> bool:
+        return account.is_active and (account.is_staff or self.site.settings.members_invite)
+
+    async def invitations(self, account_id: AccountId) -> dict[str, Invitation]:
+        """Return the invitations of the account by the random text of their code, the newest first."""
+        return await self.joining.invitations(account_id)
+
+    async def find_invited(self, account_ids: Sequence[AccountId], inviter_id: AccountId) -> list[AccountId]:
+        """Return the accounts among `account_ids` that this account has invited."""
+        found = await self.joining.find_applications(account_ids)
+        return [account_id for account_id, application in found.items() if application.inviter_id == inviter_id]
+
+    async def invite(self, account: Account, *, uses: int, days: str, note: str) -> InvitationCode:
+        """Make an invitation. Raises Forbidden, FieldErrors."""
+        if not self.may_invite(account):
+            raise Forbidden
+        if not 1 <= uses <= INVITATION_USES_CAP or days not in INVITATION_DAYS:
+            raise FieldErrors({"uses" if days in INVITATION_DAYS else "days": _("This is not one of the choices.")})
+        note = check_text(note, "note", 0, INVITATION_NOTE_MAX_LENGTH)
+        code, now_ms = InvitationCode.generate(AccountId(account.id)), self.clock.now_ms()
+        row = Invitation(now_ms, now_ms + INVITATION_DAYS[days] * DAY_MS, uses, note)
+        if await self.joining.replace_invitation(code, None, row) < 0:
+            raise FieldErrors({"uses": _("You have as many invitations as this site allows. End one first.")})
+        return code
+
+    async def end_invitation(self, account_id: AccountId, secret: str) -> bool:
+        """End an invitation, and delete it if nobody has used it. Return whether it existed."""
+        code = InvitationCode(account_id, secret)
+        for _attempt in range(MAX_ATTEMPTS):
+            row = await self.joining.find_invitation(code)
+            if row is None:
+                return False
+            ended = structs.replace(row, is_ended=True) if row.handles else None
+            if await self.joining.replace_invitation(code, row, ended):
+                return True
+        raise Unavailable
+
+    async def forget(self, account_id: AccountId) -> None:
+        """Delete the invitations of a deleted account."""
+        await self.joining.delete_invitations(account_id)
+
+    async def _find_inviter(self, text: str) -> tuple[InvitationCode, Account, Invitation]:
+        """Return an invitation that exists, of an account that may invite. Raises InvitationInvalid."""
+        code = InvitationCode.parse(text)
+        if code is None:
+            raise InvitationInvalid
+        row, inviter = await run_together(self.joining.find_invitation(code), self.accounts.find(code.inviter_id))
+        if row is None or inviter is None or not self.may_invite(inviter) or row.is_ended:
+            raise InvitationInvalid
+        if not row.is_open(self.clock.now_ms()) and len(row.handles) < row.uses:
+            raise InvitationInvalid
+        return code, inviter, row
+
+    async def _take_use(self, text: str, handle: str) -> InvitationCode:
+        """Count a use for the handle, once. Raises InvitationInvalid."""
+        for _attempt in range(MAX_ATTEMPTS):
+            code, _inviter, row = await self._find_inviter(text)
+            if handle in row.handles:  # an interrupted sign-up, or a taken handle
+                return code
+            if not row.is_open(self.clock.now_ms()):
+                raise InvitationInvalid
+            if await self.joining.replace_invitation(code, row, structs.replace(row, handles=(*row.handles, handle))):
+                return code
+        raise Unavailable
+
+    async def _return_use(self, text: str, handle: str) -> None:
+        """Subtract the use of a sign-up that failed, unless another request has created this account by it."""
+        code = InvitationCode.parse(text)
+        account = await self.accounts.find_by_handle(handle)
+        if code is None:
+            return
+        if account is not None and (await self.find_application(AccountId(account.id))).invitation == code.secret:
+            return
+        for _attempt in range(MAX_ATTEMPTS):
+            row = await self.joining.find_invitation(code)
+            if row is None or handle not in row.handles:
+                return
+            handles = tuple(each for each in row.handles if each != handle)
+            if await self.joining.replace_invitation(code, row, structs.replace(row, handles=handles)):
+                return
+
+
+def check_reason(text: str) -> str:
+    """Return the stored form of the reason of an application. Raises FieldErrors."""
+    return check_text(text, "reason", REASON_MIN_LENGTH, REASON_MAX_LENGTH)
+
+
+def check_text(text: str, field: str, shortest: int, longest: int) -> str:
+    """Return the stored form of a text. Raises FieldErrors if it is shorter or longer, or cannot be shown."""
+    try:
+        cleaned = clean_text(text, longest)
+    except InvalidText as error:
+        if error.code != "too_long":
+            raise FieldErrors({field: _("This text has characters that cannot be shown.")}) from None
+        message = ngettext("Write at most %(most)d character.", "Write at most %(most)d characters.", longest)
+        raise FieldErrors({field: message % {"most": longest}}) from None
+    if len(cleaned) < shortest:
+        message = ngettext("Write at least %(least)d character.", "Write at least %(least)d characters.", shortest)
+        raise FieldErrors({field: message % {"least": shortest}})
+    return cleaned

@@ -1,0 +1,66 @@
+"""The page of an account's invitations: links, who used them, a new one, the end of one."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.utils.translation import gettext as _
+
+from accounts.errors import FieldErrors
+from accounts.forms import InvitationForm, redisplay_form, render_form, validate_form
+from accounts.joining.presenters import invitations_json, invitations_page
+from accounts.joining.service import JoiningService
+from accounts.joining.values import INVITATIONS_CAP
+from accounts.models import Account
+from accounts.sessions.authentication import require_account
+from socialsite.errors import Forbidden, NotFound
+from socialsite.ids import AccountId
+from socialsite.web.requests import SiteRequest, counted, dispatch_by_method, get_form_data
+from socialsite.web.responses import done
+
+TEMPLATE, PATH = "accounts/invitations.html", "/accounts/invitations/"
+
+
+async def _show(request: SiteRequest, form: InvitationForm, error: FieldErrors | None = None) -> HttpResponse:
+    account, services = require_account(request), request.services
+    rows = await services[JoiningService].invitations(AccountId(account.id))
+    now_ms, site_url = services.clock.now_ms(), request.build_absolute_uri("/")
+    page = {"invitations": invitations_page(rows, AccountId(account.id), site_url, now_ms), "cap": INVITATIONS_CAP}
+    if error is not None:
+        return redisplay_form(request, TEMPLATE, form, error, page)
+    data = invitations_json(rows, AccountId(account.id), site_url, now_ms)
+    return render_form(request, TEMPLATE, form, lambda: {"invitations": data}, page)
+
+
+async def index_page(request: SiteRequest) -> HttpResponse:
+    _require_inviter(request)
+    return await _show(request, InvitationForm())
+
+
+async def invite(request: SiteRequest) -> HttpResponse:
+    account, form = _require_inviter(request), InvitationForm(get_form_data(request))
+    try:
+        fields = validate_form(form)
+        code = await request.services[JoiningService].invite(account, **fields)
+    except FieldErrors as error:
+        return await _show(request, form, error)
+    messages.success(request, _("The invitation is made. Send its link to the people whom you invite."))
+    return done(request, {"url": request.build_absolute_uri(f"/invite/{code}/")}, default=PATH, status=201)
+
+
+async def end_invitation(request: SiteRequest) -> HttpResponse:
+    account, secret = require_account(request), get_form_data(request).get("invitation", "")
+    if not await request.services[JoiningService].end_invitation(AccountId(account.id), secret):
+        raise NotFound
+    messages.success(request, _("The invitation has ended."), fail_silently=True)
+    return done(request, {}, default=PATH)
+
+
+def _require_inviter(request: SiteRequest) -> Account:
+    """Return the account if it may invite. Raises Forbidden, SignInRequired."""
+    account = require_account(request)
+    if not request.services[JoiningService].may_invite(account):
+        raise Forbidden(_("Only the people who run this site invite others."))
+    return account
+
+
+index = dispatch_by_method(GET=index_page, POST=counted("list", invite))
+end = dispatch_by_method(POST=counted("list", end_invitation))

@@ -1,0 +1,223 @@
+"""Pages of staff: applications for an account, first posts that wait for a look, and who invited whom."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.accounts.service import AccountService
+from accounts.domain import Author
+from accounts.errors import AccountNotFound, AlreadyDecided, FieldErrors
+from accounts.forms import ANSWER_MAX_LENGTH
+from accounts.joining.presenters import invitations_page
+from accounts.joining.service import JoiningService, check_text
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.presenters.accounts import author_json
+from socialsite.admin.requests import build_next_url, get_actor, get_services
+from socialsite.errors import ApiError, MalformedRequest
+from socialsite.ids import AccountId, parse_id
+from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.responses import SeeOther, format_iso_time, json_response, respond
+from timelines.drafts.draft import Draft
+from timelines.drafts.service import DraftService
+from timelines.errors import DraftNotFound
+from timelines.media.service import MediaService
+
+APPLICATIONS_PER_PAGE, HELD_PER_PAGE, INVITATIONS_PER_PAGE = 30, 20, 20
+DECISIONS_AT_ONCE = APPLICATIONS_PER_PAGE
+INVITERS_SHOWN = 10
+
+Decide = Callable[[str], Awaitable[None]]
+
+
+async def applications(request: SiteRequest) -> HttpResponse:
+    """Show the accounts that wait for approval, the oldest first."""
+    page, next_ms = await request.services[JoiningService].waiting(_parse_after(request), APPLICATIONS_PER_PAGE)
+    next_url = build_next_url(request, next_ms)
+    return respond(
+        request,
+        "ops/applications.html",
+        page=lambda: {"applications": page, "next_url": next_url, "page_title": _("Applications")},
+        data=lambda: {
+            "applications": [
+                {
+                    **author_json(each.author),
+                    "applied_at": format_iso_time(each.applied_ms),
+                    "reason": each.application.reason,
+                    "address": each.address or None,
+                    "address_confirmed": each.is_address_confirmed,
+                    "network": each.application.network or None,
+                    "network_count": each.network_count,
+                }
+                for each in page
+            ],
+            "next": next_url,
+        },
+    )
+
+
+async def decide_applications(request: SiteRequest) -> HttpResponseBase:
+    """Approve or refuse the chosen accounts. An account about which another has decided meanwhile is named."""
+    fields, joining, actor = get_form_data(request), request.services[JoiningService], get_actor(request)
+    is_refusal, text = _parse_decision(request)
+    log, decider_id = AuditLog(get_services(request).store), AccountId(actor.account_id)
+
+    async def decide(value: str) -> None:
+        account_id = AccountId(parse_id(value) or 0)
+        await request.services[AccountService].get(account_id)
+        await log.record(actor, "refuse_application" if is_refusal else "approve", f"account:{account_id}")
+        if is_refusal:
+            await joining.refuse(account_id, decider_id, text)
+        else:
+            await joining.approve(account_id, decider_id)
+
+    return await _decide_each(request, fields.values_of("account"), decide, "/ops/applications/")
+
+
+async def held(request: SiteRequest) -> HttpResponse:
+    """Show the first posts with links that wait for staff, the oldest first."""
+    page, next_ms = await request.services[DraftService].held(_parse_after(request), HELD_PER_PAGE)
+    authors = await request.services[AccountService].find_authors({account_id for account_id, _draft in page})
+    rows = [await _held_row(request, draft, authors[owner]) for owner, draft in page if owner in authors]
+    next_url = build_next_url(request, next_ms)
+    return respond(
+        request,
+        "ops/held.html",
+        page=lambda: {"posts": rows, "next_url": next_url, "page_title": _("Held posts")},
+        data=lambda: {
+            "posts": [
+                {
+                    "id": row["id"],
+                    "account": author_json(row["author"]),
+                    "fields": row["fields"],
+                    "held_at": format_iso_time(row["held_ms"]),
+                }
+                for row in rows
+            ],
+            "next": next_url,
+        },
+    )
+
+
+async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[str, Any]:
+    pictures = await request.services[MediaService].find_all_own(author.id, draft.media_ids)
+    return {
+        "id": f"{author.id}:{draft.id}",
+        "author": author,
+        "held_ms": draft.held_ms,
+        "fields": draft.fields,
+        "texts": [value for name, value in draft.fields if name in ("spoiler_text", "text", "poll[options]") and value],
+        "pictures": [row.attachment for row in pictures],
+    }
+
+
+async def decide_held(request: SiteRequest) -> HttpResponseBase:
+    """Publish a held post, or give it back to its author with a text."""
+    drafts, actor, (is_refusal, text) = request.services[DraftService], get_actor(request), _parse_decision(request)
+
+    async def decide(value: str) -> None:
+        owner, draft_id = (parse_id(part) for part in (value + ":").split(":")[:2])
+        if owner is None or draft_id is None:
+            raise MalformedRequest
+        action = "refuse_post" if is_refusal else "release_post"
+        await AuditLog(get_services(request).store).record(actor, action, f"account:{owner}")
+        if is_refusal:
+            await drafts.refuse(AccountId(owner), draft_id, text)
+        else:
+            await drafts.release(AccountId(owner), draft_id)
+
+    return await _decide_each(request, get_form_data(request).values_of("post"), decide, "/ops/held/")
+
+
+async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:
+    """Show who invited an account, and the accounts that it invited: one level of the tree, by invitation."""
+    accounts, joining, me = request.services[AccountService], request.services[JoiningService], AccountId(account_id)
+    account = await accounts.get(me)
+    inviters: list[Author] = []
+    above = (await joining.find_application(me)).inviter_id
+    while above and len(inviters) < INVITERS_SHOWN and (inviter := await accounts.find(above)) is not None:
+        inviters.append(inviter.author)
+        above = (await joining.find_application(above)).inviter_id
+    skipped = parse_id(request.GET.get("cursor", "")) or 0
+    stored = await joining.invitations(me)
+    shown = dict(list(stored.items())[skipped : skipped + INVITATIONS_PER_PAGE])
+    rows = invitations_page(shown, me, "/", request.services.clock.now_ms())
+    ids = await accounts.find_ids_by_handle({handle for row in rows for handle in row["handles"]})
+    invited = await joining.find_invited(list(ids.values()), me)
+    authors = await accounts.find_authors(invited)
+    for row in rows:
+        row["invited"] = [authors[ids[handle]] for handle in row["handles"] if ids.get(handle) in authors]
+    is_last = skipped + INVITATIONS_PER_PAGE >= len(stored)
+    next_url = build_next_url(request, None if is_last else skipped + INVITATIONS_PER_PAGE)
+    return respond(
+        request,
+        "ops/invitations.html",
+        page=lambda: {
+            "account": account,
+            "inviters": inviters,
+            "invitations": rows,
+            "next_url": next_url,
+            "page_title": _("Invitations of @%(handle)s") % {"handle": account.handle},
+        },
+        data=lambda: {
+            "account": author_json(account.author),
+            "inviters": list(map(author_json, inviters)),
+            "invitations": [
+                {
+                    "created_at": format_iso_time(row["created_ms"]),
+                    "expires_at": format_iso_time(row["expires_ms"]),
+                    "uses": row["uses"],
+                    "note": row["note"],
+                    "invited": list(map(author_json, row["invited"])),
+                }
+                for row in rows
+            ],
+            "next": next_url,
+        },
+    )
+
+
+def _parse_after(request: SiteRequest) -> int:
+    """Return the time of `?cursor=`, or 0. Raises MalformedRequest."""
+    text = request.GET.get("cursor", "0")
+    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise MalformedRequest(fields={"cursor": _("This cursor is not valid.")})
+    return int(text)
+
+
+def _parse_decision(request: SiteRequest) -> tuple[bool, str]:
+    """Return whether the decision is a refusal, and its text. Raises FieldErrors."""
+    fields = get_form_data(request)
+    decision = fields.get("decision", "")
+    if decision not in ("approve", "refuse"):
+        raise FieldErrors({"decision": _("This is not one of the choices.")})
+    if decision == "approve":
+        return False, ""
+    return True, check_text(fields.get("text", ""), "text", 1, ANSWER_MAX_LENGTH)
+
+
+async def _decide_each(request: SiteRequest, values: list[str], decide: Decide, url: str) -> HttpResponseBase:
+    """Decide about each value. Errors of single values do not stop the others, and are shown together."""
+    done, errors = 0, list[ApiError]()
+    for value in values[:DECISIONS_AT_ONCE]:
+        try:
+            await decide(value)
+            done += 1
+        except (AlreadyDecided, AccountNotFound, DraftNotFound) as error:
+            errors.append(error)
+    if wants_json(request):
+        if errors and not done:
+            raise errors[0]
+        return json_response({"decided": done, "errors": [str(each.message) for each in errors]})
+    for refusal in errors:
+        messages.error(request, str(refusal.message), fail_silently=True)
+    if done:
+        text = ngettext("%(number)d decision is stored.", "%(number)d decisions are stored.", done)
+        messages.success(request, text % {"number": done}, fail_silently=True)
+    elif not errors:
+        messages.error(request, _("Choose at least one first."), fail_silently=True)
+    return SeeOther(url)

@@ -1,0 +1,71 @@
+"""An application for an account, from both sides."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor, open_context
+from tests.support.site import QuickstartSite
+from tests.support.visitor import PASSWORD
+from tests.support.waiting import wait_until
+
+REASON = "I repair old radios and would like to show them."
+SETTINGS_KEY = "accounts:{site}:settings"
+
+
+@contextmanager
+def approval(site: QuickstartSite, staff: SignUpVisitor) -> Iterator[None]:
+    """Let the site approve new accounts, until the end of the block."""
+    visitor = staff()
+
+    def asks_reason() -> bool:
+        return 'name="reason"' in visitor.http.get("/accounts/signup/", headers={"Accept": "text/html"}).text
+
+    with site.redis() as client:
+        client.set(SETTINGS_KEY, json.dumps({"joining": "approval"}))
+        wait_until(asks_reason)
+        try:
+            yield
+        finally:
+            client.delete(SETTINGS_KEY)
+            wait_until(lambda: not asks_reason())
+
+
+def test_an_applicant_waits_and_is_let_in(
+    site: QuickstartSite, chromium: Browser, reader: OpenReader, visitor: SignUpVisitor
+) -> None:
+    staff = visitor()
+    account = staff.get(f"/@{staff.handle}/")["account"]["id"]
+    with site.redis() as client:
+        client.hset(f"accounts:{{{account}}}:account", "staff", "1")
+    handle = f"radio{account}"
+    with approval(site, visitor):
+        context = open_context(chromium)
+        page = context.new_page()
+        page.goto(f"{site.url}/accounts/signup/")
+        page.get_by_label("Handle").fill(handle)
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_label("Password again").fill(PASSWORD)
+        page.get_by_label("Why do you want to join?").fill(REASON)
+        page.get_by_role("button", name="Apply for an account").click()
+        expect(page.locator(".notice")).to_contain_text("waits for approval")
+
+        me = reader(staff)
+        me.go_to("/ops/")
+        me.page.get_by_role("link", name="Applications 1").click()
+        expect(me.page.locator("blockquote")).to_have_text(REASON)
+        me.page.get_by_label(f"@{handle}").check()
+        me.page.get_by_role("button", name="Approve").click()
+        expect(me.page.get_by_text("1 decision is stored.")).to_be_visible()
+        expect(me.page.get_by_text("Nobody waits for approval.")).to_be_visible()
+
+        page.reload()
+        expect(page.locator(".notice")).to_contain_text("is approved")
+        page.get_by_role("main").get_by_role("link", name="Log in").first.click()
+        page.get_by_label("Handle").fill(handle)
+        page.get_by_label("Password", exact=True).fill(PASSWORD)
+        page.get_by_role("button", name="Log in", exact=True).click()
+        expect(page.get_by_role("link", name="Profile").first).to_be_visible()
+        context.close()

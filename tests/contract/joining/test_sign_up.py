@@ -1,0 +1,331 @@
+"""Sign-up by the mode of the site: open, approval, invitation, closed."""
+
+import asyncio
+
+import pytest
+
+from accounts.domain import ACTIVE, WAITING
+from accounts.errors import (
+    AccountNotFound,
+    AccountWaiting,
+    AlreadyDecided,
+    FieldErrors,
+    HandleTaken,
+    InvitationInvalid,
+    InvitationNeeded,
+    SignUpClosed,
+)
+from accounts.joining.values import InvitationCode
+from accounts.models import Account
+from accounts.sessions.values import TokenGrant
+from socialsite.clock import DAY_MS
+from socialsite.container import Services
+from socialsite.errors import Forbidden
+from socialsite.ids import AccountId
+from socialsite.limits import Caller
+from socialsite.site.settings import UNKNOWN_SETTINGS
+from tests.support.visitor import PASSWORD
+from tests.support.world import World
+
+CALLER = Caller(None, "192.0.2.7")
+REASON = "I would like to talk about trains with others."
+
+
+async def sign_up(
+    services: Services, handle: str, *, code: str = "", reason: str = REASON, address: str = ""
+) -> Account:
+    return await services.joining.sign_up(
+        handle=handle,
+        password=PASSWORD,
+        display_name="",
+        code=str(code),
+        reason=reason,
+        address=address,
+        caller=CALLER,
+    )
+
+
+async def make_staff(services: Services, handle: str = "sam") -> Account:
+    account = await services.accounts.sign_up(
+        handle=handle, password=PASSWORD, now_ms=services.clock.now_ms(), staff=True, allow_reserved=True
+    )
+    return await services.accounts.get(AccountId(account.id))
+
+
+async def queue_of(services: Services) -> list[str]:
+    page, _next = await services.joining.waiting(0, 50)
+    return [each.author.handle for each in page]
+
+
+async def state_of(services: Services, handle: str) -> str:
+    account = await services.accounts.find_by_handle(handle)
+    return "" if account is None else account.state
+
+
+# Modes
+
+
+async def test_an_open_site_lets_everybody_in(services: Services) -> None:
+    await services.site.change(joining="open")
+    account = await sign_up(services, "alice")
+    assert account.is_active
+    assert await services.accounts.authenticate("alice", PASSWORD) is not None
+
+
+@pytest.mark.parametrize(("mode", "error"), [("closed", SignUpClosed), ("invitation", InvitationNeeded)])
+async def test_a_closed_site_creates_no_account(services: Services, mode: str, error: type[Exception]) -> None:
+    await services.site.change(joining=mode)
+    with pytest.raises(error):
+        await sign_up(services, "alice")
+    assert await state_of(services, "alice") == ""
+    assert (await make_staff(services, "made_by_command")).is_active
+
+
+async def test_a_process_that_has_not_read_the_settings_creates_no_account(services: Services) -> None:
+    services.site.settings = UNKNOWN_SETTINGS
+    with pytest.raises(SignUpClosed):
+        await sign_up(services, "alice")
+
+
+@pytest.mark.parametrize("reason", ["", "too short", "x" * 1_001])
+async def test_an_application_needs_a_reason(services: Services, reason: str) -> None:
+    await services.site.change(joining="approval")
+    with pytest.raises(FieldErrors):
+        await sign_up(services, "alice", reason=reason)
+    assert await queue_of(services) == []
+
+
+# Applications
+
+
+async def test_a_waiting_account_is_hidden_and_cannot_log_in_until_it_is_approved(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, alice = await make_staff(services), await sign_up(services, "alice")
+    alice_id = AccountId(alice.id)
+    assert alice.state == WAITING
+    with pytest.raises(AccountWaiting):
+        await services.accounts.authenticate("alice", PASSWORD)
+    assert await services.accounts.authenticate("alice", "wrong " + PASSWORD) is None
+    with pytest.raises(AccountNotFound):
+        await services.accounts.get_by_handle("alice")
+    ((row,), _next) = await services.joining.waiting(0, 10)
+    assert (row.author.handle, row.application.reason, row.application.network) == ("alice", REASON, "192.0.2.0/24")
+    assert row.network_count == 1
+
+    await services.joining.approve(alice_id, AccountId(sam.id))
+    assert (await services.accounts.get_by_handle("alice")).is_active
+    assert await services.accounts.authenticate("alice", PASSWORD) is not None
+    assert await queue_of(services) == []
+
+
+async def test_a_token_of_a_waiting_account_begins_to_work_with_the_approval(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, alice = await make_staff(services), await sign_up(services, "alice")
+    token = await services.access_tokens.issue(alice, TokenGrant("a" * 32, "App", ("read",)))
+    assert await services.access_tokens.load(token) == (None, None)
+    await services.joining.approve(AccountId(alice.id), AccountId(sam.id))
+    account, _token = await services.access_tokens.load(token)
+    assert account is not None
+
+
+async def test_a_second_decision_names_the_first_decider(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, uma = await make_staff(services, "sam"), await make_staff(services, "uma")
+    alice = await sign_up(services, "alice")
+    alice_id = AccountId(alice.id)
+    answers = await asyncio.gather(
+        services.joining.approve(alice_id, AccountId(sam.id)),
+        services.joining.refuse(alice_id, AccountId(uma.id), "No."),
+        services.joining.refuse(alice_id, AccountId(sam.id), "No."),
+        return_exceptions=True,
+    )
+    assert [answer is None for answer in answers].count(True) == 1
+    decider = "uma" if answers[1] is None else "sam"
+    refusals = [answer for answer in answers if isinstance(answer, AlreadyDecided)]
+    assert len(refusals) == 2
+    assert all(f"@{decider}" in str(refusal.message) for refusal in refusals)
+
+
+async def test_a_refused_account_is_deleted_after_it_was_read_and_its_handle_is_free(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, alice = await make_staff(services), await sign_up(services, "alice")
+    alice_id = AccountId(alice.id)
+    await services.joining.refuse(alice_id, AccountId(sam.id), "Please tell us more.")
+    refused = await services.accounts.get(alice_id)
+    assert (await services.joining.find_application(alice_id)).refusal == "Please tell us more."
+    assert refused.delete_ms - services.clock.now_ms() > 29 * DAY_MS
+    await services.joining.mark_refusal_read(refused)
+    read = await services.accounts.get(alice_id)
+    assert read.delete_ms - services.clock.now_ms() <= DAY_MS // 24
+    with pytest.raises(HandleTaken):
+        await sign_up(services, "alice")
+    await make_deletion_due(services, alice_id)
+    await services.accounts.delete_due()
+    assert (await services.accounts.get(alice_id)).state == "deleted"
+    assert (await services.joining.find_application(alice_id)).reason == ""
+
+    again = await sign_up(services, "alice")
+    assert (again.id, again.state) == (alice.id, WAITING)  # the id stays with the handle, which processes have cached
+    assert await queue_of(services) == ["alice"]
+    await services.accounts.delete_due()
+    assert await state_of(services, "alice") == WAITING
+
+
+async def make_deletion_due(services: Services, account_id: AccountId) -> None:
+    due_ms = services.clock.now_ms() - 1
+    await services.repositories.accounts.edit(account_id, {"delete_ms": str(due_ms)})
+    await services.repositories.accounts.schedule_deletion(account_id, due_ms)
+
+
+async def test_an_applicant_can_withdraw(services: Services) -> None:
+    await services.site.change(joining="approval")
+    sam, alice = await make_staff(services), await sign_up(services, "alice")
+    assert await services.accounts.withdraw(account_id=AccountId(alice.id))
+    with pytest.raises(AccountNotFound):
+        await services.joining.approve(AccountId(alice.id), AccountId(sam.id))
+    assert await queue_of(services) == []
+    assert not await services.accounts.withdraw(account_id=AccountId(sam.id))
+    assert await state_of(services, "sam") == ACTIVE
+
+
+async def test_a_deleted_account_of_the_site_never_frees_its_handle(services: Services, world: World) -> None:
+    await services.site.change(joining="open")
+    alice = await world.person("alice")
+    await services.accounts.delete(account_id=alice.id)
+    with pytest.raises(HandleTaken):
+        await sign_up(services, "alice")
+
+
+async def test_a_crash_between_the_parts_of_a_sign_up_hides_no_application(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await services.site.change(joining="approval")
+    await services.repositories.joining.enqueue("never_created", services.clock.now_ms() - DAY_MS)
+    await services.repositories.joining.enqueue("in_progress", services.clock.now_ms())
+    await sign_up(services, "alice")
+    assert await queue_of(services) == ["alice"]
+    assert await services.joining.count_waiting() == 2  # the entry of the crash is removed, the young one stays
+
+
+async def test_a_crash_after_the_request_of_a_withdrawal_is_finished_by_a_worker(services: Services) -> None:
+    await services.site.change(joining="approval")
+    alice = await sign_up(services, "alice")
+    await make_deletion_due(services, AccountId(alice.id))  # the process dies here
+    await services.accounts.delete_due()
+    assert await state_of(services, "alice") == "deleted"
+    assert (await sign_up(services, "alice")).state == WAITING
+
+
+# Invitations
+
+
+async def invite(services: Services, account: Account, uses: int = 1) -> InvitationCode:
+    return await services.joining.invite(account, uses=uses, days="7", note="for friends")
+
+
+async def test_an_invitation_skips_the_approval_and_names_the_inviter(services: Services) -> None:
+    sam = await make_staff(services)
+    for mode in ("approval", "invitation"):
+        await services.site.change(joining=mode)
+        account = await sign_up(services, f"from_{mode}", code=str(await invite(services, sam)), reason="")
+        assert account.is_active
+        application = await services.joining.find_application(AccountId(account.id))
+        assert application.inviter_id == sam.id
+    assert await services.joining.find_invited([AccountId(account.id)], AccountId(sam.id)) == [account.id]
+
+
+async def test_fifty_racing_sign_ups_with_three_uses_make_three_accounts(services: Services) -> None:
+    await services.site.change(joining="invitation")
+    sam = await make_staff(services)
+    code = str(await invite(services, sam, uses=3))
+    answers = await asyncio.gather(
+        *(sign_up(services, f"gina{n}", code=code) for n in range(50)), return_exceptions=True
+    )
+    accounts = [answer for answer in answers if isinstance(answer, Account)]
+    assert len(accounts) == 3
+    assert all(isinstance(answer, Account | InvitationInvalid) for answer in answers), answers
+    (row,) = (await services.joining.invitations(AccountId(sam.id))).values()
+    assert sorted(row.handles) == sorted(account.handle for account in accounts)
+
+
+async def test_racing_sign_ups_with_one_handle_use_an_invitation_once(services: Services) -> None:
+    await services.site.change(joining="invitation")
+    sam = await make_staff(services)
+    code = str(await invite(services, sam, uses=2))
+    answers = await asyncio.gather(*(sign_up(services, "gina", code=code) for _ in range(8)), return_exceptions=True)
+    assert [isinstance(answer, Account) for answer in answers].count(True) == 1
+    assert all(isinstance(answer, Account | HandleTaken) for answer in answers), answers
+    (row,) = (await services.joining.invitations(AccountId(sam.id))).values()
+    assert row.handles == ("gina",)
+
+
+async def test_a_failed_sign_up_gives_its_use_back_and_an_interrupted_one_keeps_it(services: Services) -> None:
+    await services.site.change(joining="invitation")
+    sam = await make_staff(services)
+    code = str(await invite(services, sam))
+    with pytest.raises(HandleTaken):
+        await sign_up(services, "sam", code=code)
+    await services.joining._take_use(code, "gina")  # the process dies here
+    with pytest.raises(InvitationInvalid):
+        await sign_up(services, "olga", code=code)
+    assert (await sign_up(services, "gina", code=code)).is_active
+
+
+async def test_an_ended_expired_or_forged_invitation_is_refused(services: Services) -> None:
+    await services.site.change(joining="invitation")
+    sam = await make_staff(services)
+    sam_id = AccountId(sam.id)
+    ended, used = await invite(services, sam), await invite(services, sam, uses=2)
+    await sign_up(services, "fred", code=str(used))
+    for code in (ended, used):
+        assert await services.joining.end_invitation(sam_id, code.secret)
+    expired = await invite(services, sam)
+    row = await services.repositories.joining.find_invitation(expired)
+    assert row is not None
+    old = type(row)(row.created_ms, services.clock.now_ms() - 1, row.uses)
+    assert await services.repositories.joining.replace_invitation(expired, row, old)
+    for text in (ended, used, expired, InvitationCode.generate(sam_id), "nonsense", f"{sam_id}-{'x' * 21}"):
+        with pytest.raises(InvitationInvalid):
+            await sign_up(services, "gina", code=str(text))
+    rows = await services.joining.invitations(sam_id)
+    assert set(rows) == {used.secret, expired.secret}  # an unused one that is ended is deleted
+    assert rows[used.secret].handles == ("fred",)
+
+
+async def test_members_invite_only_while_the_site_lets_them(services: Services, world: World) -> None:
+    alice = (await world.person("alice")).account
+    await services.site.change(joining="invitation")
+    with pytest.raises(Forbidden):
+        await invite(services, alice)
+    await services.site.change(members_invite=True)
+    code = str(await invite(services, alice))
+    await services.site.change(members_invite=False)
+    with pytest.raises(InvitationInvalid):
+        await services.joining.check(code)
+    await services.site.change(members_invite=True)
+    await services.accounts.suspend(account_id=AccountId(alice.id))
+    with pytest.raises(InvitationInvalid):
+        await services.joining.check(code)
+
+
+async def test_the_invitations_of_a_deleted_account_are_removed(services: Services, world: World) -> None:
+    await services.site.change(members_invite=True, joining="invitation")
+    alice = (await world.person("alice")).account
+    await invite(services, alice)
+    await services.accounts.delete(account_id=AccountId(alice.id))
+    assert await services.joining.invitations(AccountId(alice.id)) == {}
+
+
+# Mail domains
+
+
+async def test_addresses_of_blocked_domains_and_their_subdomains_are_refused(services: Services) -> None:
+    await services.site.change(joining="open", blocked_mail_domains=("bad.example", "müll.example"))
+    for address in ("a@bad.example", "a@mx.BAD.example", "a@xn--mll-hoa.example"):
+        with pytest.raises(FieldErrors) as refusal:
+            await sign_up(services, "alice", address=address)
+        assert "example" not in str(refusal.value.fields["address"])
+    assert await state_of(services, "alice") == ""
+    alice = await sign_up(services, "alice", address="a@notbad.example")
+    with pytest.raises(FieldErrors):
+        await services.mail.request_address(AccountId(alice.id), "a@bad.example", None)
