@@ -20,9 +20,14 @@ def press(page: BrowserPage, name: str) -> None:
         page.page.locator("main").get_by_role("button", name=name, exact=True).first.click()
 
 
-def decide(staff: BrowserPage, account_id: str, kind: str, text: str) -> None:
-    """Choose a decision on the page of the account, look at the preview, and do it."""
-    staff.go_to(f"/ops/accounts/{account_id}/")
+def decide(staff: BrowserPage, account_id: str, kind: str, text: str, *, is_reported: bool = False) -> None:
+    """Choose a decision on the page of the account, look at the preview, and do it. It may answer the open report."""
+    if is_reported:
+        staff.go_to("/ops/reports/")
+        staff.page.locator("main tbody a[href^='/ops/reports/']").last.click()
+        staff.page.get_by_role("link", name="Act on this account").click()
+    else:
+        staff.go_to(f"/ops/accounts/{account_id}/")
     staff.page.get_by_label(kind, exact=True).check()
     press(staff, "Continue")
     staff.page.get_by_label("What the person reads").fill(text)
@@ -50,7 +55,7 @@ def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
         with site.redis() as client:
             client.hset(f"accounts:{{{each.get(f'/@{each.handle}/')['account']['id']}}}:account", "staff", "1")
     follower.follows(newcomer.handle)
-    newcomer.publishes("nasty first words")
+    post = newcomer.publishes("nasty first words")
     pages = {"abused": reader(abused), "follower": reader(follower), "visitor": reader()}
     profile, search = f"/@{newcomer.handle}/", "/search/?q=nasty"
     for page in pages.values():
@@ -62,9 +67,15 @@ def test_an_abusive_newcomer_is_limited_warned_and_suspended_and_appeals(
         return answer.status_code == 200 and "nasty first words" in answer.text
 
     boss, own = reader(staff), reader(newcomer)
+    pages["abused"].go_to(f"/reports/new/?post={post['id']}")
+    pages["abused"].page.locator("main [name=category][value=spam]").check()
+    with pages["abused"].page.expect_navigation():
+        pages["abused"].page.locator("main form button[type=submit]").last.click()
     pages["abused"].go_to_live("/public/")
     pages["follower"].go_to_live("/")
-    decide(boss, account_id, "Account limited", "You insult people. Only your followers see you now.")
+    decide(boss, account_id, "Account limited", "You insult people. Only followers see you.", is_reported=True)
+    assert sees(pages["abused"], "We have acted on this report", "/reports/") == [True]
+    pages["abused"].go_to_live("/public/")
     newcomer.publishes("nasty second words")
     expect(pages["follower"].pill).to_be_visible()  # the live message has arrived
     friendly = visitor()
