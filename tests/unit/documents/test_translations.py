@@ -96,7 +96,7 @@ def test_translations_have_the_placeholders_of_their_texts(language: str) -> Non
     numbers_by_form: dict[int, list[int]] = {}
     for number in range(MAX_NUMBER):
         numbers_by_form.setdefault(plural(number), []).append(number)
-    for entry in entries(po_file(language).read_text()):
+    for entry in entries(run("msgcat", "--no-wrap", po_file(language))):
         first, last = entry["msgid"], entry.get("msgid_plural", entry["msgid"])
         forms = [text for name, text in entry.items() if name.startswith("msgstr") and text]
         for form, text in enumerate(forms):
