@@ -52,7 +52,7 @@ class Viewer {
     this.#links = [...link.closest(".pictures").querySelectorAll("a.picture")];
     const report = link.closest("article")?.querySelector('a[href^="/reports/new/"]');
     this.report.hidden = !report;
-    if (report) this.report.href = report.href;
+    if (report) this.report.href = report.getAttribute("href");
     this.#show(this.#links.indexOf(link));
     this.element.showModal();
   }

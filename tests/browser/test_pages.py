@@ -124,6 +124,9 @@ UNCHANGED = {
     "password, errors": fills("/accounts/password/", old_password="x", new_password1="1", new_password2="2"),
     "mail, refused address": fills("/accounts/mail/", address="nobody@nowhere"),
     "delete, wrong password": fills("/accounts/delete/", password="not this"),
+    "reports, none": goes("/reports/"),
+    "report, sent": goes("/reports/sent/"),
+    "report": people.a_report_form,
 }
 """Pages that are opened and change nothing, so that one scene serves all of them."""
 STAFF = {
@@ -183,6 +186,9 @@ SIGNED_IN = {
     "decisions": people.decisions_about_the_own_account,
     "operations, alerts": goes_as_staff("/ops/alerts/"),
     "operations, trends": goes_as_staff("/ops/trends/"),
+    "reports, own": people.own_reports,
+    "operations, reports": people.the_queue_of_reports,
+    "operations, report": people.a_report_that_staff_decides,
 }
 ANONYMOUS = {
     "welcome": goes("/"),

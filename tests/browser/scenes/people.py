@@ -117,3 +117,31 @@ def a_form_of_a_decision(scene: PageScenario) -> None:
 
 def _id(person: HttpVisitor) -> str:
     return str(person.get(f"/@{person.handle}/")["account"]["id"])
+
+
+def report_friend(scene: PageScenario) -> str:
+    """Let the reader report the friend with a post, and return the id of the report."""
+    posts = scene.own.get(f"/@{scene.friend.handle}/")["posts"]
+    report = scene.own.post("/reports/new/", post=posts[0]["id"], category="spam", comment="w" * 300).json()
+    return str(report["id"])
+
+
+def a_report_form(scene: PageScenario) -> None:
+    posts = scene.own.get(f"/@{scene.friend.handle}/")["posts"]
+    scene.reader.go_to(f"/reports/new/?post={posts[0]['id']}")
+    for summary in scene.reader.page.locator("details.options-posts > summary").all():
+        summary.click()
+
+
+def own_reports(scene: PageScenario) -> None:
+    report_friend(scene)
+    scene.reader.go_to("/reports/")
+
+
+def the_queue_of_reports(scene: PageScenario) -> None:
+    report_friend(scene)
+    goes_as_staff("/ops/reports/")(scene)
+
+
+def a_report_that_staff_decides(scene: PageScenario) -> None:
+    goes_as_staff(f"/ops/reports/{report_friend(scene)}/")(scene)

@@ -1,0 +1,54 @@
+"""A post is reported in three clicks: by the keyboard, on a phone, with and without a script."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenReader, SignUpVisitor
+from tests.browser.test_pictures import PHOTO, choose, post, wait_until_ready
+
+
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "no script"])
+def test_a_post_is_reported_by_the_keyboard(reader: OpenReader, visitor: SignUpVisitor, has_script: bool) -> None:
+    author, other = visitor(), visitor()
+    author.post("/posts/", text="rude words")
+    me = reader(other, java_script_enabled=has_script, viewport={"width": 360, "height": 700})
+    me.go_to(f"/@{author.handle}/")
+    page = me.page
+    page.locator(".post summary.action").first.focus()
+    page.keyboard.press("Enter")
+    link = page.locator(".post").get_by_role("link", name="Report", exact=True)
+    while not link.evaluate("(link) => link === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=f"Report @{author.handle}")).to_be_visible()
+    expect(page.locator("blockquote")).to_have_text("rude words")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.get_by_role("radio", name="Spam").focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Send the report").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    page.get_by_role("link", name="Your reports").first.click()
+    expect(page.locator(".report")).to_contain_text("We have not decided yet.")
+
+
+def test_an_open_picture_leads_to_the_form(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    author, other = visitor(), visitor()
+    mine, theirs = reader(author), reader(other)
+    mine.go_to("/")
+    rows = choose(mine.page, PHOTO)
+    rows.get_by_label("Description").fill("A grey gradient")
+    wait_until_ready(rows, 1)
+    with mine.page.expect_response(lambda answer: answer.url.endswith("/posts/")):
+        post(mine.page)
+    post_id = author.get(f"/@{author.handle}/")["posts"][0]["id"]
+    for me, has_link in ((theirs, True), (mine, False)):
+        me.go_to(f"/@{author.handle}/")
+        me.page.locator("a.picture").first.click()
+        report = me.page.locator(".viewer-report")
+        expect(me.page.locator(".viewer")).to_be_visible()
+        if has_link:
+            expect(report).to_have_attribute("href", f"/reports/new/?post={post_id}")
+            expect(report).to_be_visible()
+        else:
+            expect(report).to_be_hidden()
