@@ -57,8 +57,7 @@ async def test_the_queue_is_grouped_and_filtered(site: Services, sam: HttpBrowse
     assert (await sam.get("/ops/reports/?category=odd")).status_code == 400
     page = (await sam.get("/ops/reports/")).text
     assert "@bob" in page
-    assert '<b class="badge">3</b>' in page, "the menu counts the open reports"
-    assert "Open reports:" in page
+    assert page.count('<b class="badge">3</b>') == 2, "the menus count the open reports"
     assert (await sam.get_json("/ops/reports/?show=mine")).json()["accounts"] == []
     assert (await sam.post(f"/ops/reports/{first.id}/claim/")).status_code == 303
     assert [row["account"]["handle"] for row in (await sam.get_json("/ops/reports/?show=mine")).json()["accounts"]] == [
