@@ -223,10 +223,6 @@ class ReportClosed(Conflict):
     message = _("This report is closed already.")
 
 
-class ReportUnavailable(Unavailable):
-    """Others changed the report, or reported, all the time."""
-
-
 class ListMembersCapReached(Conflict):
     """The list has LIST_MEMBERS_CAP members."""
 

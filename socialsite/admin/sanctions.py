@@ -102,7 +102,7 @@ class SanctionService:
             kind, id or SanctionId(self._services.ids.next_id()), account_id, AccountId(actor.account_id), text, now_ms,
             until_ms, tuple(report_ids), posts, tuple(rules), warning=warning,
         )  # fmt: skip
-        await self._services.reports.claim_all(sanction.actor_id, sanction.report_ids)
+        await self._services.reports.claim_all(sanction.actor_id, account_id, sanction.report_ids)
         await self._record(actor, kind, sanction)
         await self._sanctions.schedule(account_id, sanction.id, now_ms + COMPLETION_DELAY_MS)
         await self._sanctions.add(sanction, is_news=sanction.is_told)

@@ -6,10 +6,10 @@ Each write replaces one report together with its index entries, if the stored va
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from socialsite.errors import Unavailable
 from socialsite.ids import MAX_ID, AccountId, PostId
 from socialsite.store import Key, Reply, Store, load_script
 from timelines import keys
-from timelines.errors import ReportUnavailable
 from timelines.posts.post import Post
 from timelines.reports.report import (
     CATEGORIES,
@@ -81,7 +81,7 @@ class Reports:
     async def replace(self, report_id: PostId, change: Callable[[Report], Report | None]) -> Report | None:
         """Replace a report by the result of `change`, or delete it if the result is None. Return the new report.
 
-        Return None if the report does not exist or is deleted. Raises ReportUnavailable if others change it all the
+        Return None if the report does not exist or is deleted. Raises Unavailable if others change it all the
         time.
         """
         for _attempt in range(MAX_ATTEMPTS):
@@ -90,7 +90,7 @@ class Reports:
             changed = None if former is None else change(former)
             if former is None or changed == former or await self._write(former, former, value, changed):
                 return changed
-        raise ReportUnavailable
+        raise Unavailable
 
     async def _write(
         self,

@@ -16,7 +16,7 @@ from accounts.accounts.service import AccountService
 from accounts.errors import AccountNotFound
 from socialsite.characters import normalize
 from socialsite.clock import DAY_MS
-from socialsite.errors import Invalid
+from socialsite.errors import Invalid, Unavailable
 from socialsite.ids import MAX_ID, AccountId, PostId, PostIdGenerator, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
@@ -30,7 +30,6 @@ from timelines.errors import (
     ReportClaimed,
     ReportClosed,
     ReportNotFound,
-    ReportUnavailable,
 )
 from timelines.notifications.service import NotificationService
 from timelines.posts.post import Post
@@ -157,7 +156,7 @@ class ReportService:
                 await self.reports.drop_oldest(size - REPORTS_CAP)
                 self._loaded_ms = 0
                 return
-        raise ReportUnavailable
+        raise Unavailable
 
     async def own(self, reporter_id: AccountId, limit: int, before: int | None = None) -> list[Report]:
         """Return the reports of an account, newest first."""
@@ -245,12 +244,14 @@ class ReportService:
             raise ReportClosed
         return report
 
-    async def claim_all(self, staff_id: AccountId, report_ids: Collection[int]) -> None:
-        """Claim reports before an action that answers them. Raises the errors of `claim`.
+    async def claim_all(self, staff_id: AccountId, account_id: AccountId, report_ids: Collection[int]) -> None:
+        """Claim reports about an account before an action that answers them. Raises the errors of `claim`.
 
         Reports that the staff member has closed are left out, so that the action may be repeated.
         """
         for report in await self.reports.find_many(list(report_ids)):
+            if report.target_id != account_id:
+                raise ReportNotFound
             if report.is_open or report.closed_by != staff_id:
                 await self.claim(staff_id, report.id)
 

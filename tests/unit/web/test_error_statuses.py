@@ -79,7 +79,6 @@ STATUS_AND_CODE: dict[type[site.ApiError], tuple[int, str]] = {
     timelines.CannotDecideOwnReport: (403, "forbidden"),
     timelines.ReportClaimed: (409, "report_claimed"),
     timelines.ReportClosed: (409, "report_closed"),
-    timelines.ReportUnavailable: (503, "unavailable"),
     timelines.ListNotFound: (404, "not_found"),
     timelines.ListTitleInvalid: (422, "invalid"),
     timelines.ListInvalid: (422, "invalid"),
