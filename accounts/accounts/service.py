@@ -232,16 +232,8 @@ class AccountService:
         is_known = caller is None or (
             account is not None and await self.browsers.is_known(AccountId(account.id), browser)
         )
-        by_handle, at_ms = Identifier.handle(_login_handle(handle)), 0
-        if caller is not None:
-            factors = {address_identifier(caller.address): 1, by_handle: NETWORKS_PER_HANDLE}
-            if is_known and browser is not None:
-                factors = {Identifier.browser(browser.secret): 1}
-            try:
-                at_ms = await self.limits.enforce_for(factors, "login")
-            except RateLimited:
-                log.info("sign_in_limited", account=account.id if account else None)
-                raise
+        by_handle = Identifier.handle(_login_handle(handle))
+        at_ms = await self._count_login(account, caller, by_handle, browser if is_known else None)
         is_right = await self._check_password(account, password, is_known=is_known)
         if account is not None and is_right and keep and account.state == SUSPENDED and account.delete_ms:
             await self.reinstate(account_id=AccountId(account.id))
@@ -259,6 +251,21 @@ class AccountService:
         if caller is not None and not is_known:
             await self.limits.refund_for(by_handle, "login", at_ms)
         return account
+
+    async def _count_login(
+        self, account: Account | None, caller: Caller | None, by_handle: Identifier, browser: KnownBrowser | None
+    ) -> int:
+        """Count a log-in for the known browser, or for the address and the handle. Return the time for a refund."""
+        if caller is None:
+            return 0
+        factors = {address_identifier(caller.address): 1, by_handle: NETWORKS_PER_HANDLE}
+        if browser is not None:
+            factors = {Identifier.browser(browser.secret): 1}
+        try:
+            return await self.limits.enforce_for(factors, "login")
+        except RateLimited:
+            log.info("sign_in_limited", account=account.id if account else None)
+            raise
 
     @sensitive_variables("raw")
     async def check_password(self, account: Account | None, raw: str, *, caller: Caller | None = None) -> bool:

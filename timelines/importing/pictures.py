@@ -9,9 +9,9 @@ from django.core.files.base import ContentFile
 from socialsite.ids import AccountId
 from timelines.errors import MediaInvalid, MediaQuotaReached
 from timelines.importing.rows import PictureRow
-from timelines.media.media import ALT_MAX_LENGTH, UPLOAD_MAX_BYTES, Media
+from timelines.media.media import ALT_MAX_LENGTH, UPLOAD_MAX_BYTES, Media, find_refusal
 from timelines.media.processing import EncodePicture, MediaProcessing, encode_job
-from timelines.media.service import MediaService, find_refusal
+from timelines.media.service import MediaService
 from timelines.posts.post import MediaAttachment
 
 ReadPicture = Callable[[str], bytes | None]

@@ -1,15 +1,19 @@
-"""The row of a picture, the names of its files, and the reasons for which a picture is refused."""
+"""The row of a picture, the names of its files, the rules of its texts, and the reasons for which it is refused."""
 
 import re
 from collections.abc import Mapping
 from typing import Final, Literal
 
 import msgspec
+from django.core.files.base import File
 from django.utils.translation import gettext_lazy as _
+from msgspec import structs
 
 from socialsite.errors import LazyText
 from socialsite.ids import AccountId, PostId
+from timelines.errors import MediaInvalid
 from timelines.posts.post import MediaAttachment
+from timelines.text.post_text import TextRefused, check_post_text
 
 MediaKind = Literal["picture", "avatar", "header", "preview"]
 MediaState = Literal["processing", "ready", "refused", "deleting"]
@@ -128,3 +132,41 @@ def name_of_file(file: str) -> str | None:
     """Return the name of the picture of a stored file, or None if the file belongs to no picture."""
     name = file.rpartition("/")[2].partition(".")[0]
     return name if NAME.fullmatch(name) else None
+
+
+SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")
+
+
+HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+
+
+SIGNATURE_BYTES = 16
+
+
+def find_refusal(content: "File[bytes]") -> str | None:
+    """Return the code of a refusal if the first bytes belong to none of the four formats. Nothing is decoded."""
+    content.seek(0)
+    first = content.read(SIGNATURE_BYTES)
+    content.seek(0)
+    is_webp = first[:4] == b"RIFF" and first[8:12] == b"WEBP"
+    if is_webp or first.startswith(SIGNATURES):
+        return None
+    return "heic" if first[4:8] == b"ftyp" and first[8:12] in HEIC_BRANDS else "unreadable"
+
+
+def change_attachment(attachment: MediaAttachment, change: MediaChange | None) -> MediaAttachment:
+    """Return the picture with another text or focal point. Raises MediaInvalid."""
+    if change is None:
+        return attachment
+    alt = attachment.alt if change.alt is None else validate_alt(change.alt)
+    return structs.replace(attachment, alt=alt, focus=change.focus or attachment.focus)
+
+
+def validate_alt(alt: str) -> str:
+    """Return the text in its stored form. Raises MediaInvalid."""
+    if not alt.strip():
+        return ""
+    try:
+        return check_post_text(alt, ALT_MAX_LENGTH)
+    except TextRefused as refused:
+        raise MediaInvalid({"description": _("A description has at most 1,500 characters.")}) from refused

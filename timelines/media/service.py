@@ -14,7 +14,6 @@ from hmac import compare_digest
 import structlog
 from django.core.files.base import ContentFile, File
 from django.utils.translation import gettext_lazy as _
-from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from accounts.domain import DELETED, PictureKind
@@ -24,7 +23,6 @@ from socialsite.limits import ActionLimits, Caller
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from timelines.errors import MediaInvalid, MediaNotFound, MediaQuotaReached, MediaRefused, PostInvalid
 from timelines.media.media import (
-    ALT_MAX_LENGTH,
     MEDIA_PER_POST,
     PREVIEW_OWNER,
     PREVIEW_PICTURE_TTL_MS,
@@ -35,9 +33,12 @@ from timelines.media.media import (
     MediaChange,
     MediaKind,
     MediaSize,
+    change_attachment,
+    find_refusal,
     media_file,
     parse_name,
     upload_file,
+    validate_alt,
 )
 from timelines.media.processing import EncodePicture, MediaQueue, encode_job
 from timelines.media.repository import FolderUse, MediaRows
@@ -45,7 +46,6 @@ from timelines.media.storage import MediaFiles
 from timelines.posts.post import MediaAttachment, Post
 from timelines.posts.repository import PostRepository
 from timelines.posts.stored_values import PostState
-from timelines.text.post_text import TextRefused, check_post_text
 
 CHECK_INTERVAL_S = 20.0
 CHECKS_AT_ONCE = 100
@@ -62,9 +62,6 @@ PREVIEW_PICTURE_TIMEOUT_S = 15.0
 PROFILE_PICTURE_TIMEOUT_S = 5.0
 """Time that a change of the profile waits for the encoding."""
 ABANDONED_STATES = (PostState.ABSENT, PostState.SUPERSEDED, PostState.DELETED)
-SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")
-HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
-SIGNATURE_BYTES = 16
 
 FindAudience = Callable[[AccountId | None, PostId], Awaitable[bool | None]]
 """Returns None if the viewer may not see the post, else whether everybody may see it."""
@@ -434,32 +431,3 @@ class MediaService:
             PeriodicTask("pictures", CHECK_INTERVAL_S, self.check_due),
             PeriodicTask("disk", MEASURE_INTERVAL_S, self.measure),
         )
-
-
-def find_refusal(content: "File[bytes]") -> str | None:
-    """Return the code of a refusal if the first bytes belong to none of the four formats. Nothing is decoded."""
-    content.seek(0)
-    first = content.read(SIGNATURE_BYTES)
-    content.seek(0)
-    is_webp = first[:4] == b"RIFF" and first[8:12] == b"WEBP"
-    if is_webp or first.startswith(SIGNATURES):
-        return None
-    return "heic" if first[4:8] == b"ftyp" and first[8:12] in HEIC_BRANDS else "unreadable"
-
-
-def change_attachment(attachment: MediaAttachment, change: MediaChange | None) -> MediaAttachment:
-    """Return the picture with another text or focal point. Raises MediaInvalid."""
-    if change is None:
-        return attachment
-    alt = attachment.alt if change.alt is None else validate_alt(change.alt)
-    return structs.replace(attachment, alt=alt, focus=change.focus or attachment.focus)
-
-
-def validate_alt(alt: str) -> str:
-    """Return the text in its stored form. Raises MediaInvalid."""
-    if not alt.strip():
-        return ""
-    try:
-        return check_post_text(alt, ALT_MAX_LENGTH)
-    except TextRefused as refused:
-        raise MediaInvalid({"description": _("A description has at most 1,500 characters.")}) from refused
