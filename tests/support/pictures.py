@@ -7,6 +7,7 @@ from django.core.files.base import ContentFile
 from PIL import Image
 
 from socialsite.container import Services
+from tests.support.queues import perform_all
 
 
 def picture(
@@ -33,10 +34,4 @@ def uploaded(content: bytes, name: str = "picture.jpg") -> "ContentFile[bytes]":
 
 async def encode_all(services: Services) -> int:
     """Encode every upload; return the number of jobs."""
-    queue, jobs_done = services.media_queue, 0
-    await queue.create_group()
-    while jobs := await queue.fetch("abad1dea", 100, 1):
-        for job in jobs:
-            await queue.finish(job, await services.media_processing.handle(job.payload))
-            jobs_done += 1
-    return jobs_done
+    return await perform_all(services.media_queue, services.media_processing.handle)

@@ -1,5 +1,7 @@
 """Create a job queue for tests and fetch its jobs under fixed worker names."""
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from socialsite.recipes.job_queue import Job, JobQueue, RetryPolicy
 from socialsite.store import Store
 
@@ -23,3 +25,14 @@ async def take_one(queue: JobQueue, worker: str) -> Job:
 
 async def take_payloads(queue: JobQueue, worker: str = ALICE, count: int = 100) -> list[bytes]:
     return [job.payload for job in await queue.fetch(worker, count, 1)]
+
+
+async def perform_all(queue: JobQueue, handle: Callable[[bytes], Awaitable[Sequence[bytes]]]) -> int:
+    """Perform every job and its follow-up jobs; return the number of jobs."""
+    job_count = 0
+    await queue.create_group()
+    while jobs := await queue.fetch("abad1dea", 100, 1):
+        for job in jobs:
+            await queue.finish(job, await handle(job.payload))
+            job_count += 1
+    return job_count

@@ -10,6 +10,7 @@ from django.core.files.storage import default_storage
 from socialsite.container import Services
 from socialsite.ids import AccountId
 from tests.support.pictures import uploaded
+from tests.support.queues import perform_all
 from timelines.exporting.transfer import ImportContent, Transfer
 
 BASE_URL = "https://site.example"
@@ -18,13 +19,7 @@ DIFFERENT = {"id", "url", "inReplyTo", "blurhash", "votersCount", "replies"}
 
 async def perform_transfers(services: Services) -> int:
     """Perform all jobs of exports and imports; return their number."""
-    queue, jobs_done = services.archive_queue, 0
-    await queue.create_group()
-    while jobs := await queue.fetch("abad1dea", 100, 1):
-        for job in jobs:
-            await queue.finish(job, await services.imports.handle(job.payload))
-            jobs_done += 1
-    return jobs_done
+    return await perform_all(services.archive_queue, services.imports.handle)
 
 
 async def export_account(services: Services, account_id: AccountId) -> bytes:

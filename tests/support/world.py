@@ -6,6 +6,7 @@ from typing import Unpack
 from accounts.models import Account
 from socialsite.container import Services
 from socialsite.ids import AccountId, PostId
+from tests.support.queues import perform_all
 from timelines.lists.account_list import AccountList
 from timelines.pages.page import HydratedPost, PagePart, PageRequest, TimelinePage
 from timelines.posts.post import Post, PostDetails
@@ -126,13 +127,7 @@ class World:
 
     async def deliver_all(self) -> int:
         """Perform every job and its follow-up jobs; return the number of jobs."""
-        outbox, job_count = self.services.outbox, 0
-        await outbox.create_group()
-        while jobs := await outbox.fetch("abad1dea", 100, 1):
-            for job in jobs:
-                await outbox.finish(job, await self.services.fan_out.handle(job.payload))
-                job_count += 1
-        return job_count
+        return await perform_all(self.services.outbox, self.services.fan_out.handle)
 
     async def public_ids(self, **cut: Unpack[PagePart]) -> list[PostId]:
         return ids_on(await self.services.reading.public(viewer_id=None, **cut))
