@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix, reverse
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
@@ -39,8 +40,7 @@ def composer_context(
     quoted_id = parse_id(fields.get("quoted_status_id", ""))
     return {
         "warning": Placeholder(warning) if warning else "",
-        "language": language,
-        "languages": offered_languages(preferences, language),
+        "language_options": language_options_html(language, (preferences.language, *preferences.languages)),
         "text": "",
         "pictures": "",
         "error": "",
@@ -64,11 +64,13 @@ def _publish_url(prefix: str) -> str:
     return reverse("timelines:publish")
 
 
-def offered_languages(preferences: Preferences, chosen: str) -> dict[str, str]:
-    """Return the names of the languages of the writer's preferences and of the site's pages by their codes."""
+@lru_cache(maxsize=256)
+def language_options_html(chosen: str, preferred: tuple[str | None, ...]) -> SafeString:
+    """Return the options for the languages of the writer's preferences and of the site's pages."""
     page_codes = [code for code, _name in settings.LANGUAGES]
-    codes = filter(None, [chosen, preferences.language, *preferences.languages, *page_codes])
-    return {code: LANGUAGE_NAMES[code] for code in codes}
+    codes = dict.fromkeys(filter(None, [chosen, *preferred, *page_codes]))
+    options = ((code, SafeString(" selected" * (code == chosen)), LANGUAGE_NAMES[code]) for code in codes)
+    return format_html_join("", '<option value="{0}" lang="{0}"{1}>{2}</option>', options)
 
 
 def edit_composer_context(
