@@ -14,7 +14,7 @@ from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[3]
 LANGUAGES = [code for code, _name in settings.LANGUAGES if code != "en"]
-COMPLETE_LANGUAGES: list[str] = []
+COMPLETE_LANGUAGES = ["de"]
 SOURCES = ("accounts", "socialsite", "templates", "timelines")
 FIELD = re.compile(r'^(msgctxt|msgid_plural|msgid|msgstr(?:\[\d\])?) ((?:".*"\n?)+)', re.MULTILINE)
 QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
