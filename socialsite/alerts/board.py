@@ -45,19 +45,13 @@ class Event(NamedTuple):
     at_ms: int
 
 
-class PastAlert(msgspec.Struct, frozen=True, array_like=True):
-    name: str
-    since_ms: int
-    end_ms: int
-
-
 class Board(msgspec.Struct, frozen=True, omit_defaults=True):
     """The state of all alerts. `started_ms` is the time of the first check of the site."""
 
     started_ms: int = 0
     alerts: dict[str, Alert] = {}
-    past: tuple[PastAlert, ...] = ()
-    """Alerts that ended within a day."""
+    past: tuple[tuple[str, int], ...] = ()
+    """The names of alerts that ended within a day, and the times of their ends."""
     replicas: dict[str, tuple[int, int]] = {}
     """Number of a node -> the most replicas that it had, and the time when it had them last."""
     summary_ms: int = 0
@@ -71,7 +65,7 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
     def advance(self, results: Mapping[str, Finding | None], now_ms: int) -> tuple["Board", list[Event]]:
         """Return the next state, and what staff is told. A name without a result could not be checked, and stays."""
         alerts, events = dict(self.alerts), []
-        past = [each for each in self.past if each.end_ms > now_ms - DAY_MS]
+        past = [(name, end_ms) for name, end_ms in self.past if end_ms > now_ms - DAY_MS]
         for name, finding in results.items():
             former = alerts.pop(name, None)
             alert, kind = advance(former, finding, now_ms)
@@ -81,7 +75,7 @@ class Board(msgspec.Struct, frozen=True, omit_defaults=True):
                 at_ms = {"begin": shown.since_ms, "remind": now_ms - now_ms % DAY_MS, "end": shown.clear_ms}[kind]
                 events.append(Event(name, kind, shown, at_ms))
                 if kind == "end":
-                    past.append(PastAlert(name, shown.since_ms, shown.clear_ms))
+                    past.append((name, shown.clear_ms))
         return replace(self, started_ms=self.started_ms or now_ms, alerts=alerts, past=tuple(past)), events
 
 

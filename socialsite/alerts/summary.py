@@ -24,7 +24,7 @@ async def read_summary(services: Services, board: Board) -> Callable[[], Sequenc
     totals = await services.statistics.stats.site_totals(now_ms - DAY_MS, now_ms, now_ms=now_ms)
     backup_ms = await AlertRepository(services.store).last_backup_ms()
     disks = await asyncio.to_thread(find_disks, services)
-    names = dict.fromkeys([*board.active, *(each.name for each in board.past)])
+    names = dict.fromkeys([*board.active, *(name for name, _ in board.past)])
 
     def write_lines() -> Sequence[str]:
         accounts, posts, errors = (totals[metric.name] for metric in (SIGNUPS, POSTS, ERRORS))

@@ -39,7 +39,7 @@ def dashboard_page(found: Dashboard) -> TemplateContext:
     """Return the context of ops/_live.html."""
     depth = (found.queue_depths or {}).get(OUTBOX)
     return {
-        "alerts": alerts_page(found.board) if found.board else None,
+        "alerts": alert_rows(found.board) if found.board else None,
         "at_ms": found.at_ms,
         "activity": activity_page(found.activity) if found.activity else None,
         "processes": found.processes,
@@ -59,17 +59,10 @@ def dashboard_page(found: Dashboard) -> TemplateContext:
     }
 
 
-def alerts_page(board: Board) -> list[TemplateContext]:
-    """Return the context of ops/_alerts.html: the alerts that last."""
+def alert_rows(board: Board) -> list[JsonObject]:
+    """Return the alerts that last, for ops/_alerts.html and JSON."""
     return [
-        {"title": TITLES[name], "text": describe(name, alert.finding), "since_ms": alert.since_ms}
-        for name, alert in board.active.items()
-    ]
-
-
-def alerts_json(board: Board) -> list[JsonObject]:
-    return [
-        {"name": name, "text": describe(name, alert.finding), "since": format_iso_time(alert.since_ms)}
+        {"name": name, "title": str(TITLES[name]), "text": describe(name, alert.finding), "since_ms": alert.since_ms}
         for name, alert in board.active.items()
     ]
 
@@ -92,7 +85,7 @@ def disk_json(disk: DiskUse) -> JsonObject:
 def dashboard_json(found: Dashboard) -> JsonObject:
     nodes, depths = found.nodes, found.queue_depths
     return {
-        "alerts": alerts_json(found.board) if found.board else None,
+        "alerts": alert_rows(found.board) if found.board else None,
         "at": format_iso_time(found.at_ms),
         "activity": activity_json(found.activity) if found.activity else None,
         "processes": asdict(found.processes) if found.processes else None,

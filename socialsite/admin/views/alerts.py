@@ -7,7 +7,7 @@ from msgspec import structs
 
 from accounts.errors import FieldErrors
 from accounts.sessions.authentication import require_account
-from socialsite.admin.presenters.dashboard import alerts_json, alerts_page
+from socialsite.admin.presenters.dashboard import alert_rows
 from socialsite.admin.requests import get_services
 from socialsite.alerts.board import AlertRepository
 from socialsite.ids import AccountId
@@ -24,14 +24,14 @@ async def index(request: SiteRequest) -> HttpResponse:
         request,
         "ops/alerts.html",
         page=lambda: {
-            "alerts": alerts_page(board),
+            "alerts": alert_rows(board),
             "chosen": chosen,
             "choices": [("mail", _("Mail")), ("push", _("Notification in the browser")), ("none", _("Not at all"))],
             "has_address": bool(mail.address),
             "has_push": any(not device.sealed_token for device in devices.values()),
             "page_title": _("Alerts"),
         },
-        data=lambda: {"alerts": alerts_json(board), "told_by": chosen.alerts, "summary": chosen.gets_summary},
+        data=lambda: {"alerts": alert_rows(board), "told_by": chosen.alerts, "summary": chosen.gets_summary},
     )
 
 

@@ -1,6 +1,7 @@
 """Each alert begins and ends with a real fault, and is told once at its begin and at its end."""
 
 import asyncio
+import contextlib
 import os
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from accounts.mail.values import SendMail, encode_job
+from accounts.sanctions.sanction import SanctionId
 from accounts.sessions.values import BearerToken, TokenGrant
 from socialsite.alerts.board import AlertRepository
 from socialsite.alerts.checks import HOUR_MS
@@ -19,7 +21,7 @@ from socialsite.alerts.service import AlertService
 from socialsite.alerts.watch import AlertWatch
 from socialsite.clock import DAY_MS
 from socialsite.container import Services
-from socialsite.ids import AccountId
+from socialsite.ids import AccountId, id_at
 from socialsite.outgoing.requests import OutgoingClient
 from socialsite.recipes.lock import fence_key
 from socialsite.startup import open_services
@@ -33,6 +35,7 @@ from tests.support.remote_server import remote_server, respond
 from tests.support.replicas import is_replicated, replicated_server
 from tests.support.small_disk import mounted_disk
 from tests.support.waiting import eventually
+from timelines import keys
 from timelines.audit.sampler import DamageCounts
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -195,6 +198,57 @@ async def test_a_worker_that_is_killed(operator: OperatorMail, settings: Any, re
     finally:
         worker.kill()
         worker.wait()
+
+
+async def test_a_server_that_cannot_write_its_file(settings: Any) -> None:
+    with mounted_disk(6) as disk, mail_server(settings) as smtp:
+        server = RedisServer(directory=disk.directory).start()
+        try:
+            async with open_services(server.url) as services:
+                operator = await make_operator(services, smtp)
+
+                async def save() -> None:
+                    with server.client() as client:
+                        client.bgsave()
+                        await eventually(lambda: not client.info("persistence")["rdb_bgsave_in_progress"])
+
+                async def fill() -> None:
+                    disk.fill(0)
+                    with disk.directory.joinpath("rest").open("wb") as rest, contextlib.suppress(OSError):
+                        rest.write(b"x" * 65_536)
+                    await save()
+
+                async def empty() -> None:
+                    disk.empty()
+                    disk.directory.joinpath("rest").unlink()
+                    await save()
+
+                await hold_alert(operator, fill, empty, "Redis cannot write its data to disk")
+        finally:
+            server.stop()
+
+
+async def test_a_report_that_waits_for_a_day(operator: OperatorMail) -> None:
+    store, keyed = operator.services.store, (keys.open_reports(), keys.report_queue())
+    old_id = id_at(operator.services.clock.now_ms() - 2 * DAY_MS)
+
+    async def add() -> None:
+        await store.gather([("ZADD", key, old_id, old_id) for key in keyed])
+
+    async def close() -> None:
+        await store.gather([("DEL", key) for key in keyed])
+
+    await hold_alert(operator, add, close, "Reports wait for an answer")
+
+
+async def test_an_appeal(operator: OperatorMail) -> None:
+    sanctions, now_ms = operator.services.repositories.sanctions, operator.services.clock.now_ms()
+    await hold_alert(
+        operator,
+        lambda: sanctions.open_appeal(operator.sam.id, SanctionId(1), now_ms),
+        lambda: sanctions.close_appeal(operator.sam.id, SanctionId(1)),
+        "Appeals wait for a decision",
+    )
 
 
 async def test_a_replica_that_is_killed(settings: Any) -> None:
