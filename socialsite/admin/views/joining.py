@@ -1,6 +1,7 @@
 """Pages of staff: applications for an account, first posts that wait for a look, and who invited whom."""
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
@@ -20,7 +21,7 @@ from socialsite.admin.presenters.accounts import author_json
 from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.errors import ApiError, MalformedRequest
 from socialsite.ids import AccountId, parse_id
-from socialsite.web.requests import SiteRequest, get_form_data, wants_json
+from socialsite.web.requests import AsyncView, SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import SeeOther, format_iso_time, json_response, respond
 from timelines.drafts.draft import Draft
 from timelines.drafts.service import DraftService
@@ -32,16 +33,17 @@ DECISIONS_AT_ONCE = APPLICATIONS_PER_PAGE
 INVITERS_SHOWN = 10
 
 Decide = Callable[[str], Awaitable[None]]
+ErrorView = Callable[[SiteRequest, str], Awaitable[HttpResponse]]
 
 
-async def applications(request: SiteRequest) -> HttpResponse:
+async def applications(request: SiteRequest, error: str = "") -> HttpResponse:
     """Show the accounts that wait for approval, the oldest first."""
     page, next_ms = await request.services[JoiningService].waiting(_parse_after(request), APPLICATIONS_PER_PAGE)
     next_url = build_next_url(request, next_ms)
     return respond(
         request,
         "ops/applications.html",
-        page=lambda: {"applications": page, "next_url": next_url, "page_title": _("Applications")},
+        page=lambda: {"applications": page, "next_url": next_url, "error": error, "page_title": _("Applications")},
         data=lambda: {
             "applications": [
                 {
@@ -60,7 +62,23 @@ async def applications(request: SiteRequest) -> HttpResponse:
     )
 
 
-async def decide_applications(request: SiteRequest) -> HttpResponseBase:
+def _shows_errors(page: ErrorView, action: AsyncView[[]]) -> AsyncView[[]]:
+    """Return the action. If its text is wrong, it answers 422 with the page and the error beside the text."""
+
+    async def act(request: SiteRequest) -> HttpResponseBase:
+        try:
+            return await action(request)
+        except FieldErrors as error:
+            if wants_json(request):
+                raise
+            response = await page(request, str(next(iter(error.fields.values()))))
+            response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+            return response
+
+    return act
+
+
+async def _decide_applications(request: SiteRequest) -> HttpResponseBase:
     """Approve or refuse the chosen accounts. An account about which another has decided meanwhile is named."""
     fields, joining, actor = get_form_data(request), request.services[JoiningService], get_actor(request)
     is_refusal, text = _parse_decision(request)
@@ -78,7 +96,7 @@ async def decide_applications(request: SiteRequest) -> HttpResponseBase:
     return await _decide_each(request, fields.values_of("account"), decide, "/ops/applications/")
 
 
-async def held(request: SiteRequest) -> HttpResponse:
+async def held(request: SiteRequest, error: str = "") -> HttpResponse:
     """Show the first posts with links that wait for staff, the oldest first."""
     page, next_ms = await request.services[DraftService].held(_parse_after(request), HELD_PER_PAGE)
     authors = await request.services[AccountService].find_authors({account_id for account_id, _draft in page})
@@ -87,7 +105,7 @@ async def held(request: SiteRequest) -> HttpResponse:
     return respond(
         request,
         "ops/held.html",
-        page=lambda: {"posts": rows, "next_url": next_url, "page_title": _("Held posts")},
+        page=lambda: {"posts": rows, "next_url": next_url, "error": error, "page_title": _("Held posts")},
         data=lambda: {
             "posts": [
                 {
@@ -115,7 +133,7 @@ async def _held_row(request: SiteRequest, draft: Draft, author: Author) -> dict[
     }
 
 
-async def decide_held(request: SiteRequest) -> HttpResponseBase:
+async def _decide_held(request: SiteRequest) -> HttpResponseBase:
     """Publish a held post, or give it back to its author with a text."""
     drafts, actor, (is_refusal, text) = request.services[DraftService], get_actor(request), _parse_decision(request)
 
@@ -131,6 +149,10 @@ async def decide_held(request: SiteRequest) -> HttpResponseBase:
             await drafts.release(AccountId(owner), draft_id)
 
     return await _decide_each(request, get_form_data(request).values_of("post"), decide, "/ops/held/")
+
+
+decide_applications = _shows_errors(applications, _decide_applications)
+decide_held = _shows_errors(held, _decide_held)
 
 
 async def invitations(request: SiteRequest, account_id: int) -> HttpResponse:

@@ -103,7 +103,8 @@ async def test_staff_approves_several_and_refuses_with_a_text(
     }, fields  # fmt: skip
     assert "is approved" in (await browsers["nora"].get("/accounts/waiting/")).text
     assert (await browsers["nora"].log_in("nora")).status_code == 200
-    assert (await sam.post("/ops/applications/", account=ids[2], decision="refuse")).status_code == 422
+    answer = await sam.post("/ops/applications/", account=ids[2], decision="refuse")
+    assert (answer.status_code, 'id="decision-error"' in answer.text) == (422, True)
     answer = await sam.post("/ops/applications/", account=ids[2], decision="refuse", text="<b>Too short</b>")
     assert answer.status_code == 303
     page = await browsers["pia"].get("/accounts/waiting/")
