@@ -115,6 +115,9 @@ async def test_followers_and_the_account_see_its_posts(scenario: LimitedScenario
     own = await pages_with_the_canary(scenario, "alice")
     assert {"/", "/public/", "/tags/<str:tag>/", "/search/?q=cup", "/@<handle:handle>/"} <= own
     assert "/api/v1/timelines/home of 1" in await endpoints_with_the_canary(scenario, "bob")
+    path = f"/api/v1/statuses/{scenario.ids['post_id']}"
+    seen_as = {name: (await scenario.clients[name].get(path)).json()["visibility"] for name in ("alice", "bob")}
+    assert seen_as == {"alice": "public", "bob": "private"}
 
 
 async def test_strangers_do_not_hear_of_a_limited_account(scenario: LimitedScenario, site: Services) -> None:

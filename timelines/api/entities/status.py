@@ -5,6 +5,8 @@
 
 from typing import Final
 
+from msgspec import structs
+
 from accounts.domain import Author, QuotePolicy
 from socialsite.web.responses import format_iso_time
 from timelines.api.entities.content import content_html
@@ -46,7 +48,7 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         "in_reply_to_account_id": str(reply.reply_to_author_id) if reply.reply_to_author_id else None,
         "sensitive": are_pictures_hidden(post, shown.author),
         "spoiler_text": extra.spoiler_text,
-        "visibility": "private" if requires_follow(post, shown.author) else VISIBILITY_BY_AUDIENCE[post.audience],
+        "visibility": "private" if _is_for_followers(shown) else VISIBILITY_BY_AUDIENCE[post.audience],
         "language": extra.language,
         "content": content_html(post.text, site_url, [handle for handle, _ in mentions]),
         "replies_count": shown.counts.replies,
@@ -72,6 +74,12 @@ def status_fields(entry: HydratedPost, mentions: tuple[Mention, ...], site_url: 
         ),
         "filtered": filter_results(entry.keyword_filter),
     }
+
+
+def _is_for_followers(shown: HydratedPost) -> bool:
+    """Return whether only followers see the post. The author of a limited account sees what it chose itself."""
+    is_own = shown.viewer is not None and shown.viewer.own
+    return requires_follow(shown.post, structs.replace(shown.author, limited=False) if is_own else shown.author)
 
 
 def card_entity(preview: LinkPreview, site_url: str) -> Json:
