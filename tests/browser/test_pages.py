@@ -232,6 +232,7 @@ AT_NIGHT = {
         "operations, statistics of a week",
         "operations, trail",
         "operations, decision",
+        "operations, appeals",
         "decisions, none",
     ),
     *("405", "429, text", "400, search"),
