@@ -35,6 +35,7 @@ from socialsite.web.requests import FormFields, SiteRequest, get_form_data, want
 from socialsite.web.responses import SeeOther, json_response, page_response, respond
 from timelines.pages.queries import decode_id
 from timelines.pages.queries import parse_cursor as parse_id_cursor
+from timelines.posts.post import FOLLOWERS
 
 APPEALS_PER_PAGE = 30
 DURATION_LABELS = {
@@ -165,7 +166,9 @@ async def _show_form(
         "fields": fields,
         "errors": errors or {},
         "sanction_id": parse_id(fields.get("id", "")) or services.ids.next_id(),
-        "posts": [{"post": post, "is_chosen": post.id in chosen} for post in posts],
+        "posts": [
+            {"post": post, "is_chosen": post.id in chosen, "is_hidden": post.audience == FOLLOWERS} for post in posts
+        ],
         "rules": [{"text": rule, "is_chosen": rule in fields.values_of("rule")} for rule in _find_rules(request)],
         "chosen_rules": fields.values_of("rule"),
         "report_ids": _parse_ids(fields, "report"),

@@ -139,6 +139,10 @@ async def test_the_form_shows_the_text_to_start_from_a_preview_and_errors(
     assert "so that everybody can choose" in form
     assert 'name="report" value="7"' in form
     assert f'name="post" value="{post["id"]}"' in form
+    secret = await alice.publish("for followers only", audience="followers")
+    hidden = (await sam.get(f"{path}?kind=fold_posts&post={secret['id']}")).text
+    assert f'name="post" value="{secret["id"]}" checked' in hidden
+    assert "for followers only" not in hidden
     fields = {"kind": "silence", "text": "Hush.", "duration": "7d", "id": "77"}
     preview = await sam.post(path, preview="1", **fields)
     assert (preview.status_code, "What the person receives" in preview.text) == (200, True)
