@@ -66,7 +66,8 @@ def sheets(template: Path) -> set[str]:
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
 def test_the_style_sheets_of_a_page_stay_small(template: Path) -> None:
-    assert sum((ROOT / "static" / name).stat().st_size for name in sheets(template)) <= 40_000
+    limit = 46_000 if template.parent.name == "ops" else 40_000  # staff pages also load the sheet of forms
+    assert sum((ROOT / "static" / name).stat().st_size for name in sheets(template)) <= limit
 
 
 def test_every_style_sheet_belongs_to_a_page() -> None:
