@@ -5,6 +5,7 @@ from django.urls import include, path
 from accounts.oauth import views as oauth
 from accounts.sessions import views as sessions
 from socialsite.admin.views.about import about
+from socialsite.admin.views.site import accent
 from socialsite.web import views
 from socialsite.web.display import display
 from socialsite.web.metrics_page import metrics_page
@@ -22,6 +23,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", oauth.server_metadata, name="oauth-metadata"),
     path("ops/", include("socialsite.admin.urls")),
     path("about/", dispatch_by_method(GET=about), name="about"),
+    path("accent/<slug:colour>.css", dispatch_by_method(GET=accent), name="accent"),
     path("display/", display, name="display"),
     path("livez", dispatch_by_method(GET=views.livez), name="livez"),
     path("readyz", dispatch_by_method(GET=views.readyz), name="readyz"),

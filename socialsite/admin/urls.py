@@ -3,7 +3,7 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, alerts, dashboard, dead_letters, joining, reports, sanctions, staff, trends
+from socialsite.admin.views import accounts, alerts, dashboard, dead_letters, joining, reports, sanctions, site, staff, trends
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
@@ -54,6 +54,10 @@ urlpatterns = [
         path("reports/<id:report_id>/claim/", limited("staff", reports.claim), name="report-claim"),
         path("reports/<id:report_id>/close/", limited("staff", reports.close), name="report-close"),
     ),
-    *staff_urls("site", path("trends/", limited("staff", trends.change, GET=trends.index), name="trends")),
+    *staff_urls(
+        "site",
+        path("trends/", limited("staff", trends.change, GET=trends.index), name="trends"),
+        path("site/", limited("staff", site.change, GET=site.show), name="site"),
+    ),
     *staff_urls("roles", path("staff/", limited("staff", staff.change, GET=staff.index), name="staff")),
 ]

@@ -54,6 +54,10 @@ class SiteService:
             await asyncio.sleep(REFRESH_INTERVAL_S)
             await self.refresh()
 
+    def check(self, fields: Mapping[str, Any]) -> None:
+        """Raise Invalid if `change` would."""
+        apply_changes(self.settings, fields)
+
     async def change(self, **fields: Any) -> SiteSettings:
         """Store new values of some fields, and return all settings. Other processes use them within a second.
 

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from socialsite.characters import VISIBLE, normalize, remove_hidden
 from socialsite.errors import Invalid, LazyText
+from socialsite.site.accent import is_readable
 
 DEFAULT_NAME = "Socialsite"
 Joining = Literal["open", "approval", "invitation", "closed"]
@@ -97,6 +98,8 @@ def _clean(name: str, value: Any) -> Any:
             raise _too_long(name, TEXT_LENGTHS[name])
         if name == "accent" and value and not _ACCENT.fullmatch(value := value.lower()):
             raise Invalid({name: _("A colour is a # and six digits from 0 to f, such as #0b57d0.")})
+        if name == "accent" and value and not is_readable(value):
+            raise Invalid({name: _("Text in this colour could not be read on a light page. Choose a darker colour.")})
         return " ".join(value.split()) if name in {"name", "contact"} else value
     if name == "newcomer_days" and not 0 <= value <= NEWCOMER_DAYS_MAX:
         raise Invalid({name: _("Choose a number of days from 0 to 365.")})

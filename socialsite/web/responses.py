@@ -64,7 +64,7 @@ def get_site(request: SiteRequest) -> SiteSettings:
 def page_context(request: SiteRequest) -> dict[str, object]:
     """Return the context of base.html. Templates use nothing else of the request, so that pages can be cached."""
     account, path, full_path = getattr(request, "account", None), request.path, request.get_full_path()
-    badge = getattr(request, "badge", None)
+    badge, site = getattr(request, "badge", None), get_site(request)
     return {
         "viewer": account
         and {  # shared by all viewers, so that a cached page serves all of them
@@ -76,7 +76,9 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         },
         "viewer_avatar": "",
         "viewer_icon": "",
-        "site_name": get_site(request).title,
+        "site_name": site.title,
+        "site_description": site.description,
+        "accent": site.accent.removeprefix("#"),
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",
         "trends_aside": "",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import cast
 
+import msgspec
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.template.loader import render_to_string
@@ -17,7 +18,7 @@ from socialsite import __version__
 from socialsite.web.health import share_readiness
 from socialsite.web.middleware.errors import DEFAULT_MESSAGES, error_response
 from socialsite.web.requests import SiteRequest
-from socialsite.web.responses import json_response
+from socialsite.web.responses import get_site, json_response
 
 SECURITY_TXT_VALIDITY = timedelta(days=180)
 
@@ -68,7 +69,28 @@ async def favicon(request: SiteRequest) -> HttpResponse:
 
 
 async def manifest(request: SiteRequest) -> HttpResponse:
-    return HttpResponsePermanentRedirect(static("manifest.webmanifest"))
+    """Serve the file that a browser reads when the site is put on a home screen, with the name of the site."""
+    site = get_site(request)
+    icons = [
+        {"src": static(f"icon-{size}.png"), "sizes": f"{size}x{size}", "type": "image/png", "purpose": purpose}
+        for size in (192, 512)
+        for purpose in ("any", "maskable")
+    ]
+    icons.append({"src": static("favicon.svg"), "sizes": "any", "type": "image/svg+xml"})
+    content = {
+        "id": "/",
+        "name": site.title,
+        "short_name": site.title,
+        "description": site.description,
+        "start_url": "/",
+        "scope": "/",
+        "display": "standalone",
+        "background_color": "#fbfaf8",
+        "theme_color": site.accent or "#0b6b55",
+        "icons": icons,
+        "shortcuts": [{"name": _("New post"), "url": "/#compose"}, {"name": _("Public"), "url": "/public/"}],
+    }
+    return HttpResponse(msgspec.json.encode(content), content_type="application/manifest+json")
 
 
 async def service_worker(request: SiteRequest) -> HttpResponse:

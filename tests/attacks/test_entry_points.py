@@ -127,6 +127,7 @@ ACTIONS: dict[str, str] = {
         ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"
     ),
     "/ops/staff/": "handle role",
+    "/ops/site/": "group name accent rules",
     "/ops/deadletters/retry/": "id",
     "/ops/applications/": "account decision text",
     "/ops/held/": "post decision text",

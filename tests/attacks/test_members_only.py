@@ -16,7 +16,7 @@ from tests.support.api import ApiClient, create_token
 from tests.support.browser import JSON_HEADERS, HttpBrowser
 from tests.support.oauth import OAuthClient
 from tests.support.pictures import encode_all, picture, uploaded
-from tests.support.routes import api_routes, routes
+from tests.support.routes import SAMPLES, api_routes, routes
 from tests.support.sockets import DaphneProcess, open_socket, sign_in_cookie
 from tests.support.waiting import eventually
 from tests.support.world import World
@@ -62,11 +62,9 @@ async def scene(site: Services, alice: HttpBrowser, open_browser: OpenBrowser) -
     assert post.status_code == 201, post.text
     await World(site).deliver_all()
     post_id = post.json()["id"]
-    numbers = ("list_id", "number", "draft_id", "transfer_id", "quote_id", "notification_id", "sanction_id")
-    ids = dict.fromkeys(numbers, "7") | {
+    ids = SAMPLES | {
         "handle": HANDLE, "post_id": post_id, "account_id": str(account.id), "tag": TAG, "media_id": str(row.id),
-        "stream": "public", "group_id": "7", "key": "ungrouped-7", "name": row.name, "size": "small",
-        "extension": "jpg", "report_id": "7", "code": f"{account.id}-{'A' * 22}",
+        "stream": "public", "name": row.name, "extension": "jpg", "code": f"{account.id}-{'A' * 22}",
     }  # fmt: skip
     yield Scene(site, ids, post.json()["url"])
     await site.site.change(members_only=False)  # a daphne that starts before the next test reads the same store

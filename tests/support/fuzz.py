@@ -37,6 +37,8 @@ FIELDS = (
     "kind", "report", "rule", "warning", "answer", "preview",
     "address", "digest", "alerts", "summary",
     "reason", "invitation", "invite_code", "uses", "days", "account", "account[]", "post[]",
+    "address", "digest",
+    "group", "name", "accent", "rules",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

@@ -29,6 +29,7 @@ SAMPLES = {
     "name": "7-0123456789abcdef0123456789abcdef",
     "size": "small",
     "extension": "webp",
+    "colour": "0b57d0",
 }
 
 

@@ -23,7 +23,7 @@ ALLOWED_ROUTES = frozenset(
         "accounts/reset/", "accounts/reset/confirm/", "accounts/suspended/",
         "accounts/mail/confirm/", "accounts/mail/unsubscribe/",
         # about the site
-        "about/", "display/",
+        "about/", "display/", "accent/<slug:colour>.css",
         # for programs
         "livez", "readyz", "metrics", "robots.txt", "favicon.ico", "manifest.webmanifest", "sw.js", "offline/",
         ".well-known/security.txt", ".well-known/nodeinfo", "nodeinfo/2.0", "health", "api/v1/streaming/health",

@@ -3,8 +3,11 @@
 from django.conf import settings
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
+from django.utils.translation import get_language
 
+from socialsite.site.service import SiteService
 from socialsite.store.errors import StoreError
+from socialsite.web.display import activate_language
 from socialsite.web.middleware.base import PROBE_PATHS, GetResponse, Middleware
 from socialsite.web.middleware.errors import respond_to_error
 from socialsite.web.requests import SiteRequest
@@ -26,4 +29,14 @@ class ServicesMiddleware(Middleware):
         except StoreError as error:
             return respond_to_error(request, error)
         request.render_side_panel = self._render_side_panel
+        _use_default_language(request)
         return await self.get_response(request)
+
+
+def _use_default_language(request: SiteRequest) -> None:
+    """Activate the default language of the site if the browser asks for none of the site's languages."""
+    default = request.services[SiteService].settings.default_language
+    if not default or get_language() != settings.LANGUAGE_CODE or settings.LANGUAGE_COOKIE_NAME in request.COOKIES:
+        return
+    if settings.LANGUAGE_CODE not in request.META.get("HTTP_ACCEPT_LANGUAGE", "").lower():
+        activate_language(default)

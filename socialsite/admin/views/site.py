@@ -1,0 +1,105 @@
+"""The page of the site's settings, and the style sheet of its accent colour."""
+
+import re
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from msgspec import to_builtins
+
+from accounts.roles import has_right
+from socialsite.admin.audit_log import AuditLog
+from socialsite.admin.requests import get_actor, staff_only
+from socialsite.admin.site_forms import GROUPS, SiteForm
+from socialsite.errors import Conflict, Invalid
+from socialsite.site.accent import accent_css
+from socialsite.site.service import SiteService
+from socialsite.site.settings import FIELDS, LIST_SIZES
+from socialsite.web.requests import FormFields, SiteRequest, get_form_data, require_viewer, wants_json
+from socialsite.web.responses import SeeOther, json_response, page_response
+
+SITE_PATH = "/ops/site/"
+COLOUR = re.compile("[0-9a-f]{6}")
+CSS_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Security-Policy": "sandbox; default-src 'none'",  # as for pictures: HeadersMiddleware keeps the caching
+}
+
+
+@staff_only
+async def show(request: SiteRequest) -> HttpResponse:
+    _require_right(request)
+    return _respond(request)
+
+
+@staff_only
+async def change(request: SiteRequest) -> HttpResponse:
+    """Change the fields of one group, or with JSON the fields that are sent. The audit log has their names."""
+    _require_right(request)
+    site, fields = request.services[SiteService], get_form_data(request)
+    group = fields.get("group", "")
+    if group not in GROUPS and not wants_json(request):
+        raise Invalid({"group": _("This is not one of the choices.")})
+    names = GROUPS[group][1] if group in GROUPS else tuple(name for name in FIELDS if name in fields)
+    if group not in GROUPS and site.from_environment.intersection(names):
+        raise Conflict(_("The environment of the server sets this. It can only be changed there."))
+    form = SiteForm(names, site.settings, site.from_environment, _join_lists(fields))
+    if form.is_valid():
+        try:
+            await _store(request, form.changes())
+        except Invalid as error:
+            for name, message in error.fields.items():
+                form.add_error(name, str(message))
+    if form.errors:
+        if wants_json(request):
+            raise Invalid({name: str(texts[0]) for name, texts in form.errors.items()})
+        return _respond(request, {group: form}, 422)
+    if wants_json(request):
+        return _respond(request)
+    messages.success(request, _("Saved."), fail_silently=True)
+    return SeeOther(f"{SITE_PATH}#{group}")
+
+
+async def _store(request: SiteRequest, changes: dict[str, Any]) -> None:
+    """Write the audit log, then the changes. Raises Invalid."""
+    if not changes:
+        return
+    site = request.services[SiteService]
+    site.check(changes)
+    await AuditLog(request.services.store).record(get_actor(request), "site", "site:settings", ", ".join(changes))
+    await site.change(**changes)
+
+
+def _require_right(request: SiteRequest) -> None:
+    """Respond with 404 unless the role of the viewer has the right."""
+    if not has_right(require_viewer(request), "site"):
+        raise Http404
+
+
+def _join_lists(fields: FormFields) -> dict[str, str]:
+    """Return the fields. A list of JSON becomes lines."""
+    return {name: "\n".join(fields.values_of(name)) if name in LIST_SIZES else text for name, text in fields.items()}
+
+
+def _respond(request: SiteRequest, wrong: dict[str, SiteForm] | None = None, status: int = 200) -> HttpResponse:
+    site = request.services[SiteService]
+    if wants_json(request):
+        return json_response({**to_builtins(site.settings), "from_environment": sorted(site.from_environment)})
+    groups = [
+        {
+            "name": name,
+            "title": title,
+            "form": (wrong or {}).get(name) or SiteForm(names, site.settings, site.from_environment),
+            "is_editable": not site.from_environment.issuperset(names),
+        }
+        for name, (title, names) in GROUPS.items()
+    ]
+    return page_response(request, "ops/site.html", {"groups": groups, "page_title": _("Your site")}, status)
+
+
+async def accent(request: SiteRequest, colour: str) -> HttpResponse:
+    """Serve the style sheet of a colour of six hex digits. Its address contains the colour, so browsers keep it."""
+    if not COLOUR.fullmatch(colour):
+        raise Http404
+    return HttpResponse(accent_css(colour), content_type="text/css; charset=utf-8", headers=CSS_HEADERS)

@@ -1,0 +1,141 @@
+"""The page of the site's settings: changes, errors beside fields, the environment, rights, and what pages show."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from accounts.roles import Role
+from socialsite.admin.audit_log import AuditLog
+from socialsite.container import Services
+from socialsite.ids import AccountId
+from socialsite.service_config import ServiceConfig
+from socialsite.site.settings import FIELDS, SiteSettings
+from socialsite.startup import open_services
+from socialsite.store import StoreUrls
+from socialsite.web.services import loop_services
+from tests.support.browser import HttpBrowser
+from tests.web.conftest import OpenBrowser
+
+
+async def staff_browser(site: Services, open_browser: OpenBrowser, role: Role = "owner") -> HttpBrowser:
+    browser = await open_browser(f"member{len(role)}")
+    account = await site.accounts.get_by_handle(f"member{len(role)}")
+    await site.staff.set_role(AccountId(account.id), role)
+    return browser
+
+
+@pytest.fixture
+async def sam(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
+    return await staff_browser(site, open_browser)
+
+
+def form_of(html: str, group: str) -> dict[str, str]:
+    """Return the hidden fields of a group's form."""
+    form = next(each for each in html.split("<form")[1:] if f'name="group" value="{group}"' in each)
+    hidden = re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', form)
+    return {name: value for name, value in hidden if name != "csrfmiddlewaretoken"}
+
+
+async def trail(site: Services) -> list[tuple[str, str]]:
+    return [(entry.action, entry.detail) for entry in await AuditLog(site.store).page(10)]
+
+
+async def test_each_setting_is_in_one_group_and_changes_are_in_the_audit_log(site: Services, sam: HttpBrowser) -> None:
+    page = (await sam.get("/ops/site/")).text
+    assert all(len(re.findall(rf'id="id_{name}(?:_0)?"', page)) == 1 for name in FIELDS)
+    sent: Mapping[str, dict[str, str]] = {
+        "about": {"name": "Our site", "description": "Ours.", "contact": "help@example.org", "welcome": "Hello!"},
+        "joining": {"joining": "approval", "members_only": "on"},
+        "rules": {"rules": "Be kind.\r\nMark bots.\r\n"},
+        "looks": {"accent": "#0b57d0", "default_language": "de", "default_audience": "followers"},
+    }
+    for group, fields in sent.items():
+        answer = await sam.post("/ops/site/", **{**form_of(page, group), **fields})
+        assert (answer.status_code, answer.headers["location"]) == (303, f"/ops/site/#{group}")
+    assert site.site.settings == SiteSettings(
+        name="Our site", description="Ours.", contact="help@example.org", welcome="Hello!", joining="approval",
+        members_only=True, rules=("Be kind.", "Mark bots."), accent="#0b57d0", default_language="de",
+        default_audience="followers",
+    )  # fmt: skip
+    assert await trail(site) == [
+        ("site", "accent, default_language, default_audience"), ("site", "rules"),
+        ("site", "joining, members_only"), ("site", "name, description, contact, welcome"),
+    ]  # fmt: skip
+    await site.site.change(members_only=False)
+
+
+async def test_a_wrong_value_is_shown_beside_its_field_and_nothing_is_stored(site: Services, sam: HttpBrowser) -> None:
+    for fields, name, word in (
+        ({"group": "looks", "accent": "#ffff00", "default_audience": "public"}, "accent", "darker"),
+        ({"group": "limits", "newcomer_days": "900"}, "newcomer_days", "365"),
+        ({"group": "about", "name": "x" * 41}, "name", "40"),
+        ({"group": "rules", "rules": "\n".join(f"rule {n}" for n in range(101))}, "rules", "100"),
+    ):
+        answer = await sam.post("/ops/site/", **fields)
+        assert answer.status_code == 422
+        assert word in re.findall(rf'id="id_{name}_error">(.*?)</ul>', answer.text)[0]
+        assert answer.text.count('class="errors"') == 1
+    assert (await sam.post("/ops/site/", group="none")).status_code == 422
+    assert (site.site.settings, await trail(site)) == (SiteSettings(), [])
+
+
+async def test_a_page_that_was_loaded_earlier_does_not_undo_a_later_change(site: Services, sam: HttpBrowser) -> None:
+    old = form_of((await sam.get("/ops/site/")).text, "about")
+    await site.site.change(description="New words.")
+    assert (await sam.post("/ops/site/", **{**old, "name": "Ours", "description": ""})).status_code == 303
+    assert site.site.settings == SiteSettings(name="Ours", description="New words.")
+
+
+async def test_a_program_reads_and_changes_settings_as_json(site: Services, sam: HttpBrowser) -> None:
+    answer = await sam.post_json("/ops/site/", name="Ours", rules=["Be kind.", "Mark bots."], members_invite=True)
+    assert answer.status_code == 200, answer.text
+    data = (await sam.get_json("/ops/site/")).json()
+    assert (data["name"], data["rules"], data["members_invite"]) == ("Ours", ["Be kind.", "Mark bots."], True)
+    assert (await sam.post_json("/ops/site/", members_invite=False)).status_code == 200
+    assert site.site.settings.members_invite is False
+    refused = await sam.post_json("/ops/site/", joining="never")
+    assert (refused.status_code, [*refused.json()["fields"]]) == (422, ["joining"])
+
+
+async def test_a_variable_disables_its_field_and_is_named(redis_urls: StoreUrls, open_browser: OpenBrowser) -> None:
+    config = ServiceConfig(site_environment={"name": "Of the server", "rules": ("One.",)})
+    async with open_services(redis_urls, config) as opened:
+        loop_services.bind(opened)
+        sam = await staff_browser(opened, open_browser)
+        page = (await sam.get("/ops/site/")).text
+        assert re.search(r'<input[^>]*name="name"[^>]*value="Of the server"[^>]*disabled', page)
+        assert "SITE_NAME" in page
+        assert "<title>Your site · Of the server</title>" in re.sub(r"\s*\n\s*", "", page)
+        assert 'name="group" value="rules"' in page
+        await sam.post("/ops/site/", group="about", name="Mine", description="Stored.", contact="", welcome="")
+        assert (opened.site.settings.name, opened.site.settings.description) == ("Of the server", "Stored.")
+        assert (await sam.post_json("/ops/site/", name="Mine")).status_code == 409
+
+
+async def test_moderators_have_no_right_to_the_settings(site: Services, open_browser: OpenBrowser) -> None:
+    moderator = await staff_browser(site, open_browser, "moderator")
+    assert (await moderator.get("/ops/site/")).status_code == 404
+    assert (await moderator.post("/ops/site/", group="about", name="Mine")).status_code == 404
+    assert (site.site.settings, await trail(site)) == (SiteSettings(), [])
+
+
+async def test_pages_feeds_and_apps_show_the_stored_name_and_rules(site: Services, alice: HttpBrowser) -> None:
+    await site.site.change(name="Ours & yours", description="A place.", rules=["Be kind."], contact="me@example.org",
+                           joining="closed", accent="#0b57d0")  # fmt: skip
+    page = (await alice.get("/public/")).text
+    assert "Ours &amp; yours</title>" in page
+    assert "/accent/0b57d0.css" in page
+    css = await alice.get("/accent/0b57d0.css")
+    assert css.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert css.headers["content-type"].startswith("text/css")
+    assert css.text.startswith("@media not (prefers-contrast: more){:root{--accent:light-dark(#0b57d0,#")
+    assert (await alice.get("/accent/0b57dg.css")).status_code == 404
+    await alice.publish("#tea")
+    assert "<title>#tea · Ours &amp; yours</title>" in (await alice.get("/tags/tea/feed.atom")).text
+    instance = (await alice.get_json("/api/v2/instance")).json()
+    assert (instance["title"], instance["description"]) == ("Ours & yours", "A place.")
+    assert instance["rules"] == [{"id": "1", "text": "Be kind.", "hint": ""}]
+    assert (instance["registrations"]["enabled"], instance["contact"]["email"]) == (False, "me@example.org")
+    manifest = (await alice.get("/manifest.webmanifest")).json()
+    assert (manifest["name"], manifest["start_url"]) == ("Ours & yours", "/")
