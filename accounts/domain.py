@@ -57,6 +57,8 @@ class Preferences(msgspec.Struct, frozen=True, array_like=True):
     """How staff learns of alerts of the site."""
     gets_summary: bool = False
     """True if staff gets the daily summary of the site by mail."""
+    dismissed_announcements: tuple[int, ...] = ()
+    """The ids of announcements that are not shown any more."""
 
 
 @lru_cache(maxsize=4_096)

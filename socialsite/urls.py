@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from accounts.oauth import views as oauth
 from accounts.sessions import views as sessions
+from socialsite.admin.views import site_pages
 from socialsite.admin.views.about import about
 from socialsite.admin.views.site import accent
 from socialsite.web import views
@@ -23,6 +24,9 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", oauth.server_metadata, name="oauth-metadata"),
     path("ops/", include("socialsite.admin.urls")),
     path("about/", dispatch_by_method(GET=about), name="about"),
+    path("rules/", dispatch_by_method(GET=site_pages.rules), name="rules"),
+    path("privacy/", dispatch_by_method(GET=site_pages.privacy), name="privacy"),
+    path("terms/", dispatch_by_method(GET=site_pages.terms), name="terms"),
     path("accent/<slug:colour>.css", dispatch_by_method(GET=accent), name="accent"),
     path("display/", display, name="display"),
     path("livez", dispatch_by_method(GET=views.livez), name="livez"),

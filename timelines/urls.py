@@ -12,6 +12,7 @@ from timelines.filters import views as filters
 from timelines.following import views as following
 from timelines.hashtags import views as hashtags
 from timelines.home import views as home
+from timelines.home.announcements import dismiss as dismiss_announcement
 from timelines.importing import views as importing
 from timelines.lists import views as lists
 from timelines.markers import views as markers
@@ -77,6 +78,7 @@ register_converter(HandleConverter, "handle")
 app_name = "timelines"
 urlpatterns = [
     path("", dispatch_by_method(GET=redirect_date_queries(home.home)), name="home"),
+    path("announcements/<id:announcement_id>/dismiss/", limited("like", dismiss_announcement), name="dismiss"),
     path("public/", dispatch_by_method(GET=redirect_date_queries(home.public)), name="public"),
     path("welcome/", dispatch_by_method(GET=onboarding.show_next_step, POST=onboarding.dismiss), name="onboarding"),
     path(

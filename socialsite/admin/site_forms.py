@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from socialsite.site.settings import LIST_SIZES, NEWCOMER_DAYS_MAX, TEXT_LENGTHS, SiteSettings, variable_of
 
 GROUPS: Mapping[str, tuple[str | Promise, tuple[str, ...]]] = {
-    "about": (_("About the site"), ("name", "description", "contact", "welcome")),
+    "about": (_("About the site"), ("name", "description", "contact", "welcome", "staff")),
     "joining": (_("Who may join and read"), ("joining", "members_invite", "members_only")),
     "limits": (_("Limits of new accounts"), ("newcomer_days", "holds_first_links")),
     "rules": (_("Rules"), ("rules",)),
@@ -59,6 +59,9 @@ class SiteForm(forms.Form):
     description = _text(_("Description"), _("One or two sentences, which search engines and apps show."), rows=3)
     contact = _text(_("Contact"), _("A mail address or a web address at which people reach you."))
     welcome = _text(_("Welcome text"), _("Visitors see it on the first page and at the sign-up."), rows=3)
+    staff = _text(
+        _("People named on the page about the site"), _("Handles, one on each line. Ask these people first."), rows=3
+    )
     joining = forms.ChoiceField(label=_("Who may join"), choices=JOINING_CHOICES, widget=forms.RadioSelect)
     members_invite = _checkbox(_("Members may invite others"), _("Staff always may."))
     members_only = _checkbox(

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, alerts, dashboard, dead_letters, joining, reports, sanctions, site, staff, trends
+from socialsite.admin.views import accounts, alerts, announcements, dashboard, dead_letters, joining, reports, sanctions, site, staff, trends
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
@@ -57,6 +57,8 @@ urlpatterns = [
     *staff_urls(
         "site",
         path("trends/", limited("staff", trends.change, GET=trends.index), name="trends"),
+        path("announcements/", limited("staff", announcements.publish, GET=announcements.index), name="announcements"),
+        path("announcements/remove/", limited("staff", announcements.remove), name="announcement-remove"),
         path("site/", limited("staff", site.change, GET=site.show), name="site"),
     ),
     *staff_urls("roles", path("staff/", limited("staff", staff.change, GET=staff.index), name="staff")),

@@ -1,4 +1,4 @@
-"""The settings of the site, from a copy of the process that is at most one second old.
+"""The settings and announcements of the site, from a copy of the process that is at most one second old.
 
 The copy is refreshed outside of requests (Redis in Action, section 5.4.2: configuration that is cached for a second).
 """
@@ -6,18 +6,21 @@ The copy is refreshed outside of requests (Redis in Action, section 5.4.2: confi
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
 
 from socialsite.errors import Conflict, Unavailable
-from socialsite.site.repository import SiteRepository
+from socialsite.site.announcements import Announcement, Announcements, add
+from socialsite.site.repository import SiteRepository, announcements_key, settings_key
 from socialsite.site.settings import UNKNOWN_SETTINGS, SiteSettings, apply_changes
+from socialsite.store import Key
 from socialsite.store.errors import StoreError
 
 REFRESH_INTERVAL_S = 1.0
 CHANGE_ATTEMPTS = 10
+T = TypeVar("T")
 log = structlog.stdlib.get_logger("socialsite.site")
 
 
@@ -29,9 +32,11 @@ class SiteService:
     site_environment: Mapping[str, Any]
     settings: SiteSettings = field(init=False)
     """The newest copy of this process. The environment wins over stored values."""
+    announcements: Announcements = field(default=(), init=False)
+    """The newest copy of this process, also of announcements that begin later."""
     listeners: set[Callable[[], None]] = field(default_factory=set, init=False)
     """Functions that are called after the settings changed."""
-    _stored: bytes | None = field(default=None, init=False)
+    _stored: tuple[bytes, bytes] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.settings = self._with_environment(UNKNOWN_SETTINGS)
@@ -42,11 +47,18 @@ class SiteService:
         return frozenset(self.site_environment)
 
     async def refresh(self) -> None:
-        """Read the stored settings. If the store does not answer, the last copy stays."""
+        """Read what is stored. If the store does not answer, the last copy stays."""
         try:
-            self._use(await self.site_repository.load())
+            stored = await self.site_repository.load()
+            if stored == self._stored:
+                return
+            settings, self.announcements = _decode_settings(stored[0]), _decode_announcements(stored[1])
+            self.settings, self._stored = self._with_environment(settings), stored
         except (StoreError, msgspec.MsgspecError) as error:
             log.warning("site_settings_not_read", reason=type(error).__name__)
+            return
+        for listener in tuple(self.listeners):
+            listener()
 
     async def refresh_forever(self) -> None:
         """Refresh until cancelled."""
@@ -65,24 +77,41 @@ class SiteService:
         """
         if self.from_environment & fields.keys():
             raise Conflict
-        for _attempt in range(CHANGE_ATTEMPTS):  # another member of staff may change other fields at the same time
-            stored = await self.site_repository.load()
-            changed = msgspec.json.encode(apply_changes(_decode(stored), fields))
-            if await self.site_repository.replace(stored, changed):
-                self._use(changed)
-                return self.settings
-        raise Unavailable
+        await self._replace(settings_key(), lambda stored: apply_changes(_decode_settings(stored[0]), fields))
+        return self.settings
 
-    def _use(self, stored: bytes) -> None:
-        if stored != self._stored:
-            self.settings = self._with_environment(_decode(stored))
-            self._stored = stored
-            for listener in tuple(self.listeners):
-                listener()
+    async def announce(self, text: str, *, starts_ms: int, ends_ms: int, now_ms: int) -> Announcement:
+        """Store an announcement. Raises Invalid, and Conflict if there are too many."""
+        added = await self._replace(
+            announcements_key(), lambda stored: add(_decode_announcements(stored[1]), text, starts_ms, ends_ms, now_ms)
+        )
+        return added[-1]
+
+    async def remove_announcement(self, announcement_id: int) -> None:
+        """Remove an announcement. A repetition changes nothing."""
+        await self._replace(
+            announcements_key(),
+            lambda stored: tuple(each for each in _decode_announcements(stored[1]) if each.id != announcement_id),
+        )
+
+    async def _replace(self, key: Key, change: Callable[[tuple[bytes, bytes]], T]) -> T:
+        """Store what `change` makes of the stored values, again if another process changed them meanwhile."""
+        for _attempt in range(CHANGE_ATTEMPTS):
+            stored = await self.site_repository.load()
+            changed = change(stored)
+            former = stored[0] if key == settings_key() else stored[1]
+            if await self.site_repository.replace(key, former, msgspec.json.encode(changed)):
+                await self.refresh()
+                return changed
+        raise Unavailable
 
     def _with_environment(self, settings: SiteSettings) -> SiteSettings:
         return apply_changes(settings, self.site_environment)
 
 
-def _decode(stored: bytes) -> SiteSettings:
+def _decode_settings(stored: bytes) -> SiteSettings:
     return msgspec.json.decode(stored, type=SiteSettings) if stored else SiteSettings()
+
+
+def _decode_announcements(stored: bytes) -> Announcements:
+    return msgspec.json.decode(stored, type=Announcements) if stored else ()

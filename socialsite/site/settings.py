@@ -25,6 +25,8 @@ class SiteSettings(msgspec.Struct, frozen=True, omit_defaults=True):
     description: str = ""
     contact: str = ""
     rules: tuple[str, ...] = ()
+    staff: tuple[str, ...] = ()
+    """Handles of the people who are named on the page about the site."""
     accent: str = ""
     welcome: str = ""
     about: str = ""
@@ -67,9 +69,10 @@ TEXT_LENGTHS = {
 LIST_SIZES = {
     "rules": (100, 300), "blocked_words": (500, 100), "blocked_hosts": (500, 253), "blocked_mail_domains": (500, 253),
     "held_hashtags": (500, 100), "allowed_hashtags": (500, 100), "held_accounts": (500, 20),
+    "staff": (20, 21),
 }  # fmt: skip
 """Field -> maximum number of entries, and of characters of an entry."""
-LOWERCASE_LISTS = frozenset({"blocked_hosts", "blocked_mail_domains", "held_hashtags", "allowed_hashtags"})
+LOWERCASE_LISTS = frozenset({"staff", "blocked_hosts", "blocked_mail_domains", "held_hashtags", "allowed_hashtags"})
 NEWCOMER_DAYS_MAX = 365
 FIELDS = SiteSettings.__struct_fields__
 _ACCENT = re.compile(r"#[0-9a-f]{6}")
@@ -116,7 +119,7 @@ def _clean_list(name: str, values: Any) -> tuple[str, ...]:
     count, length = LIST_SIZES[name]
     entries = (" ".join(_clean_text(each).split()) for each in values)
     if name in LOWERCASE_LISTS:
-        entries = (each.lower().removeprefix("#") for each in entries)
+        entries = (each.lower().lstrip("#@") for each in entries)
     unique = tuple(dict.fromkeys(each for each in entries if VISIBLE.search(each)))
     if len(unique) > count:
         text = ngettext("Write at most %(count)d line.", "Write at most %(count)d lines.", count)

@@ -127,6 +127,9 @@ ACTIONS: dict[str, str] = {
         ("/oauth/authorize", "/oauth/authorize/"), "client_id redirect_uri scope state code_challenge lang decision"
     ),
     "/ops/staff/": "handle role",
+    "/announcements/<id:announcement_id>/dismiss/": "next",
+    "/ops/announcements/": "text starts ends",
+    "/ops/announcements/remove/": "id",
     "/ops/site/": "group name accent rules",
     "/ops/deadletters/retry/": "id",
     "/ops/applications/": "account decision text",

@@ -38,7 +38,7 @@ FIELDS = (
     "address", "digest", "alerts", "summary",
     "reason", "invitation", "invite_code", "uses", "days", "account", "account[]", "post[]",
     "address", "digest",
-    "group", "name", "accent", "rules",
+    "group", "name", "accent", "rules", "starts", "ends",
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",

@@ -30,6 +30,7 @@ SAMPLES = {
     "size": "small",
     "extension": "webp",
     "colour": "0b57d0",
+    "announcement_id": "7",
 }
 
 

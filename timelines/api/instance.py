@@ -16,7 +16,6 @@ from socialsite.web.cache import get_or_compute
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import get_site, json_response
 from timelines.api.endpoint import endpoint
-from timelines.api.entities.content import content_html
 from timelines.api.entities.instance import (
     OPEN_MODES,
     SiteFigures,
@@ -27,6 +26,7 @@ from timelines.api.entities.instance import (
 )
 from timelines.api.presenters import site_url
 from timelines.pages.presenters import Json
+from timelines.pages.site_texts import site_text_html
 from timelines.push.service import PushService
 
 FIGURES_TTL_S, ACTIVITY_TTL_S = 60.0, 3_600.0
@@ -53,9 +53,18 @@ async def languages(request: SiteRequest) -> HttpResponse:
 
 @endpoint(None)
 async def extended_description(request: SiteRequest) -> HttpResponse:
-    site = get_site(request)
-    text = site.about or _description(site)
-    return json_response({"updated_at": None, "content": content_html(text, site_url(request))})
+    return json_response({"updated_at": None, "content": site_text_html(get_site(request), "about") + ""})
+
+
+@endpoint(None)
+async def privacy_policy(request: SiteRequest) -> HttpResponse:
+    return json_response({"updated_at": None, "content": site_text_html(get_site(request), "privacy") + ""})
+
+
+@endpoint(None)
+async def terms_of_service(request: SiteRequest) -> HttpResponse:
+    content = site_text_html(get_site(request), "terms") + ""
+    return json_response({"effective_date": None, "effective": True, "content": content, "succeeded_by": None})
 
 
 @endpoint(None)

@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 
 from socialsite.web.requests import AsyncView, counted, dispatch_by_method, writing
 from timelines.api import (
+    announcements,
     apps,
     filters,
     hashtags,
@@ -30,7 +31,6 @@ from timelines.api.endpoint import constant
 
 EMPTY = constant([], None)
 OWN_EMPTY = constant([], "read", "read:statuses", "read:accounts", needs_account=True)
-ANNOUNCEMENTS = constant([], "read:accounts", "write:accounts", needs_account=True)
 NO_TRANSLATIONS = constant({}, None)
 NO_REQUESTS = constant([], "read:notifications", needs_account=True)
 MERGED = constant({"merged": True}, "read:notifications", needs_account=True)
@@ -58,10 +58,13 @@ urlpatterns = [
     route("api/v1/instance/peers", GET=EMPTY),
     route("api/v1/instance/activity", GET=instance.activity),
     route("api/v1/instance/extended_description", GET=instance.extended_description),
+    route("api/v1/instance/privacy_policy", GET=instance.privacy_policy),
+    route("api/v1/instance/terms_of_service", GET=instance.terms_of_service),
     route("api/v1/instance/languages", GET=instance.languages),
     route("api/v1/instance/translation_languages", GET=NO_TRANSLATIONS),
     route("api/v1/custom_emojis", GET=EMPTY),
-    route("api/v1/announcements", GET=ANNOUNCEMENTS),
+    route("api/v1/announcements", GET=announcements.index),
+    route("api/v1/announcements/<id:announcement_id>/dismiss", "like", POST=announcements.dismiss),
     route("api/v1/preferences", GET=instance.preferences),
     route(".well-known/nodeinfo", GET=instance.nodeinfo_links),
     route("nodeinfo/2.0", GET=instance.nodeinfo),

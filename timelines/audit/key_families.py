@@ -129,7 +129,7 @@ class KeyFamilies:
             type_only(r"accounts:(\{\d+\}:(browsers|factors|invitations)|\{staff\}:staff)", "hash"),
             type_only(r"accounts:\{\d+\}:(mail|mails|sanctions)", "hash"),
             type_only(r"accounts:\{[0-9a-f]{32}\}:(address|signups)", "string"),
-            type_only(r"accounts:\{(ids\}:accounts|site\}:settings)|timelines:\{ids\}:lists", "string"),
+            type_only(r"accounts:\{(ids\}:accounts|site\}:(settings|announcements))|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
             type_only(r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),

@@ -11,11 +11,12 @@ from socialsite.errors import SignInRequired
 from socialsite.ids import AccountId
 from socialsite.tasks import run_together
 from socialsite.web.requests import SiteRequest, get_viewer_id, require_viewer, require_viewer_id, wants_json
-from socialsite.web.responses import page_response, respond
+from socialsite.web.responses import get_site, page_response, respond
 from timelines.following.views import suggest_on_home
 from timelines.hashtags.service import FollowedHashtagService
 from timelines.hashtags.trend_views import trends_panel
 from timelines.hashtags.trends import TrendService
+from timelines.home.announcements import render_announcements
 from timelines.lists.service import ListService
 from timelines.markers.views import load_marker
 from timelines.pages.page import PageRequest, TimelinePage
@@ -49,6 +50,7 @@ async def home(request: SiteRequest) -> HttpResponseBase:
         "timelines/home.html",
         page=lambda: {
             "timeline": timeline_context(request, query, page, "home", marker),
+            "announcements": render_announcements(request),
             "suggestions": suggested or "",
             "onboarding_step": require_account(request).preferences.onboarding_step,
             "composer": composer_context(
@@ -87,6 +89,8 @@ async def welcome(request: SiteRequest) -> HttpResponseBase:
     query = PageRequest(limit=WELCOME_POSTS)
     page = await request.services[ReadingService].public(viewer_id=None, limit=WELCOME_POSTS, may_lag=True)
     context = {
+        "announcements": render_announcements(request),
+        "welcome": get_site(request).welcome,
         "timeline": timeline_context(request, query, page, "public"),
         "trends_html": await trends_panel(request),
     }

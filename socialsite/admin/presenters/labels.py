@@ -64,6 +64,8 @@ ACTION_LABELS: Mapping[str, str | Promise] = {
     "report_claim": gettext_lazy("Report claimed"),
     "report_takeover": gettext_lazy("Report taken over"),
     "report_close": gettext_lazy("Report closed without an action"),
+    "announce": gettext_lazy("Announcement published"),
+    "unannounce": gettext_lazy("Announcement removed"),
     "site": gettext_lazy("Settings of the site changed"),
     "hold": gettext_lazy("Held back from trends or suggestions"),
     "show": gettext_lazy("Shown in trends or suggestions"),

@@ -15,6 +15,7 @@ from socialsite.web.cache import get_or_compute
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest
 from socialsite.web.responses import get_site, respond
+from timelines.pages.site_texts import site_text_html, staff_html
 from timelines.templatetags.timelines_tags import number
 
 DAY_MS = 86_400_000
@@ -31,8 +32,9 @@ class SiteFigures:
 
 async def about(request: SiteRequest) -> HttpResponse:
     services = get_services(request)
-    figures = {}
-    if request.account is not None or not get_site(request).members_only:
+    figures, site = {}, get_site(request)
+    shows_people = request.account is not None or not site.members_only
+    if shows_people:
         read = get_or_compute("about", SiteFigures, FIGURES_TTL_S, lambda: read_site_figures(services))
         figures = asdict(await read)
     return respond(
@@ -41,11 +43,27 @@ async def about(request: SiteRequest) -> HttpResponse:
         page=lambda: {
             **{name: Placeholder(number(count)) for name, count in figures.items()},
             "version": __version__,
+            "text_html": site_text_html(site, "about"),
+            "contact": site.contact,
+            "contact_url": _contact_url(site.contact),
+            "staff_html": staff_html(site) if shows_people else "",
             "page_title": _("About this site"),
             "canonical_url": request.build_absolute_uri("/about/"),
         },
-        data=lambda: {**figures, "version": __version__},
+        data=lambda: {
+            **figures,
+            "version": __version__,
+            "contact": site.contact,
+            "staff": site.staff if shows_people else (),
+        },
     )
+
+
+def _contact_url(contact: str) -> str:
+    """Return the address of a link to the contact, or "" if it is neither a mail address nor a web address."""
+    if contact.startswith(("https://", "http://", "mailto:")):
+        return contact
+    return f"mailto:{contact}" if "@" in contact and " " not in contact else ""
 
 
 async def read_site_figures(services: Services) -> SiteFigures:

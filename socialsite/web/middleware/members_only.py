@@ -23,14 +23,15 @@ ALLOWED_ROUTES = frozenset(
         "accounts/reset/", "accounts/reset/confirm/", "accounts/suspended/",
         "accounts/mail/confirm/", "accounts/mail/unsubscribe/",
         # about the site
-        "about/", "display/", "accent/<slug:colour>.css",
+        "about/", "rules/", "privacy/", "terms/", "display/", "accent/<slug:colour>.css",
         # for programs
         "livez", "readyz", "metrics", "robots.txt", "favicon.ico", "manifest.webmanifest", "sw.js", "offline/",
         ".well-known/security.txt", ".well-known/nodeinfo", "nodeinfo/2.0", "health", "api/v1/streaming/health",
         # apps: what they need before they have a token of an account
         "oauth/authorize", "oauth/authorize/", "oauth/token", "oauth/revoke", ".well-known/oauth-authorization-server",
         "api/v1/apps", "api/v1/apps/verify_credentials", "api/v1/instance", "api/v2/instance",
-        "api/v1/instance/rules", "api/v1/instance/extended_description", "api/v1/instance/languages",
+        "api/v1/instance/rules", "api/v1/instance/extended_description", "api/v1/instance/privacy_policy",
+        "api/v1/instance/terms_of_service", "api/v1/instance/languages",
     }
 )  # fmt: skip
 """Routes of the URLconf that never show an account, a post or a picture to a visitor."""

@@ -94,6 +94,7 @@ async def test_every_key_has_its_line_and_every_line_its_key(
     await site.site.change(name="Ours")
     await AlertService(site).check()
     await AlertRepository(site.store).record_backup(site.clock.now_ms())
+    await site.site.announce("Hello", starts_ms=0, ends_ms=0, now_ms=site.clock.now_ms())
     await site.accounts.sign_up(handle="olga", password=None, now_ms=site.clock.now_ms(), staff=True)
     await AuditLog(site.store).record(Actor(1, "abad1dea"), "suspend", "account:2")
     for use in (use_pages, use_lists, use_queue, use_statistics, use_notices, use_relations):

@@ -13,6 +13,7 @@ DECLARING_SAFE = {
     "timelines/pages/presenters.py",
     "timelines/pages/quotes.py",
     "timelines/pages/responses.py",
+    "timelines/pages/site_texts.py",
     "timelines/threads/views.py",
     "timelines/publishing/views.py",
     "timelines/quotes/views.py",

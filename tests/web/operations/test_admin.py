@@ -23,6 +23,8 @@ PAGES = (
     "/ops/trail/",
     "/ops/alerts/",
     "/ops/trends/",
+    "/ops/site/",
+    "/ops/announcements/",
 )
 
 
@@ -270,5 +272,5 @@ async def test_everybody_can_read_the_activity_of_the_site(
     await site.statistics.meter.flush()
     about = (await visitor.get_json("/about/")).json()
     figures = {"accounts": 1, "posts_today": 1, "active_today": 1, "active_month": 1}
-    assert about == {**figures, "version": __version__}
+    assert about == {**figures, "version": __version__, "contact": "", "staff": []}
     assert (await visitor.get("/about/")).status_code == 200

@@ -52,7 +52,7 @@ def instance_entity(site: SiteInfo, figures: SiteFigures, vapid_key: str) -> Jso
         "languages": site.languages,
         "configuration": {
             "urls": {"streaming": site.socket_url, "status": None, "about": f"{site.url}/about/",
-                     "privacy_policy": None, "terms_of_service": None},
+                     "privacy_policy": f"{site.url}/privacy/", "terms_of_service": f"{site.url}/terms/"},
             "vapid": {"public_key": vapid_key},
             "accounts": {"max_featured_tags": 0, "max_pinned_statuses": PINS_CAP, "max_profile_fields": 1,
                          "profile_field_name_limit": 0, "profile_field_value_limit": 300},
