@@ -19,7 +19,8 @@ PLAIN = frozenset(
     forms
     forwarding gate gc graceful graph guard handler headers health hosts identity ids indexing init instance inventory
     known labels lag lines linkify links listener load lookup mail map memory merge merging menu message messages meter
-    metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers partial password passwords
+    metrics middleware mirrors missed models multiprocess names page pagination pair paragraphs parsers
+    partial password passwords
     periodic plan pool ports postgres presenters process progress prometheus pubsub purge queue quickstart
     reader registrations rebuild rebuilding registry repartitioner replacement responses restore router routing rows
     rules

@@ -13,7 +13,6 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.web.site.conftest import OpenStaff
 
-
 OF_TRENDS = {"allowed_hashtags", "held_accounts"}
 """Fields that /ops/trends/ changes."""
 
