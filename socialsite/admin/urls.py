@@ -3,7 +3,19 @@
 from django.urls import path
 
 from socialsite.admin.requests import staff_urls
-from socialsite.admin.views import accounts, alerts, announcements, dashboard, dead_letters, joining, reports, sanctions, site, staff, trends
+from socialsite.admin.views import (
+    accounts,
+    alerts,
+    announcements,
+    dashboard,
+    dead_letters,
+    joining,
+    reports,
+    sanctions,
+    site,
+    staff,
+    trends,
+)
 from socialsite.web.requests import dispatch_by_method, limited
 
 app_name = "ops"
