@@ -26,7 +26,7 @@ FIELDS = (
     "media_attributes[][description]", "media_attributes[][focus]", "media_attributes[][focus_x]",
     "status", "in_reply_to_id", "source[privacy]", "source[language]", "fields_attributes[0][value]", "note", "locked",
     "choices[]", "media_ids[]", "poll[options][]", "reblogs", "notify", "notifications", "description", "focus",
-    "credential", "purpose", "setup", "factor", "browser",
+    "credential", "purpose", "setup", "factor", "browser", "role",
     "endpoint", "p256dh", "auth", "kinds", "text", "subscription[endpoint]", "subscription[keys][p256dh]",
     "subscription[keys][auth]", "queue", "subscription[standard]", "data[alerts][mention]", "data[policy]",
     "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",
@@ -42,7 +42,7 @@ FIELDS = (
 )  # fmt: skip
 QUERIES = (
     "before", "after", "limit", "cursor", "q", "date", "tab", "range", "next", "x",
-    "by", "target", "action", "since", "until", "kind", "report", "post",
+    "by", "target", "action", "since", "until", "kind", "report", "post", "show",
     "max_id", "since_id", "min_id", "id[]", "acct", "any[]", "none[]", "tagged", "only_media", "pinned", "remote",
 )  # fmt: skip
 HOSTILE_TEXTS = (

@@ -15,7 +15,8 @@ FACTS = {
     "app": "Tusky",
     "device": "Firefox",
     "unsubscribe": "/away/",
-    "lines": "1",
+    "lines": "1: alice",
+    "title": "Full",
 }
 
 

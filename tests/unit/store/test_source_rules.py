@@ -15,6 +15,7 @@ DECLARING_SAFE = {
     "timelines/pages/responses.py",
     "timelines/pages/site_texts.py",
     "timelines/threads/views.py",
+    "timelines/publishing/composer.py",
     "timelines/publishing/views.py",
     "timelines/quotes/views.py",
 }
