@@ -104,12 +104,16 @@ class JoiningService:
     ) -> Account:
         """Create an account by the mode of the site. Its state is "waiting" if staff has to approve it.
 
+        Its posts have the default audience of the site until its owner chooses another.
+
         An invitation replaces the approval. Raises the errors of `check` and of `AccountService.sign_up`.
         """
         await self.check(code, handle)
         if address:
             self.mail.check_domain(address)
         handle, network, now_ms = validate_handle(handle), rough_network(caller.address), self.clock.now_ms()
+        if (audience := self.site.settings.default_audience) != "public":
+            preferences = structs.replace(preferences or Preferences(), audience=audience)
         facts: dict[str, str] = {}
         if waits := not code and self.site.settings.joining == "approval":
             facts = {"reason": check_reason(reason), "network": network}

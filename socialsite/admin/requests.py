@@ -47,26 +47,6 @@ START_PATHS: Mapping[Right, str] = {
 StaffView = Callable[Concatenate[SiteRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
 
-def staff_only(view: AsyncView[P]) -> StaffView[P]:
-    """Respond with 404 unless the viewer is staff. Each request reads the account, so a revocation is immediate.
-
-    With STAFF_SECOND_FACTOR the account also needs a second factor. Without one the page redirects to its set-up.
-    """
-
-    @wraps(view)
-    async def guarded_view(request: SiteRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        if request.account is None or not request.account.is_staff:
-            raise Http404
-        if settings.STAFF_SECOND_FACTOR and not await _has_factor(request):
-            if wants_json(request):
-                raise FactorRequired
-            messages.warning(request, str(FactorRequired.message), fail_silently=True)
-            return SeeOther(SECURITY_PATH)
-        return await view(request, *args, **kwargs)
-
-    return guarded_view
-
-
 def staff_urls(right: Right, *patterns: URLPattern) -> Sequence[URLPattern]:
     """Let the URLs answer 404 to accounts that are not staff, and 403 to staff without the right.
 

@@ -18,7 +18,7 @@ GROUPS: Mapping[str, tuple[str | Promise, tuple[str, ...]]] = {
     "rules": (_("Rules"), ("rules",)),
     "words": (_("Words, hosts and hashtags"), ("blocked_words", "blocked_hosts", "blocked_mail_domains",
                                               "held_hashtags", "reviews_trends", "suggests_accounts")),
-    "looks": (_("Looks and defaults"), ("accent", "default_language")),
+    "looks": (_("Looks and defaults"), ("accent", "default_language", "default_audience")),
     "about_text": (_("Page about the site"), ("about",)),
     "privacy_text": (_("Page about privacy"), ("privacy",)),
     "terms_text": (_("Page of the terms of use"), ("terms",)),
@@ -31,6 +31,11 @@ JOINING_CHOICES = (
     ("closed", _("Nobody")),
 )
 SHORT_TEXT_LENGTH = 1_000
+AUDIENCE_CHOICES = (
+    ("public", _("Everyone")),
+    ("unlisted", _("Everyone, but not in public")),
+    ("followers", _("Followers")),
+)
 
 
 def _text(label: Any, help_text: Any = "", *, rows: int = 0) -> forms.Field:
@@ -83,6 +88,10 @@ class SiteForm(forms.Form):
     default_language = forms.ChoiceField(
         label=_("Language for visitors"), required=False,
         help_text=_("It is used if a browser asks for none of the languages of the site."),
+    )  # fmt: skip
+    default_audience = forms.ChoiceField(
+        label=_("Who sees the posts of new accounts"), choices=AUDIENCE_CHOICES,
+        help_text=_("Everybody can choose otherwise for their own posts."),
     )  # fmt: skip
     about = _text(_("About the site"), PARAGRAPHS, rows=12)
     privacy = _text(_("Privacy"), PARAGRAPHS, rows=16)

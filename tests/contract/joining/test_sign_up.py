@@ -329,3 +329,9 @@ async def test_addresses_of_blocked_domains_and_their_subdomains_are_refused(ser
     alice = await sign_up(services, "alice", address="a@notbad.example")
     with pytest.raises(FieldErrors):
         await services.mail.request_address(AccountId(alice.id), "a@bad.example", None)
+
+
+async def test_the_posts_of_a_new_account_have_the_default_audience_of_the_site(services: Services) -> None:
+    assert (await sign_up(services, "early")).preferences.audience == "public"
+    await services.site.change(default_audience="followers")
+    assert (await sign_up(services, "late")).preferences.audience == "followers"

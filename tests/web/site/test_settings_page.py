@@ -13,8 +13,8 @@ from socialsite.web.services import loop_services
 from tests.support.browser import HttpBrowser
 from tests.web.site.conftest import OpenStaff
 
-OF_TRENDS = {"allowed_hashtags", "held_accounts", "default_audience"}
-"""Fields that /ops/trends/ changes, and one that is not used yet."""
+OF_TRENDS = {"allowed_hashtags", "held_accounts"}
+"""Fields that /ops/trends/ changes."""
 
 
 def form_of(html: str, group: str) -> dict[str, str]:
@@ -35,7 +35,7 @@ async def test_each_setting_is_in_one_group_and_changes_are_in_the_audit_log(sit
         "about": {"name": "Our site", "description": "Ours.", "contact": "help@example.org", "welcome": "Hello!"},
         "joining": {"joining": "approval", "members_only": "on"},
         "rules": {"rules": "Be kind.\r\nMark bots.\r\n"},
-        "looks": {"accent": "#0b57d0", "default_language": "de"},
+        "looks": {"accent": "#0b57d0", "default_language": "de", "default_audience": "followers"},
     }
     for group, fields in sent.items():
         answer = await sam.post("/ops/site/", **{**form_of(page, group), **fields})
@@ -43,9 +43,10 @@ async def test_each_setting_is_in_one_group_and_changes_are_in_the_audit_log(sit
     assert site.site.settings == SiteSettings(
         name="Our site", description="Ours.", contact="help@example.org", welcome="Hello!", joining="approval",
         members_only=True, rules=("Be kind.", "Mark bots."), accent="#0b57d0", default_language="de",
+        default_audience="followers",
     )  # fmt: skip
     assert await trail(site) == [
-        ("site", "accent, default_language"), ("site", "rules"),
+        ("site", "accent, default_language, default_audience"), ("site", "rules"),
         ("site", "joining, members_only"), ("site", "name, description, contact, welcome"),
     ]  # fmt: skip
     await site.site.change(members_only=False)
@@ -53,7 +54,7 @@ async def test_each_setting_is_in_one_group_and_changes_are_in_the_audit_log(sit
 
 async def test_a_wrong_value_is_shown_beside_its_field_and_nothing_is_stored(site: Services, sam: HttpBrowser) -> None:
     for fields, name, word in (
-        ({"group": "looks", "accent": "#ffff00"}, "accent", "darker"),
+        ({"group": "looks", "accent": "#ffff00", "default_audience": "public"}, "accent", "darker"),
         ({"group": "limits", "newcomer_days": "900"}, "newcomer_days", "365"),
         ({"group": "about", "name": "x" * 41}, "name", "40"),
         ({"group": "rules", "rules": "\n".join(f"rule {n}" for n in range(101))}, "rules", "100"),
