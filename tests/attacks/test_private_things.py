@@ -111,7 +111,7 @@ async def scene(site: Services, open_browser: OpenBrowser, world: World) -> Priv
         "draft_id": draft.json()["id"], "transfer_id": archive.json()["archive"]["id"],
         "report_id": report.json()["id"], "sanction_id": "7",
         "media_id": str(row.id), "name": row.name, "size": "small", "extension": "jpg",
-        "code": f"1-{'A' * 22}",
+        "code": f"1-{'A' * 22}", "colour": "0b57d0", "announcement_id": "7",
     }  # fmt: skip
     return PrivateDataScenario(people, world, ids)
 

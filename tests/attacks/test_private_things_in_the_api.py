@@ -67,7 +67,7 @@ async def scenario(site: Services, world: World) -> Scenario:
         "list_id": str(account_list.id), "draft_id": draft.json()["id"],
         "media_id": str(row.id), "account_id": str(alice.id), "tag": "tea",
         "number": str(keyword_filter.id), "group_id": str(keyword_filter.id), "notification_id": notification["id"],
-        "key": f"ungrouped-{notification['id']}",
+        "key": f"ungrouped-{notification['id']}", "announcement_id": "7",
     }  # fmt: skip
     return Scenario(clients, ids)
 

@@ -11,6 +11,7 @@ from socialsite.maintenance.backup import Backup
 from socialsite.maintenance.backup_file import BackupReader
 from socialsite.maintenance.scanning import TopologyChanging, count_keys
 from socialsite.management.base import OperatorCommand
+from socialsite.store.errors import StoreFull
 from timelines.archive.service import ArchivedBodies
 from timelines.media.backup import list_needed_files
 
@@ -51,8 +52,11 @@ class Command(OperatorCommand):
             self.print_line(f"Dry run: nothing was written. {counts.total()} keys would be.")
         else:
             size = BackupReader(path).size / 1e6
-            await AlertRepository(services.store).record_backup(services.clock.now_ms())
             self.print_line(f"Wrote {counts.total()} keys to {path} ({size:.1f} MB).")
+            try:
+                await AlertRepository(services.store).record_backup(services.clock.now_ms())
+            except StoreFull:
+                self.print_line("The store is full and did not record the time of this backup.")
             await self._list_pictures(services, path)
 
     async def _list_pictures(self, services: Services, path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from socialsite.container import Services
+from socialsite.ids import AccountId
 from tests.support.browser import BASE_URL, JSON_HEADERS, HttpBrowser
 from tests.support.routes import routes
 from tests.support.visitor import PASSWORD
@@ -14,8 +16,9 @@ FOREIGN = "b" * 32
 
 
 @pytest.fixture
-async def browser(alice: HttpBrowser) -> HttpBrowser:
-    """A signed-in browser, so that only the token decides."""
+async def browser(site: Services, alice: HttpBrowser) -> HttpBrowser:
+    """A signed-in browser of an owner, so that only the token decides."""
+    await site.staff.set_role(AccountId(1), "owner")
     return alice
 
 
