@@ -1,6 +1,7 @@
 {% load static %}/* The service worker: the offline page, and notifications. It stores the offline page and its files, no other page. */
 
 const OFFLINE = "/offline/";
+const DEVICE = "/accounts/notifications/device/";
 const FILES = ["{% static "css/site.css" %}", "{% static "css/errors.css" %}", "{% static "favicon.svg" %}"];
 const CACHE = "offline:" + FILES.join();
 
@@ -56,6 +57,20 @@ self.addEventListener("notificationclick", (event) => {
   event.notification.close();
   event.waitUntil(open(event.notification.data.url));
 });
+
+self.addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event)));
+
+/** Give the site the new address of this device. Its page contains the token of forms and the key of the site. */
+async function renew({ oldSubscription, newSubscription }) {
+  const page = await (await fetch(DEVICE)).text();
+  const find = (pattern) => page.match(pattern)?.[1] ?? "";
+  const options = { userVisibleOnly: true, applicationServerKey: find(/data-push-on="([\w-]+)"/) };
+  const subscription = newSubscription ?? (await self.registration.pushManager.subscribe(options));
+  const { endpoint, keys } = subscription.toJSON();
+  const body = new URLSearchParams({ endpoint, ...keys, replaces: oldSubscription?.endpoint ?? "" });
+  const token = find(/name="csrfmiddlewaretoken" value="(\w+)"/);
+  await fetch(DEVICE, { method: "POST", body, headers: { Accept: "application/json", "X-CSRFToken": token } });
+}
 
 /** Show the page of a notification, in a window that is open if there is one. */
 async function open(url) {

@@ -81,7 +81,7 @@ ACTIONS: dict[str, str] = {
     "/accounts/filters/<id:number>/edit/": "phrase action whole_word expires_in",
     "/notifications/read/": "up_to",
     "/accounts/notifications/": "mention like",
-    "/accounts/notifications/device/": "endpoint p256dh auth kinds text",
+    "/accounts/notifications/device/": "endpoint p256dh auth kinds text replaces",
     "/accounts/notifications/device/remove/": "next",
     "/lists/": "title operation parts first",
     "/lists/<id:list_id>/edit/": "title replies exclusive operation parts",

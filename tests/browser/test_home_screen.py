@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor
 from tests.support.chromium import CHROMIUM_FLAGS, BrowserPage, find_chromium
+from tests.support.push_device import PushDevice
 
 STORED = """async () => {
   const found = [];
@@ -88,6 +89,32 @@ def test_a_push_message_becomes_a_notification(reader: OpenReader, visitor: Sign
     shown = """async () => (await (await navigator.serviceWorker.ready).getNotifications())
       .map(({ title, body, tag, data }) => [title, body, tag, data.url])"""
     me.wait_for(lambda: me.page.evaluate(shown) == [["Bob mentioned you", "hello", "7", "/@bob/1/"]])
+
+
+RENEW = """async ([former, device]) => {
+  const event = new Event("pushsubscriptionchange");
+  event.oldSubscription = { endpoint: former };
+  event.newSubscription = { toJSON: () => device };
+  event.waitUntil = (work) => (event.work = work);  // a browser accepts it for its own events only
+  self.dispatchEvent(event);
+  await event.work;
+}"""
+
+
+def test_the_service_worker_tells_the_site_a_renewed_subscription(reader: OpenReader, visitor: SignUpVisitor) -> None:
+    me = install(reader(visitor(), service_workers="allow"))
+    path = "/accounts/notifications/device/"
+    former, renewed = (PushDevice(f"https://push.example.com/{name}") for name in ("former", "new"))
+    subscribe = """async ([path, fields]) => {
+      const [, token] = (await (await fetch(path)).text()).match(/csrfmiddlewaretoken" value="(\\w+)"/);
+      const headers = { Accept: "application/json", "X-CSRFToken": token };
+      return (await fetch(path, { method: "POST", body: new URLSearchParams(fields), headers })).status;
+    }"""
+    assert me.page.evaluate(subscribe, [path, {"endpoint": former.endpoint, **former.keys}]) == 200
+    (worker,) = me.context.service_workers
+    worker.evaluate(RENEW, [former.endpoint, {"endpoint": renewed.endpoint, "keys": renewed.keys}])
+    stored = "async (path) => (await (await fetch(path, { headers: { Accept: 'application/json' } })).json()).device"
+    assert me.page.evaluate(stored, path)["endpoint"] == renewed.endpoint
 
 
 def test_a_browser_with_push_offers_the_switch_and_others_say_why_not(

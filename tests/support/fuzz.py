@@ -27,7 +27,7 @@ FIELDS = (
     "status", "in_reply_to_id", "source[privacy]", "source[language]", "fields_attributes[0][value]", "note", "locked",
     "choices[]", "media_ids[]", "poll[options][]", "reblogs", "notify", "notifications", "description", "focus",
     "credential", "purpose", "setup", "factor", "browser", "role",
-    "endpoint", "p256dh", "auth", "kinds", "text", "subscription[endpoint]", "subscription[keys][p256dh]",
+    "endpoint", "p256dh", "auth", "kinds", "text", "replaces", "subscription[endpoint]", "subscription[keys][p256dh]",
     "subscription[keys][auth]", "queue", "subscription[standard]", "data[alerts][mention]", "data[policy]",
     "client_id", "client_secret", "client_name", "redirect_uri", "redirect_uris", "response_type", "scope", "scopes",
     "state", "code_challenge", "code_challenge_method", "decision", "grant_type", "code", "code_verifier", "token",

@@ -128,6 +128,21 @@ class PushService:
             await self.push_subscriptions.remove(account_id, id)
         await self.push_subscriptions.save(account_id, session_id, subscription)
 
+    async def renew(
+        self, account_id: AccountId, session_id: str, former_endpoint: str, subscription: PushSubscription
+    ) -> PushSubscription:
+        """Replace the endpoint and the keys of a session; its kinds, policy and language stay. May be repeated.
+
+        `former_endpoint` may be "", because not every browser knows it. Raises NotFound if the session has another one.
+        """
+        stored = await self.find(account_id, session_id)
+        if stored is None or stored.endpoint not in (former_endpoint or stored.endpoint, subscription.endpoint):
+            raise NotFound
+        kept = {"kinds": stored.kinds, "policy": stored.policy, "locale": stored.locale}
+        renewed = structs.replace(subscription, **kept)
+        await self.save(account_id, session_id, renewed)
+        return renewed
+
     async def edit(
         self,
         account_id: AccountId,

@@ -39,14 +39,20 @@ async def show(request: SiteRequest) -> HttpResponseBase:
 
 
 async def save(request: SiteRequest) -> HttpResponseBase:
-    """Subscribe this browser if the request has an `endpoint`. Otherwise change its kinds and the text of messages."""
+    """Subscribe this browser if the request has an `endpoint`. Otherwise change its kinds and the text of messages.
+
+    With `replaces`, the former endpoint or "", renew the subscription of this session.
+    """
     me, fields, service = require_viewer_id(request), get_form_data(request), request.services[PushService]
     session_id = _session_id(request)
     if "endpoint" in fields:
         names = ("endpoint", "p256dh", "auth")
         subscription = service.parse_subscription(**{name: fields.get(name, "") for name in names})
-        subscription = structs.replace(subscription, locale=get_language() or "en")
-        await service.save(me, session_id, subscription)
+        if "replaces" in fields:
+            subscription = await service.renew(me, session_id, fields.get("replaces", ""), subscription)
+        else:
+            subscription = structs.replace(subscription, locale=get_language() or "en")
+            await service.save(me, session_id, subscription)
     else:
         await service.set_shows_text(me, fields.get("text") == "full")
         chosen = [kind for kind in fields.values_of("kinds") if kind in NOTIFICATION_KINDS]

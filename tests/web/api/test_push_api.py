@@ -59,6 +59,22 @@ async def test_a_browser_subscribes_chooses_kinds_and_turns_it_off(alice: HttpBr
     assert (await browser.get_json(PAGE)).json()["device"] is None
 
 
+async def test_only_the_session_with_a_subscription_renews_it(alice: HttpBrowser, bob: HttpBrowser) -> None:
+    former, renewed, other = (PushDevice(f"https://push.example.com/{name}") for name in ("former", "new", "other"))
+    for browser, device in ((alice, former), (bob, other)):
+        await browser.post_json(PAGE, endpoint=device.endpoint, **device.keys)
+    await alice.post_json(PAGE, kinds=["mention"])
+    fields = {"endpoint": renewed.endpoint, **renewed.keys}
+    for endpoint in (former.endpoint, "https://push.example.com/unknown"):
+        assert (await bob.post_json(PAGE, replaces=endpoint, **fields)).status_code == 404
+    assert (await bob.get_json(PAGE)).json()["device"]["endpoint"] == other.endpoint
+    for _ in range(2):
+        answer = await alice.post_json(PAGE, replaces=former.endpoint, **fields)
+        assert answer.json()["device"] == {"endpoint": renewed.endpoint, "kinds": ["mention"]}
+    await alice.post(f"{PAGE}remove/")
+    assert (await alice.post_json(PAGE, replaces="", **fields)).status_code == 404
+
+
 async def test_the_service_worker_belongs_to_the_whole_site_and_names_no_reader(alice: HttpBrowser) -> None:
     worker, offline = await alice.get("/sw.js"), await alice.get("/offline/")
     assert worker.headers["Content-Type"].startswith("text/javascript")
