@@ -31,6 +31,8 @@ async def index(request: SiteRequest) -> HttpResponseBase:
 
 
 async def start(request: SiteRequest) -> HttpResponseBase:
+    """Request an archive, after the viewer has given the password or a factor lately."""
+    require_step_up(request)
     me, services = require_viewer_id(request), request.services
     export = await services[ExportService].request(me, settings.SITE_URL, get_language() or "en", request.caller)
     await services[SecurityEvents].record(me, "archive_requested", request.caller)

@@ -22,7 +22,8 @@ async def test_an_archive_is_made_shown_and_downloaded_with_the_password(alice: 
     assert (await alice.post(PAGE)).headers["location"] == PAGE
     page = (await alice.get(PAGE)).text
     assert "Your archive is being made" in page
-    assert 'http-equiv="refresh"' in page
+    assert '<a href="/accounts/archive/">Show progress</a>' in page
+    assert 'http-equiv="refresh"' not in page
     await perform_transfers(site)
     page = (await alice.get(PAGE)).text
     assert "Your archive is ready" in page
@@ -58,13 +59,16 @@ async def test_nobody_else_downloads_an_archive(
     assert (await alice.get(f"/media/{name}")).status_code == HTTPStatus.NOT_FOUND
 
 
-async def test_a_download_needs_a_fresh_confirmation(alice: HttpBrowser, site: Services, monkeypatch) -> None:
+async def test_an_archive_needs_a_fresh_confirmation(alice: HttpBrowser, site: Services, monkeypatch) -> None:
     archive = (await alice.post_json(PAGE)).json()["archive"]
     await perform_transfers(site)
     monkeypatch.setattr("accounts.factors.step_up.STEP_UP_TTL_MS", 0)
-    response = await alice.get(f"{PAGE}{archive['id']}/")
-    assert response.status_code == HTTPStatus.SEE_OTHER
-    assert response.headers["location"].startswith("/accounts/confirm/?next=")
+    download = await alice.get(f"{PAGE}{archive['id']}/")
+    assert download.headers["location"].startswith("/accounts/confirm/?next=")
+    request = await alice.post(PAGE, next=PAGE)
+    assert request.headers["location"] == "/accounts/confirm/?next=%2Faccounts%2Farchive%2F"
+    assert (await alice.post_json(PAGE)).json()["error"] == "confirmation_needed"
+    assert (await alice.get_json(PAGE)).json()["archive"]["id"] == archive["id"]
 
 
 IMPORT = "/accounts/import/"
