@@ -220,13 +220,16 @@ class AccountRepository:
         """
         return _parse_changed(await self._run_script(EDIT_PROFILE_SCRIPT, account_id, *flatten_fields(fields)))
 
-    async def change_state(self, account_id: AccountId, state: AccountState, fields: Mapping[str, str]) -> bool:
+    async def change_state(
+        self, account_id: AccountId, state: AccountState, fields: Mapping[str, str], *, if_leaving: bool = False
+    ) -> bool:
         """Set the state, and also `fields` if the state changes. Returns whether the state changed.
 
-        Raises AccountNotFound if the account is deleted.
+        If `if_leaving`, nothing changes unless the owner has requested the deletion of the account. Raises
+        AccountNotFound if the account is deleted.
         """
         key = keys.account(account_id)
-        command = CHANGE_STATE_SCRIPT.command([key], [state, *flatten_fields(fields)])
+        command = CHANGE_STATE_SCRIPT.command([key], [state, int(if_leaving), *flatten_fields(fields)])
         (reply,) = await self._accounts.write(key, command)  # waits for replicas: a failover must not undo a suspension
         return _parse_changed(reply)
 

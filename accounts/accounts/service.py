@@ -171,9 +171,7 @@ class AccountService:
         `waits` is set, the account waits for approval. `facts` are stored with the account.
         Raises FieldErrors, HandleTaken, PasswordsBusy.
         """
-        handle = validate_handle(handle, allow_reserved=allow_reserved)
-        texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
-        self.check_texts(texts)
+        handle, texts = self.check_new(handle, display_name, allow_reserved=allow_reserved)
         if await self.accounts.is_handle_claimed(handle):  # avoids the slow hash; only the later claim is certain
             raise HandleTaken
         account = Account(
@@ -193,6 +191,13 @@ class AccountService:
         await self.on_names_changed([AccountId(account.id)])
         log.info("signed_up", account=account.id)
         return account
+
+    def check_new(self, handle: str, display_name: str, *, allow_reserved: bool = False) -> tuple[str, dict[str, str]]:
+        """Return the stored form of the handle and of the texts of a new account. Raises FieldErrors."""
+        handle = validate_handle(handle, allow_reserved=allow_reserved)
+        texts = validate_profile_texts({"display_name": display_name if display_name.strip() else handle})
+        self.check_texts({"handle": handle, **texts})
+        return handle, texts
 
     async def import_accounts(self, *, handles: Sequence[str], now_ms: int) -> dict[str, AccountId]:
         """Return the account ids of the handles, and create absent accounts without a password. Raises FieldErrors.
@@ -236,7 +241,7 @@ class AccountService:
         at_ms = await self._count_login(account, caller, by_handle, browser if is_known else None)
         is_right = await self._check_password(account, password, is_known=is_known)
         if account is not None and is_right and keep and account.state == SUSPENDED and account.delete_ms:
-            await self.reinstate(account_id=AccountId(account.id))
+            await self.reinstate(account_id=AccountId(account.id), if_leaving=True)
             account = await self.get(AccountId(account.id))
         if account is None or not is_right or not account.is_active:
             is_suspended = account is not None and is_right and account.state == SUSPENDED
@@ -369,19 +374,21 @@ class AccountService:
 
         A suspended account loses its role. Raises LastOwner.
         """
-        account = await self.get(account_id)
-        await self.staff.release(account)
-        if account.delete_ms:  # its owner cannot take a suspension back
-            await self.accounts.edit(account_id, {"delete_ms": "0"})
+        await self.staff.release(await self.get(account_id))
         changed = await self.accounts.change_state(account_id, SUSPENDED, {})
+        if not changed:  # its owner has requested the deletion, and cannot take a suspension back
+            await self.accounts.edit(account_id, {"delete_ms": "0"})
         await self.end_sessions(account_id)
         await self.on_names_changed([account_id])
         log.info("suspended", account=account_id)
         return changed
 
-    async def reinstate(self, *, account_id: AccountId) -> bool:
-        """Undo a suspension or a requested deletion. Returns whether the account was suspended."""
-        changed = await self.accounts.change_state(account_id, ACTIVE, {"delete_ms": "0"})
+    async def reinstate(self, *, account_id: AccountId, if_leaving: bool = False) -> bool:
+        """Undo a suspension or a requested deletion. Returns whether the account was suspended.
+
+        If `if_leaving`, only a requested deletion is undone, and no suspension that came meanwhile.
+        """
+        changed = await self.accounts.change_state(account_id, ACTIVE, {"delete_ms": "0"}, if_leaving=if_leaving)
         await self.on_names_changed([account_id])
         log.info("reinstated", account=account_id)
         return changed
@@ -421,10 +428,14 @@ class AccountService:
 
         The intent is stored first: a worker finishes what a crash interrupts.
         """
+        if (await self.get(account_id)).state != WAITING:
+            return False
         await self.accounts.schedule_deletion(account_id, self.clock.now_ms())
         await self.accounts.edit(account_id, {"delete_ms": str(self.clock.now_ms())})  # nobody can approve it now
-        is_waiting = (await self.get(account_id)).state == WAITING
-        return is_waiting and await self.free(account_id=account_id)
+        if (await self.get(account_id)).state != WAITING:  # staff has approved it meanwhile
+            await self.accounts.edit(account_id, {"delete_ms": "0"})
+            return False
+        return await self.free(account_id=account_id)
 
     async def free(self, *, account_id: AccountId) -> bool:
         """Delete an account that waits for approval, and free its handle. Return whether it waited.

@@ -94,7 +94,7 @@ class JoiningRepository:
 
     async def count_sign_up(self, network: str) -> None:
         key = keys.network_sign_ups(_digest(network))
-        await self._accounts.write(key, ("INCR", key), ("PEXPIRE", key, 7 * DAY_MS, "NX"))
+        await self._accounts.write(key, ("SET", key, 0, "PX", 7 * DAY_MS, "NX"), ("INCR", key))
 
     async def count_by_network(self, networks: Sequence[str]) -> dict[str, int]:
         """Return how many accounts each network made in about a week."""

@@ -10,12 +10,13 @@ from django.views.decorators.debug import sensitive_variables
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
-from accounts.accounts.validation import InvalidText, clean_text, validate_handle
+from accounts.accounts.validation import InvalidText, clean_text
 from accounts.domain import ACTIVE, WAITING, Preferences
 from accounts.errors import (
     AccountNotFound,
     AlreadyDecided,
     FieldErrors,
+    HandleTaken,
     InvitationInvalid,
     InvitationNeeded,
     SignUpClosed,
@@ -42,7 +43,7 @@ from accounts.mail.service import MailService
 from accounts.models import Account
 from accounts.security.events import rough_network
 from socialsite.clock import DAY_MS
-from socialsite.errors import ApiError, Forbidden, Unavailable
+from socialsite.errors import Forbidden, Unavailable
 from socialsite.ids import AccountId, TimeSource
 from socialsite.limits import Caller
 from socialsite.site.service import SiteService
@@ -111,7 +112,8 @@ class JoiningService:
         await self.check(code, handle)
         if address:
             self.mail.check_domain(address)
-        handle, network, now_ms = validate_handle(handle), rough_network(caller.address), self.clock.now_ms()
+        handle, texts = self.accounts.check_new(handle, display_name)  # before a use of the invitation is taken
+        network, now_ms = rough_network(caller.address), self.clock.now_ms()
         if (audience := self.site.settings.default_audience) != "public":
             preferences = structs.replace(preferences or Preferences(), audience=audience)
         facts: dict[str, str] = {}
@@ -127,14 +129,14 @@ class JoiningService:
             account = await self.accounts.sign_up(
                 handle=handle,
                 password=password,
-                display_name=display_name,
+                display_name=texts["display_name"],
                 now_ms=now_ms,
                 is_known=False,
                 preferences=preferences,
                 waits=waits,
                 facts=facts,
             )
-        except ApiError:
+        except HandleTaken:
             if code:
                 await self._return_use(code, handle)
             raise
@@ -283,12 +285,15 @@ class JoiningService:
         raise Unavailable
 
     async def _return_use(self, text: str, handle: str) -> None:
-        """Subtract the use of a sign-up that failed, unless another request has created this account by it."""
+        """Subtract the use of a handle that is taken, unless another request has created this account by it.
+
+        After any other error the handle keeps the use, since a concurrent sign-up of the handle may share it.
+        """
         code = InvitationCode.parse(text)
         account = await self.accounts.find_by_handle(handle)
-        if code is None:
+        if code is None or account is None:
             return
-        if account is not None and (await self.find_application(AccountId(account.id))).invitation == code.secret:
+        if (await self.find_application(AccountId(account.id))).invitation == code.secret:
             return
         for _attempt in range(MAX_ATTEMPTS):
             row = await self.joining.find_invitation(code)

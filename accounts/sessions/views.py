@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.accounts.service import AccountService
-from accounts.domain import ACTIVE, WAITING, Preferences
+from accounts.domain import ACTIVE, SUSPENDED, WAITING, Preferences
 from accounts.errors import (
     AccountNotFound,
     AccountSuspended,
@@ -51,7 +51,7 @@ from accounts.sessions.authentication import (
 from accounts.sessions.pending import PendingLogins
 from accounts.sessions.suspend import appeal_suspended, show_suspension
 from socialsite.analytics.metrics import LOGINS
-from socialsite.errors import ApiError, MethodNotAllowed, SignInRequired
+from socialsite.errors import ApiError, Conflict, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
 from socialsite.limits import ActionLimits
 from socialsite.site.service import SiteService
@@ -203,7 +203,10 @@ async def waiting_page(request: SiteRequest) -> HttpResponse:
 async def withdraw(request: SiteRequest) -> HttpResponse:
     """Delete an account that waits for approval."""
     account = await _find_applicant(request)
-    await request.services[AccountService].withdraw(account_id=AccountId(account.id))
+    if not await request.services[AccountService].withdraw(account_id=AccountId(account.id)):
+        if wants_json(request):
+            raise Conflict
+        return SeeOther(WAITING_PATH)  # staff has approved the account meanwhile
     messages.success(request, _("Your account is deleted."), fail_silently=True)
     return set_pending_login(done(request, {}, default="/accounts/login/"), "")
 
@@ -268,11 +271,16 @@ def _pending_cookie(request: SiteRequest) -> str | None:
 
 @sensitive_variables()
 async def log_in_with_passkey(request: SiteRequest) -> HttpResponse:
-    """Sign in with a passkey that has verified its user, without a handle and a password."""
+    """Sign in with a passkey that has verified its user, without a handle and a password.
+
+    The owner of a suspended account reads why, as after the right password.
+    """
     services, credential = request.services, get_form_data(request).get("credential", "")
     try:
         account_id = await services[PasskeyService].check(LOGIN, None, credential, request.caller)
-        account = await services[AccountService].get_active(account_id)
+        account = await services[AccountService].get(account_id)
+        if account.state not in (ACTIVE, SUSPENDED) or account.delete_ms:
+            raise PasskeyRefused
     except (AccountNotFound, PasskeyRefused) as error:
         if wants_json(request):
             raise PasskeyRefused from error

@@ -215,21 +215,10 @@ class SanctionService:
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
             await services.accounts.delete(account_id=account_id)
             return replace(sanction, done_ms=now_ms)
-        match sanction.kind:
-            case "delete_posts":
-                for post in sanction.posts:
-                    await self._delete_post(account_id, post.id)
-            case "fold_posts":
-                await self._set_folds(sanction, is_folded=True)
-            case "mark_pictures":
-                await services.restrictions.mark_pictures(account_id)
-            case "limit":
-                await services.restrictions.limit(account_id)
-            case "silence" if sanction.is_in_force(now_ms):
-                until_ms = max((await services.accounts.get(account_id)).silenced_until_ms, sanction.until_ms)
-                await services.restrictions.silence(account_id, until_ms)
-            case "suspend":
-                await services.accounts.suspend(account_id=account_id)
+        if sanction.kind == "delete_posts":
+            for post in sanction.posts:
+                await self._delete_post(account_id, post.id)
+        await self._settle(sanction)
         if sanction.is_told:
             await self._tell(sanction, "sanction", sanction.text, sanction.created_ms)
         return await self._sanctions.change(
@@ -238,24 +227,8 @@ class SanctionService:
 
     async def _perform_undo(self, sanction: Sanction) -> Sanction:
         """Undo the effect, unless another sanction of the account has the same effect."""
-        services, account_id, now_ms = self._services, sanction.account_id, self._services.clock.now_ms()
-        others = [
-            each
-            for each in await self._sanctions.list_all(account_id)
-            if each.kind == sanction.kind and each.id != sanction.id and each.is_in_force(now_ms)
-        ]
-        match sanction.kind:
-            case "fold_posts":
-                await self._set_folds(sanction, is_folded=False)
-            case "mark_pictures" if not others:
-                await services.restrictions.unmark_pictures(account_id)
-            case "limit" if not others:
-                await services.restrictions.unlimit(account_id)
-            case "silence":
-                until_ms = max((each.until_ms for each in others), default=0)
-                await services.restrictions.silence(account_id, until_ms)
-            case "suspend" if not others:
-                await services.accounts.reinstate(account_id=account_id)
+        account_id, now_ms = sanction.account_id, self._services.clock.now_ms()
+        await self._settle(sanction)
         if sanction.appeal is None or not sanction.appeal.decided_ms:  # the answer to an appeal tells it
             await self._tell(sanction, "sanction_undone", "", sanction.undo_ms)
         return await self._sanctions.change(
@@ -271,12 +244,41 @@ class SanctionService:
         except PostNotFound:
             return  # the author deleted it
 
-    async def _set_folds(self, sanction: Sanction, *, is_folded: bool) -> None:
+    async def _settle(self, sanction: Sanction) -> None:
+        """Make the account as its sanctions in force of the same kind say, also if they change at the same time."""
+        settled = None
+        while (in_force := await self._list_in_force(sanction.account_id, sanction.kind)) != settled:
+            await self._set_effect(sanction, in_force)
+            settled = in_force
+
+    async def _list_in_force(self, account_id: AccountId, kind: SanctionKind) -> list[Sanction]:
+        now_ms, rows = self._services.clock.now_ms(), await self._sanctions.list_all(account_id)
+        return [
+            replace(each, done_ms=0, appeal=None) for each in rows if each.kind == kind and each.is_in_force(now_ms)
+        ]
+
+    async def _set_effect(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
+        restrictions, account_id = self._services.restrictions, sanction.account_id
+        match sanction.kind:
+            case "fold_posts":
+                await self._set_folds(sanction, in_force)
+            case "mark_pictures":
+                await (restrictions.mark_pictures if in_force else restrictions.unmark_pictures)(account_id)
+            case "limit":
+                await (restrictions.limit if in_force else restrictions.unlimit)(account_id)
+            case "silence":
+                await restrictions.silence(account_id, max((each.until_ms for each in in_force), default=0))
+            case "suspend":
+                accounts = self._services.accounts
+                await (accounts.suspend if in_force else accounts.reinstate)(account_id=account_id)
+
+    async def _set_folds(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
         for post in sanction.posts:
-            warning = sanction.warning if is_folded else post.warning
+            warning = next((each.warning for each in in_force if post.id in each.post_ids), None)
+            is_folded, now_ms = warning is not None, self._services.clock.now_ms()
             try:
                 await self._services.edits.set_fold(
-                    post.id, is_folded=is_folded, warning=warning, now_ms=self._services.clock.now_ms()
+                    post.id, is_folded=is_folded, warning=post.warning if warning is None else warning, now_ms=now_ms
                 )
             except PostNotFound:
                 continue  # the author deleted it
@@ -331,4 +333,9 @@ class SanctionService:
                 MAX_SANCTIONED_POSTS,
             )
             raise FieldErrors({"posts": message % {"number": MAX_SANCTIONED_POSTS}})
-        return tuple(SanctionedPost(each.id, each.text[:EXCERPT_MAX_LENGTH], each.extra.spoiler_text) for each in own)
+        folds = await self._list_in_force(account_id, kind) if kind == "fold_posts" else []
+        own_warnings = {post.id: post.warning for each in folds for post in each.posts}
+        return tuple(
+            SanctionedPost(each.id, each.text[:EXCERPT_MAX_LENGTH], own_warnings.get(each.id, each.extra.spoiler_text))
+            for each in own
+        )  # a second fold keeps the warning of the author, too

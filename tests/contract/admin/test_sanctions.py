@@ -1,6 +1,7 @@
 """Sanctions on every topology: what each does, its undo, appeals, and what a crash between two steps leaves."""
 
 import asyncio
+from collections.abc import Collection
 
 import pytest
 
@@ -25,6 +26,7 @@ from socialsite.service_config import ServiceConfig
 from socialsite.store import Store
 from tests.support.nodes import SerialNode, SingleNodeTopology
 from tests.support.world import Person, World
+from timelines.posts.post import PostDetails
 
 ACCOUNT_PAGE_TRIPS = 14
 APPEAL = "I think that this decision is wrong."
@@ -317,3 +319,87 @@ async def test_the_page_of_an_account_takes_few_round_trips_however_much_is_stor
         assert (len(overview.sanctions), len(overview.newest_posts)) == (posts, min(posts, POSTS_SHOWN))
     assert max(trips) <= ACCOUNT_PAGE_TRIPS, trips
     await node.close()
+
+
+async def test_an_undo_while_the_sanction_is_performed_wins(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    """A worker has read a suspension and stands still; staff undoes it; then the worker goes on."""
+    repository, now_ms = services.repositories.sanctions, services.clock.now_ms()
+    made = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    assert not (await services.accounts.get(bob.id)).is_active
+    await sanctions.undo(sam, bob.id, made.id)
+    await sanctions._perform(made)
+    assert (await services.accounts.get(bob.id)).is_active
+    assert await repository.find_due(now_ms + COMPLETION_DELAY_MS, 10) == []
+
+
+class InterruptedSanctions(SanctionService):
+    """Another staff member suspends the account between the read of an undo and its effect."""
+
+    interrupter: Actor | None = None
+
+    async def _set_effect(self, sanction: Sanction, in_force: Collection[Sanction]) -> None:
+        if self.interrupter is not None and not in_force:
+            actor, self.interrupter = self.interrupter, None
+            await SanctionService(self._services).apply(actor, sanction.account_id, "suspend", "Suspended again.")
+        await super()._set_effect(sanction, in_force)
+
+
+async def test_a_sanction_that_comes_during_an_undo_stays_in_force(services: Services, sam: Actor, bob: Person) -> None:
+    sanctions = InterruptedSanctions(services)
+    first = await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    sanctions.interrupter = sam
+    await sanctions.undo(sam, bob.id, first.id)
+    assert not (await services.accounts.get(bob.id)).is_active
+
+
+async def test_racing_decisions_leave_the_account_as_the_rows_say(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    made = [await sanctions.apply(sam, bob.id, kind, "x") for kind in ("limit", "limit", "suspend")]
+    undos = [sanctions.undo(sam, bob.id, each.id) for each in made]
+    repeated = [sanctions._perform(each) for each in made for _ in range(3)]
+    await asyncio.gather(*undos, *repeated)
+    account = await services.accounts.get(bob.id)
+    assert (account.is_active, account.limited) == (True, False)
+
+
+async def test_a_post_that_is_folded_twice_stays_folded_until_both_are_undone(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    post = await bob.publishes("a rude post", details=PostDetails("food"))
+    first, second = [
+        await sanctions.apply(sam, bob.id, "fold_posts", "Folded.", post_ids=[post.id], warning=warning)
+        for warning in ("first", "second")
+    ]
+    for made, is_folded in ((first, True), (second, False)):
+        await sanctions.undo(sam, bob.id, made.id)
+        extra = (await services.edits.find_own(bob.id, post.id)).extra
+        assert extra.is_folded == is_folded
+    assert extra.spoiler_text == "food"
+
+
+async def test_an_owner_who_takes_a_deletion_back_ends_no_suspension(
+    services: Services, sanctions: SanctionService, sam: Actor, bob: Person
+) -> None:
+    """The log-in has read the request of a deletion, and checks the password; meanwhile staff suspends the account."""
+    services.accounts.deletion_grace_ms = HOUR_MS
+    await services.accounts.request_deletion(account_id=bob.id)
+    await sanctions.apply(sam, bob.id, "suspend", "Suspended.")
+    assert not await services.accounts.reinstate(account_id=bob.id, if_leaving=True)
+    account = await services.accounts.get(bob.id)
+    assert (account.state, account.delete_ms) == ("suspended", 0)
+
+
+async def test_a_suspension_wins_against_a_deletion_that_is_requested_at_the_same_time(
+    services: Services, sanctions: SanctionService, sam: Actor, world: World
+) -> None:
+    services.accounts.deletion_grace_ms = HOUR_MS
+    for number in range(10):
+        person = await world.person(f"person{number}")
+        await asyncio.gather(
+            services.accounts.request_deletion(account_id=person.id),
+            sanctions.apply(sam, person.id, "suspend", "Suspended."),
+        )
+        assert not await services.accounts.reinstate(account_id=person.id, if_leaving=True)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +12,9 @@ from msgspec import structs
 
 from socialsite.alerts.service import AlertService
 from socialsite.container import Services
+from socialsite.startup import open_services
 from tests.support.mail_server import MailServer, mail_server
-from tests.support.world import Person, World
+from tests.support.world import Person
 
 ADDRESS = "sam@example.org"
 
@@ -66,7 +68,20 @@ async def make_operator(services: Services, smtp: MailServer) -> OperatorMail:
 
 
 @pytest.fixture
-async def operator(world: World, services: Services, settings: Any) -> AsyncIterator[OperatorMail]:
+async def operator(services: Services, settings: Any) -> AsyncIterator[OperatorMail]:
+    async with _opened_operator(services, settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def plain_operator(redis_url: str, settings: Any) -> AsyncIterator[OperatorMail]:
+    """The operator of a site on one plain server, which the test changes."""
+    async with open_services(redis_url) as services, _opened_operator(services, settings) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def _opened_operator(services: Services, settings: Any) -> AsyncIterator[OperatorMail]:
     activate("en")
     settings.SITE_URL, settings.ALERT_BACKUP_AGE_HOURS = "http://localhost", 0
     with mail_server(settings) as smtp:

@@ -106,7 +106,7 @@ async def test_a_discrepancy(operator: OperatorMail) -> None:
     )
 
 
-async def test_memory_near_its_limit(operator: OperatorMail, redis_server: RedisServer) -> None:
+async def test_memory_near_its_limit(plain_operator: OperatorMail, redis_server: RedisServer) -> None:
     with redis_server.client() as client:
         used = client.info("memory")["used_memory"]
 
@@ -117,7 +117,7 @@ async def test_memory_near_its_limit(operator: OperatorMail, redis_server: Redis
             client.config_set("maxmemory", 0)
 
         try:
-            await hold_alert(operator, limit, free, "The memory of Redis is nearly full")
+            await hold_alert(plain_operator, limit, free, "The memory of Redis is nearly full")
         finally:
             await free()
 
@@ -136,12 +136,12 @@ async def test_a_disk_that_is_nearly_full(operator: OperatorMail, settings: Any)
 
 
 async def test_a_backup_that_is_too_old(
-    operator: OperatorMail, settings: Any, redis_server: RedisServer, tmp_path: Path
+    plain_operator: OperatorMail, settings: Any, redis_server: RedisServer, tmp_path: Path
 ) -> None:
     settings.ALERT_BACKUP_AGE_HOURS, settings.REDIS_URL = 48, redis_server.url
-    alerts, now_ms = AlertRepository(operator.services.store), operator.services.clock.now_ms()
+    alerts, now_ms = AlertRepository(plain_operator.services.store), plain_operator.services.clock.now_ms()
     await hold_alert(
-        operator,
+        plain_operator,
         lambda: alerts.record_backup(now_ms - 49 * HOUR_MS),
         lambda: asyncio.to_thread(run_command, "backup", tmp_path / "backup"),
         "The last backup is old",
@@ -171,9 +171,9 @@ async def test_a_certificate_that_ends_soon_or_is_refused(
         await hold_alert(operator, lambda: use(2, trusts=False), lambda: use(90), "The certificate ends soon")
 
 
-async def test_a_worker_that_is_killed(operator: OperatorMail, settings: Any, redis_server: RedisServer) -> None:
+async def test_a_worker_that_is_killed(plain_operator: OperatorMail, redis_server: RedisServer) -> None:
     """The process that checks sends the mail itself, because no worker can."""
-    outbox = operator.services.outbox
+    operator, outbox = plain_operator, plain_operator.services.outbox
     await outbox.deregister("abad1dea")
     mail_url = f"smtp://127.0.0.1:{operator.smtp.port}"
     environment = os.environ | {"REDIS_URL": redis_server.url, "MAIL_URL": mail_url, "ALERT_INTERVAL": "600"}
@@ -307,43 +307,46 @@ async def test_processes_that_check_at_the_same_time_tell_an_alert_once(operator
 
 
 @pytest.mark.nightly
-async def test_three_workers_tell_an_alert_once(services: Services, settings: Any, redis_server: RedisServer) -> None:
-    with MailServer().running() as smtp:
-        operator = await make_operator(services, smtp)
-        counts = DamageCounts(services.store)
-        await counts.add({"x": 1})
-        environment = os.environ | {
-            "REDIS_URL": redis_server.url, "MAIL_URL": f"smtp://127.0.0.1:{smtp.port}", "ALERT_INTERVAL": "0.3",
-            "ALERT_BACKUP_AGE_HOURS": "0",
-        }  # fmt: skip
-        command = [sys.executable, "manage.py", "syndicate"]
-        workers = [subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) for _ in range(3)]
+async def test_three_workers_tell_an_alert_once(redis_url: str) -> None:
+    async with open_services(redis_url) as services:
+        with MailServer().running() as smtp:
+            operator = await make_operator(services, smtp)
+            counts = DamageCounts(services.store)
+            await counts.add({"x": 1})
+            environment = os.environ | {
+                "REDIS_URL": redis_url, "MAIL_URL": f"smtp://127.0.0.1:{smtp.port}", "ALERT_INTERVAL": "0.3",
+                "ALERT_BACKUP_AGE_HOURS": "0",
+            }  # fmt: skip
+            command = [sys.executable, "manage.py", "syndicate"]
+            workers = [
+                subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) for _ in range(3)
+            ]
 
-        async def rounds_pass(number: int) -> None:
-            """Wait until the lock was taken by further rounds of checks."""
+            async def rounds_pass(number: int) -> None:
+                """Wait until the lock was taken by further rounds of checks."""
 
-            async def fence() -> int:
-                return int(await services.outbox.node.execute("GET", fence_key("alerts")) or 0)
+                async def fence() -> int:
+                    return int(await services.outbox.node.execute("GET", fence_key("alerts")) or 0)
 
-            last = await fence() + number
-            await eventually(lambda: _at_least(fence, last), timeout_s=30)
+                last = await fence() + number
+                await eventually(lambda: _at_least(fence, last), timeout_s=30)
 
-        try:
-            async with asyncio.timeout(60):
-                await eventually(lambda: bool(smtp.messages), timeout_s=50)
-                await rounds_pass(6)
-                await counts.replace({})
-                await eventually(lambda: len(smtp.messages) > 1, timeout_s=30)
-                await rounds_pass(6)
-        finally:
-            for worker in workers:
-                worker.terminate()
-            for worker in workers:
-                worker.wait(20)
-        title = "The integrity check found problems"
-        subjects = [str(each["Subject"]).partition(": ")[2] for each in smtp.to(ADDRESS)]
-        assert subjects == [title, f"Ended: {title}"]
-        assert operator.seen == 0
+            try:
+                async with asyncio.timeout(60):
+                    await eventually(lambda: bool(smtp.messages), timeout_s=50)
+                    await rounds_pass(6)
+                    await counts.replace({})
+                    await eventually(lambda: len(smtp.messages) > 1, timeout_s=30)
+                    await rounds_pass(6)
+            finally:
+                for worker in workers:
+                    worker.terminate()
+                for worker in workers:
+                    worker.wait(20)
+            title = "The integrity check found problems"
+            subjects = [str(each["Subject"]).partition(": ")[2] for each in smtp.to(ADDRESS)]
+            assert subjects == [title, f"Ended: {title}"]
+            assert operator.seen == 0
 
 
 async def test_staff_chooses_push_or_nothing(operator: OperatorMail, tmp_path: Path) -> None:

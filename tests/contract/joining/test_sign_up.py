@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from accounts.accounts import passwords
 from accounts.domain import ACTIVE, WAITING
 from accounts.errors import (
     AccountNotFound,
@@ -13,6 +14,7 @@ from accounts.errors import (
     HandleTaken,
     InvitationInvalid,
     InvitationNeeded,
+    PasswordsBusy,
     SignUpClosed,
 )
 from accounts.joining.values import InvitationCode
@@ -335,3 +337,49 @@ async def test_the_posts_of_a_new_account_have_the_default_audience_of_the_site(
     assert (await sign_up(services, "early")).preferences.audience == "public"
     await services.site.change(default_audience="followers")
     assert (await sign_up(services, "late")).preferences.audience == "followers"
+
+
+async def test_a_failed_twin_of_a_sign_up_does_not_free_its_use(services: Services) -> None:
+    """Pairs of requests, of which one fails while the other hashes the password, share no use of an invitation."""
+    await services.site.change(joining="invitation", blocked_words=["casino"])
+    sam = await make_staff(services)
+    code = str(await invite(services, sam))
+    twins = [
+        services.joining.sign_up(
+            handle=f"gina{number}", password=PASSWORD, display_name=name, code=code, caller=CALLER, preferences=None
+        )
+        for number in range(4)
+        for name in ("", "x" * 500, "casino", "")
+    ]
+    answers = await asyncio.gather(*twins, return_exceptions=True)
+    accounts = [answer.handle for answer in answers if isinstance(answer, Account)]
+    (row,) = (await services.joining.invitations(AccountId(sam.id))).values()
+    assert (tuple(accounts), len(accounts)) == (row.handles, 1)
+
+
+async def test_a_sign_up_that_fails_later_keeps_its_use_for_its_handle(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await services.site.change(joining="invitation")
+    sam = await make_staff(services)
+    code = str(await invite(services, sam))
+
+    async def is_busy(password: str | None, *, is_known: bool = True) -> str:
+        raise PasswordsBusy
+
+    with monkeypatch.context() as patched:
+        patched.setattr(passwords, "hash_password", is_busy)
+        with pytest.raises(PasswordsBusy):
+            await sign_up(services, "gina", code=code)
+    with pytest.raises(InvitationInvalid):
+        await sign_up(services, "olga", code=code)
+    assert (await sign_up(services, "gina", code=code)).is_active
+
+
+async def test_an_approved_account_cannot_be_withdrawn(services: Services) -> None:
+    """Else somebody with the password and without the second factor would lock the owner out."""
+    await services.site.change(joining="open")
+    gina = AccountId((await sign_up(services, "gina")).id)
+    assert not await services.accounts.withdraw(account_id=gina)
+    assert (await services.accounts.get(gina)).delete_ms == 0
+    assert await services.accounts.accounts.due_deletions(1 << 53, 10) == []

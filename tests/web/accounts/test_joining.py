@@ -8,6 +8,7 @@ from socialsite.container import Services
 from socialsite.ids import AccountId
 from socialsite.recipes.rate_limit import Rule
 from tests.support.browser import HttpBrowser
+from tests.support.factors import set_up_totp
 from tests.support.visitor import PASSWORD
 from tests.web.conftest import OpenBrowser
 from timelines.publishing.service import NEWCOMER_MENTIONS_CAP
@@ -80,6 +81,19 @@ async def test_an_applicant_logs_in_to_the_same_page_and_can_withdraw(
     answer = await other.post_json("/accounts/login/", username="nora", password=PASSWORD)
     assert answer.json()["error"] == "wrong_login"
     assert (await other.get("/accounts/waiting/")).status_code == 303
+
+
+async def test_a_password_without_the_second_factor_withdraws_nothing(
+    site: Services, alice: HttpBrowser, open_browser: OpenBrowser
+) -> None:
+    device, thief = await set_up_totp(alice, site.clock), await open_browser()
+    assert (await thief.log_in("alice")).json()["error"] == "factor_needed"
+    assert (await thief.post_json("/accounts/waiting/")).status_code == 409
+    assert (await thief.post("/accounts/waiting/")).headers["location"] == "/accounts/waiting/"
+    owner = await open_browser()
+    assert (await owner.log_in("alice")).json()["error"] == "factor_needed"
+    answer = await owner.post_json("/accounts/login/factor/", code=device.recovery_codes[0])
+    assert answer.json()["account"]["handle"] == "alice"
 
 
 async def test_staff_approves_several_and_refuses_with_a_text(
