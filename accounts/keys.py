@@ -1,24 +1,25 @@
 """All keys of accounts, handles and sessions. A key contains the digest of a handle, never its text."""
 
 import hashlib
+from functools import partial
 
 from socialsite.ids import AccountId, ClientId
-from socialsite.store.key import Key, cached_key
+from socialsite.store.key import Key, cached_key, key_by_digest, key_by_id, single_key
+
+_of_account = partial(key_by_id, "accounts", "%d")
 
 
-@cached_key
-def account(account_id: AccountId) -> Key:
-    """HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
+account = cached_key(_of_account("account"))
+"""HASH: handle, display_name, bio, link, password, created_ms, state, staff, version, private, avatar, header.
 
-    It never expires. `delete_ms` is the time of a requested deletion. Accounts may have `restrictions` (a number of
-    bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`. `sanctions` is 1 if the owner has not opened
-    the page of sanctions since the last one. Sign-up may add `inviter` and `invitation`, or `reason` and `network` of
-    an application, and its decision adds `decided_by`, `decided_ms` and `refusal`. `freed` is 1 if the account was
-    deleted before its approval, so that its handle can be given again with this id.
+It never expires. `delete_ms` is the time of a requested deletion. Accounts may have `restrictions` (a number of
+bits: 1 limited, 2 pictures marked), `silenced_until_ms` and `role`. `sanctions` is 1 if the owner has not opened
+the page of sanctions since the last one. Sign-up may add `inviter` and `invitation`, or `reason` and `network` of
+an application, and its decision adds `decided_by`, `decided_ms` and `refusal`. `freed` is 1 if the account was
+deleted before its approval, so that its handle can be given again with this id.
 
-    Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
-    """
-    return Key("accounts", tag=str(account_id), name="account")
+Sign-up, profile edits, moderation and deletion each write it with one script. Every page reads it.
+"""
 
 
 def handle(normalized: str) -> Key:
@@ -26,52 +27,27 @@ def handle(normalized: str) -> Key:
     return Key("accounts", tag=hashlib.sha256(normalized.encode()).hexdigest()[:32], name="handle")
 
 
-def staff() -> Key:
-    """HASH: account id -> role of staff, "" for an account that lost its role. The account has a copy of its role.
+staff = single_key("accounts", "staff", "staff")
+"""HASH: account id -> role of staff, "" for an account that lost its role. The account has a copy of its role.
 
-    One script changes it, so that the last owner stays. It never expires.
-    """
-    return Key("accounts", tag="staff", name="staff")
-
-
-def due_deletions() -> Key:
-    """ZSET: id of an account whose deletion was requested -> ms at which a worker deletes it."""
-    return Key("jobs", tag="due", name="deletions")
-
-
-def sanctions(account_id: AccountId) -> Key:
-    """HASH: id -> Sanction as MessagePack, at most SANCTIONS_CAP. Deleted with the account."""
-    return Key("accounts", tag=str(account_id), name="sanctions")
-
-
-def due_sanctions() -> Key:
-    """ZSET: account id and id of a sanction that is not complete -> ms from which a worker completes it."""
-    return Key("jobs", tag="due", name="sanctions")
-
-
-def appeals() -> Key:
-    """ZSET: account id and id of a sanction with an open appeal -> ms of the appeal."""
-    return Key("jobs", tag="due", name="appeals")
-
-
-def invitations(account_id: AccountId) -> Key:
-    """HASH: random text of a code -> Invitation as MessagePack, at most INVITATIONS_CAP. Deleted with the account."""
-    return Key("accounts", tag=str(account_id), name="invitations")
-
-
-def applications() -> Key:
-    """ZSET: handle of an account that waits for approval -> ms of its sign-up. It is stored before the account."""
-    return Key("accounts", tag="applications", name="applications")
-
-
-def network_sign_ups(digest: str) -> Key:
-    """STRING: the number of accounts that a network made, under a digest of it. TTL: a week since the first."""
-    return Key("accounts", tag=digest, name="signups")
-
-
-def account_ids() -> Key:
-    """STRING: the highest account id (INCR)."""
-    return Key("accounts", tag="ids", name="accounts")
+One script changes it, so that the last owner stays. It never expires.
+"""
+due_deletions = single_key("jobs", "due", "deletions")
+"""ZSET: id of an account whose deletion was requested -> ms at which a worker deletes it."""
+sanctions = _of_account("sanctions")
+"""HASH: id -> Sanction as MessagePack, at most SANCTIONS_CAP. Deleted with the account."""
+due_sanctions = single_key("jobs", "due", "sanctions")
+"""ZSET: account id and id of a sanction that is not complete -> ms from which a worker completes it."""
+appeals = single_key("jobs", "due", "appeals")
+"""ZSET: account id and id of a sanction with an open appeal -> ms of the appeal."""
+invitations = _of_account("invitations")
+"""HASH: random text of a code -> Invitation as MessagePack, at most INVITATIONS_CAP. Deleted with the account."""
+applications = single_key("accounts", "applications", "applications")
+"""ZSET: handle of an account that waits for approval -> ms of its sign-up. It is stored before the account."""
+network_sign_ups = key_by_digest("accounts", "signups")
+"""STRING: the number of accounts that a network made, under a digest of it. TTL: a week since the first."""
+account_ids = single_key("accounts", "ids", "accounts")
+"""STRING: the highest account id (INCR)."""
 
 
 def session(account_id: AccountId | ClientId, session_id: str) -> Key:
@@ -114,24 +90,14 @@ def authorization_code(client_id: ClientId, code_digest: str) -> Key:
     return Key("sessions", tag=client_id, name=f"code:{code_digest}")
 
 
-def security_events(account_id: AccountId) -> Key:
-    """LIST: SecurityEvents as MessagePack, newest first, at most EVENTS_CAP. TTL: 90 days. Deleted with the account."""
-    return Key("accounts", tag=str(account_id), name="events")
-
-
-def security_refusals(account_id: AccountId) -> Key:
-    """LIST: as `security_events`, the refused attempts to log in or confirm, at most REFUSALS_CAP."""
-    return Key("accounts", tag=str(account_id), name="refusals")
-
-
-def browsers(account_id: AccountId) -> Key:
-    """HASH: browser id -> BrowserRecord as MessagePack, at most BROWSERS_CAP. TTL: a year. Deleted with the account."""
-    return Key("accounts", tag=str(account_id), name="browsers")
-
-
-def factors(account_id: AccountId) -> Key:
-    """HASH: totp, codes (digests of recovery codes), passkey:<id>, as MessagePack. Deleted with the account."""
-    return Key("accounts", tag=str(account_id), name="factors")
+security_events = _of_account("events")
+"""LIST: SecurityEvents as MessagePack, newest first, at most EVENTS_CAP. TTL: 90 days. Deleted with the account."""
+security_refusals = _of_account("refusals")
+"""LIST: as `security_events`, the refused attempts to log in or confirm, at most REFUSALS_CAP."""
+browsers = _of_account("browsers")
+"""HASH: browser id -> BrowserRecord as MessagePack, at most BROWSERS_CAP. TTL: a year. Deleted with the account."""
+factors = _of_account("factors")
+"""HASH: totp, codes (digests of recovery codes), passkey:<id>, as MessagePack. Deleted with the account."""
 
 
 def pending_login(account_id: AccountId, login_id: str) -> Key:
@@ -144,29 +110,16 @@ def passkey_challenge(digest: str) -> Key:
     return Key("sessions", tag=digest[:32], name="challenge")
 
 
-def mail_account(account_id: AccountId) -> Key:
-    """HASH: address (confirmed), pending (not confirmed), language and digest of the mails of an account."""
-    return Key("accounts", tag=str(account_id), name="mail")
+mail_account = _of_account("mail")
+"""HASH: address (confirmed), pending (not confirmed), language and digest of the mails of an account."""
+address_owner = key_by_digest("accounts", "address")
+"""STRING: the id of the account with the confirmed mail address of this keyed digest (32 hex digits)."""
+due_digests = single_key("jobs", "due", "digests")
+"""ZSET: account id -> Unix ms of the next digest of its notifications."""
+sent_mails = _of_account("mails")
+"""HASH: id of a mail -> its state (SentMail as MessagePack), at most MAILS_CAP. Ids ascend with time."""
+totals = _of_account("totals")
+"""HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
 
-
-def address_owner(digest: str) -> Key:
-    """STRING: the id of the account with the confirmed mail address of this keyed digest (32 hex digits)."""
-    return Key("accounts", tag=digest, name="address")
-
-
-def due_digests() -> Key:
-    """ZSET: account id -> Unix ms of the next digest of its notifications."""
-    return Key("jobs", tag="due", name="digests")
-
-
-def sent_mails(account_id: AccountId) -> Key:
-    """HASH: id of a mail -> its state (SentMail as MessagePack), at most MAILS_CAP. Ids ascend with time."""
-    return Key("accounts", tag=str(account_id), name="mails")
-
-
-def totals(account_id: int) -> Key:
-    """HASH: +views of the profile, =seen (the account's last visit), and the id of the last batch that was added.
-
-    The flusher of the buffers writes this key (socialsite/recipes/buffer.py). It is deleted with the account.
-    """
-    return Key("accounts", tag=str(account_id), name="totals")
+The flusher of the buffers writes this key (socialsite/recipes/buffer.py). It is deleted with the account.
+"""

@@ -42,3 +42,31 @@ class Key(str):
         component, rest = text.split(":{", 1)
         tag, name = rest.split("}:", 1)
         return cls(component, tag=tag, name=name)
+
+
+def key_by_id(component: str, tag: str, name: str) -> Callable[[int], Key]:
+    """Return a builder of keys whose tag contains an id: `key_by_id("posts", "m%d", "media")(7)`."""
+
+    def build(number: int) -> Key:
+        return Key(component, tag=tag % number, name=name)
+
+    return build
+
+
+def key_by_digest(component: str, name: str) -> Callable[[str], Key]:
+    """Return a builder of keys whose tag is a digest."""
+
+    def build(digest: str) -> Key:
+        return Key(component, tag=digest, name=name)
+
+    return build
+
+
+def single_key(component: str, tag: str, name: str) -> Callable[[], Key]:
+    """Return a function that returns the only key of its kind."""
+    key = Key(component, tag=tag, name=name)
+
+    def build() -> Key:
+        return key
+
+    return build
