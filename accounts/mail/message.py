@@ -25,8 +25,8 @@ def build_message(job: SendMail, facts: Mapping[str, str], site_name: str) -> Em
     """
     created = datetime.fromtimestamp(job.created_ms / 1000, UTC)
     with override(job.language or settings.LANGUAGE_CODE):
-        known = {"site": site_name, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
-        text = TEXTS[job.kind].fill({**known, **job.context, **facts})
+        base_facts = {"site": site_name, "time": f"{date_format(created, 'DATETIME_FORMAT')} UTC"}
+        text = TEXTS[job.kind].fill({**base_facts, **job.context, **facts})
         context = {
             "text": text,
             "site_name": site_name,

@@ -18,14 +18,14 @@ TEMPLATE = "accounts/sanctions.html"
 
 async def sanctions_page(request: SiteRequest) -> HttpResponse:
     """Show the decisions, newest first. The notice about them ends."""
-    told = await request.services[SanctionRecords].open_all(AccountId(require_account(request).id))
+    sanctions = await request.services[SanctionRecords].open_all(AccountId(require_account(request).id))
     now_ms = request.services.clock.now_ms()
     get_token(request)
     return respond(
         request,
         TEMPLATE,
-        page=lambda: {"rows": sanction_rows(told, now_ms)},
-        data=lambda: {"decisions": [sanction_json(each, now_ms) for each in told]},
+        page=lambda: {"rows": sanction_rows(sanctions, now_ms)},
+        data=lambda: {"decisions": [sanction_json(each, now_ms) for each in sanctions]},
     )
 
 

@@ -164,8 +164,8 @@ def urls_away_from_home(component_urls: dict[str, str], home_url: str) -> dict[s
 
 def all_nodes(topology: Topology) -> Iterable[Node]:
     """Return all nodes that a topology may have returned to callers."""
-    known = topology.known_nodes if isinstance(topology, Cluster) else ()
-    return dict.fromkeys((*known, *topology.nodes))
+    nodes = topology.known_nodes if isinstance(topology, Cluster) else ()
+    return dict.fromkeys((*nodes, *topology.nodes))
 
 
 def set_gate(topology: Topology, gate: ConnectionGate) -> None:

@@ -54,13 +54,13 @@ async def report(request: SiteRequest) -> HttpResponse:
 @endpoint("read:statuses", needs_account=True)
 async def markers(request: SiteRequest) -> HttpResponse:
     """Return the markers of `timeline[]`."""
-    me, found = require_viewer_id(request), dict[str, Json]()
+    me, markers = require_viewer_id(request), dict[str, Json]()
     for name in api_fields(request).values_of("timeline"):
         if name == HOME:
-            found[name] = marker_json((await request.services[MarkerService].find(me, HOME)).last_read_id)
+            markers[name] = marker_json((await request.services[MarkerService].find(me, HOME)).last_read_id)
         elif name == NOTIFICATIONS:
-            found[name] = marker_json(await request.services[NotificationService].last_read(me))
-    return json_response({name: marker for name, marker in found.items() if marker["last_read_id"] != "0"})
+            markers[name] = marker_json(await request.services[NotificationService].last_read(me))
+    return json_response({name: marker for name, marker in markers.items() if marker["last_read_id"] != "0"})
 
 
 @endpoint("write:statuses", needs_account=True)

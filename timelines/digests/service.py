@@ -75,5 +75,5 @@ class DigestService:
 def _write_line(kind: str, entries: Sequence[VisibleNotification]) -> str:
     """Return a line such as "Likes: 5 (@bob, @carol, …)", without the text of a post."""
     names = list(dict.fromkeys(f"@{entry.author.handle}" for entry in entries))
-    shown = names[:NAMES_PER_LINE] + ["…"] * (len(names) > NAMES_PER_LINE)
-    return f"{KIND_LABELS[kind]}: {len(entries)} ({', '.join(shown)})"
+    listed_names = names[:NAMES_PER_LINE] + ["…"] * (len(names) > NAMES_PER_LINE)
+    return f"{KIND_LABELS[kind]}: {len(entries)} ({', '.join(listed_names)})"

@@ -160,8 +160,8 @@ class ArchiveWriter:
         """Yield the posts with all their versions, oldest first, and store the progress."""
         after, posts = 0, self.sources.posts
         while ids := await self.sources.author_feeds.read(self._id, after, POSTS_PER_READ, upward=True):
-            found = await posts.find_many(ids)
-            existing = [found[id] for id in ids if id in found and found[id].author_id == self._id]
+            page_posts = await posts.find_many(ids)
+            existing = [page_posts[id] for id in ids if id in page_posts and page_posts[id].author_id == self._id]
             yield [await posts.find_versions(post.id) if post.extra.version else [post] for post in existing]
             after, self._done = ids[-1], self._done + len(ids)
             await self.progress(self._done, self._total)
@@ -296,11 +296,11 @@ class ArchiveWriter:
     async def _addresses(self, account_ids: Iterable[AccountId]) -> dict[AccountId, str]:
         """Return the addresses of the accounts that exist, in the same order."""
         host = self.transfer.base_url.partition("://")[2]
-        found: dict[AccountId, Author] = {}
+        authors: dict[AccountId, Author] = {}
         ids = list(account_ids)
         for batch in batches(ids, ACCOUNTS_PER_READ):
-            found |= await self.sources.accounts.find_shown_authors(batch)
-        return {id: f"{found[id].handle}@{host}" for id in ids if id in found and found[id].is_visible}
+            authors |= await self.sources.accounts.find_shown_authors(batch)
+        return {id: f"{authors[id].handle}@{host}" for id in ids if id in authors and authors[id].is_visible}
 
     async def _all_addresses(self, read: Callable[[FollowCursor | None, int], Awaitable[FollowPage]]) -> list[str]:
         cursor: FollowCursor | None = None

@@ -55,15 +55,15 @@ class ExportService:
     async def all(self, account_id: AccountId, kind: TransferKind) -> list[Transfer]:
         """Return the transfers of one direction that are not over, the newest first."""
         now_ms = self.clock.now_ms()
-        found = await self.transfers.all(account_id)
-        return [each for each in found if each.kind == kind and each.expires_ms > now_ms]
+        transfers = await self.transfers.all(account_id)
+        return [each for each in transfers if each.kind == kind and each.expires_ms > now_ms]
 
     async def find(self, account_id: AccountId, transfer_id: int, kind: TransferKind) -> Transfer:
         """Return a transfer of the account. Raises TransferNotFound."""
-        found = await self.transfers.find(account_id, transfer_id)
-        if found is None or found.kind != kind or found.expires_ms <= self.clock.now_ms():
+        transfer = await self.transfers.find(account_id, transfer_id)
+        if transfer is None or transfer.kind != kind or transfer.expires_ms <= self.clock.now_ms():
             raise TransferNotFound
-        return found
+        return transfer
 
     async def start(
         self, account_id: AccountId, kind: TransferKind, base_url: str, language: str,

@@ -104,8 +104,10 @@ class TrendService:
         post_ids = await self.public.read(ABOVE_ALL_IDS, NEWEST_POSTS, upward=False)
         posts = await self.posts.find_shown(post_ids)
         authors = await self.accounts.find_shown_authors({post.author_id for post in posts.values()})
-        shown = [posts[post_id] for post_id in post_ids if post_id in posts and _is_counted(posts[post_id], authors)]
-        tags = [tag for post in shown for tag in post.indexed_hashtags]
+        counted_posts = [
+            posts[post_id] for post_id in post_ids if post_id in posts and _is_counted(posts[post_id], authors)
+        ]
+        tags = [tag for post in counted_posts for tag in post.indexed_hashtags]
         return list(dict.fromkeys(tags))[:NEWEST_CANDIDATES]
 
 

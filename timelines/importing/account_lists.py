@@ -112,5 +112,7 @@ class AccountListsImport:
         """Return the list with this title, or create it. Raises ListTitleInvalid, ListsCapReached."""
         if not title:
             raise ListTitleInvalid
-        found = [each for each in await self.lists.all_lists(account_id) if each.title == title and not each.operation]
-        return found[0] if found else await self.lists.create(owner_id=account_id, title=title, now_ms=now_ms)
+        same_lists = [
+            each for each in await self.lists.all_lists(account_id) if each.title == title and not each.operation
+        ]
+        return same_lists[0] if same_lists else await self.lists.create(owner_id=account_id, title=title, now_ms=now_ms)

@@ -29,9 +29,9 @@ FrameCache = dict[FrameKey, TextFrame | None]
 def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
     """Return what the frame of `entry`, the post as the reader of this subscription sees it, depends on."""
     socket = subscription.socket
-    shown = entry.shown
+    shown_post = entry.shown
     return (
-        socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter, shown.poll, shown.quote,
+        socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter, shown_post.poll, shown_post.quote,
     )  # fmt: skip
 
 

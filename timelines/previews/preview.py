@@ -88,15 +88,15 @@ def parse_page(url: str, body: bytes, charset: str, now_ms: int) -> tuple[LinkPr
         if number == MAX_TAGS:
             break
         parser.feed(match[0])
-    found = {part: next(filter(None, map(parser.values.get, names)), "") for part, names in NAMES.items()}
+    texts = {part: next(filter(None, map(parser.values.get, names)), "") for part, names in NAMES.items()}
     title = _TITLE.search(text)
     preview = LinkPreview(
         url,
-        _clean(found["title"] or (html.unescape(title[1]) if title else ""), TITLE_MAX_LENGTH),
-        _clean(found["description"], DESCRIPTION_MAX_LENGTH),
+        _clean(texts["title"] or (html.unescape(title[1]) if title else ""), TITLE_MAX_LENGTH),
+        _clean(texts["description"], DESCRIPTION_MAX_LENGTH),
         now_ms,
     )
-    return preview, found["picture"].strip()
+    return preview, texts["picture"].strip()
 
 
 def _decode(body: bytes, charset: str) -> str:

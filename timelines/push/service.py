@@ -119,12 +119,12 @@ class PushService:
         others.pop(session_id, None)
         ids = sorted(others, key=lambda id: others[id].created_ms, reverse=True)
         active = await self.sessions.are_sessions_active([(account_id, id) for id in ids])
-        kept = [
+        remaining = [
             id
             for id, is_active in zip(ids, active, strict=True)
             if is_active and others[id].endpoint != subscription.endpoint
         ]
-        for id in set(ids) - set(kept[: SUBSCRIPTIONS_CAP - 1]):
+        for id in set(ids) - set(remaining[: SUBSCRIPTIONS_CAP - 1]):
             await self.push_subscriptions.remove(account_id, id)
         await self.push_subscriptions.save(account_id, session_id, subscription)
 

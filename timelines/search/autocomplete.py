@@ -55,8 +55,10 @@ class AutocompleteService:
             return []
         ids = await self.names.find_accounts([f"@{start}", start], CANDIDATES_PER_PARTITION)
         authors, followed, reader = await self._load_accounts(viewer_id, ids)
-        shown = (each for each in authors.values() if not each.limited or each.id in followed or each.id == viewer_id)
-        candidates = (each for each in shown if each.is_visible and not _is_blocked(each, reader))
+        visible_authors = (
+            each for each in authors.values() if not each.limited or each.id in followed or each.id == viewer_id
+        )
+        candidates = (each for each in visible_authors if each.is_visible and not _is_blocked(each, reader))
         ranked = sorted(
             candidates, key=lambda each: (each.handle != start, each.id not in followed, *_rank_handle(each, start))
         )

@@ -60,9 +60,9 @@ async def change(request: SiteRequest) -> HttpResponseBase:
         entry, target = str(account.id), f"account:{account.id}"
     await AuditLog(services.store).record(get_actor(request), action, target)
     await services.site.refresh()
-    held, allowed = ("held_hashtags", "allowed_hashtags") if tag else ("held_accounts", "")
+    field, allowed = ("held_hashtags", "allowed_hashtags") if tag else ("held_accounts", "")
     changed: dict[str, tuple[str, ...]] = {}
-    for name, contains in ((held, action == "hold"), (allowed, action == "show")):
+    for name, contains in ((field, action == "hold"), (allowed, action == "show")):
         if name:
             others = tuple(each for each in getattr(services.site.settings, name) if each != entry)
             changed[name] = (*others, entry) if contains else others
