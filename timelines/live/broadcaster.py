@@ -31,7 +31,8 @@ def _frame_key(subscription: Subscription, entry: HydratedPost) -> FrameKey:
     socket = subscription.socket
     shown_post = entry.shown
     return (
-        socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter, shown_post.poll, shown_post.quote,
+        socket.encoder, subscription.name, socket.language, entry.viewer, entry.keyword_filter,
+        shown_post.poll, shown_post.quote,
     )  # fmt: skip
 
 
