@@ -59,14 +59,16 @@ class AuditReport:
 
 
 class Audit:
-    """Runs audits, one at a time. If `with_files` is false, no file of a picture is looked for or deleted."""
+    """Runs audits, one at a time. If `with_files` is false, no file is looked for or deleted."""
 
     def __init__(
         self, context: AuditContext, *, second_check_after_s: float = SECOND_CHECK_AFTER_S, with_files: bool = True
     ) -> None:
         self._context = context
         self._families = KeyFamilies(context)
-        self._families.pictures.with_files = with_files
+        self._with_files = with_files
+        for checks in self._families.file_checks:
+            checks.with_files = with_files
         self._pause_s = second_check_after_s
 
     async def run(
@@ -93,8 +95,8 @@ class Audit:
                 await self._confirm(suspects, report, repair=repair)
                 suspects, reader = [], AuditReader(self._context)
         suspects += await self._check(AuditReader(self._context), [keys.public_timeline()])
-        if is_whole and self._families.pictures.with_files:
-            async for batch in self._families.pictures.keys_of_files():
+        for checks in self._families.file_checks if is_whole and self._with_files else ():
+            async for batch in checks.keys_of_files():
                 suspects += await self._check(AuditReader(self._context), batch)
         await self._confirm(suspects, report, repair=repair)
         return report

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from accounts.accounts.repository import AccountRepository
+from accounts.mail.repository import MailRepository
 from accounts.sessions.repository import SessionRepository
 from socialsite.ids import AccountId, PostId, TimeSource
 from socialsite.recipes.job_queue import JobQueue
@@ -13,6 +14,7 @@ from timelines.audit.discrepancy import Repair
 from timelines.author_feeds.hashtag_timelines import HashtagTimelines
 from timelines.author_feeds.repository import AuthorFeedRepository, PublicTimelineRepository
 from timelines.cached_timelines.repository import CachedTimelines
+from timelines.exporting.repository import Transfers
 from timelines.fanout.affected_timelines import AffectedTimelines
 from timelines.graph.repository import Follows
 from timelines.jobs import DeleteBoostsOfPost, PurgeAccount, encode_job
@@ -33,6 +35,8 @@ class AuditContext:
     store: Store
     accounts: AccountRepository
     sessions: SessionRepository
+    mails: MailRepository
+    transfers: Transfers
     posts: PostRepository
     profiles: AuthorFeedRepository
     public: PublicTimelineRepository

@@ -13,6 +13,7 @@ from timelines.audit.accounts import AccountChecks
 from timelines.audit.cached_timelines import CachedTimelineChecks
 from timelines.audit.context import AuditContext
 from timelines.audit.lists import ListChecks
+from timelines.audit.mail_addresses import MailAddressChecks
 from timelines.audit.mirrors import MirrorChecks
 from timelines.audit.pictures import MediaChecks
 from timelines.audit.post_indexes import PostIndexChecks
@@ -20,6 +21,7 @@ from timelines.audit.posts import PostChecks
 from timelines.audit.reactions import ReactionChecks
 from timelines.audit.reader import Check
 from timelines.audit.reports import ReportChecks
+from timelines.audit.transfers import TransferChecks
 from timelines.audit.wrong_types import TypeChecks
 from timelines.author_feeds.hashtag_timelines import HASHTAG_CAP
 from timelines.notifications.repository import NOTIFICATIONS_CAP
@@ -51,8 +53,9 @@ class KeyFamilies:
         posts, mirrors = PostChecks(context, indexes), MirrorChecks(context)
         accounts, lists, cached = AccountChecks(context), ListChecks(context), CachedTimelineChecks(context)
         self.types = TypeChecks(context, accounts)
-        self.pictures = MediaChecks(context)
-        reports = ReportChecks(context)
+        pictures, transfers = MediaChecks(context), TransferChecks(context)
+        self.file_checks = (pictures, transfers)
+        reports, mail_addresses = ReportChecks(context), MailAddressChecks(context)
         self.add_met_posts = indexes.add_met
 
         def family(
@@ -108,8 +111,12 @@ class KeyFamilies:
             family(r"timelines:\{l\d+\}:list", "hash", lists.lists, leftovers=True),
             family(r"timelines:\{\d+\}:lists", "zset", lists.indexes, leftovers=True),
             # pictures: files, posts, accounts, counted bytes
-            family(r"posts:\{m\d+\}:media", "hash", self.pictures.rows, leftovers=True),
-            family(r"timelines:\{\d+\}:media", "hash", self.pictures.accounts),
+            family(r"posts:\{m\d+\}:media", "hash", pictures.rows, leftovers=True),
+            family(r"timelines:\{\d+\}:media", "hash", pictures.accounts),
+            # transfers: files; mail addresses: the index, and the other way round
+            family(r"timelines:\{\d+\}:transfers", "hash", transfers.transfers),
+            family(r"accounts:\{\d+\}:mail", "hash", mail_addresses.accounts),
+            family(r"accounts:\{[0-9a-f]{32}\}:address", "string", mail_addresses.owners, leftovers=True),
             # reports: their indexes, and the other way round
             family(r"timelines:\{reports\}:rows", "hash", reports.rows),
             family(r"timelines:\{reports\}:posts", "hash", reports.posts, leftovers=True),
@@ -127,15 +134,15 @@ class KeyFamilies:
             type_only(r"accounts:\{applications\}:applications", "zset"),
             type_only(r"timelines:\{(reports\}:reports|\d+\}:imported:\d+)", "list"),
             type_only(r"accounts:(\{\d+\}:(browsers|factors|invitations)|\{staff\}:staff)", "hash"),
-            type_only(r"accounts:\{\d+\}:(mail|mails|sanctions)", "hash"),
-            type_only(r"accounts:\{[0-9a-f]{32}\}:(address|signups)", "string"),
+            type_only(r"accounts:\{\d+\}:(mails|sanctions)", "hash"),
+            type_only(r"accounts:\{[0-9a-f]{32}\}:signups", "string"),
             type_only(r"accounts:\{(ids\}:accounts|site\}:(settings|announcements))|timelines:\{ids\}:lists", "string"),
             type_only(r"posts:\{[0-9a-f]+\}:(source|preview|unpreviewed)", "string"),
             type_only(r"limits:.*|timelines:\{(\d+\}:notified|site\}:vapid)|jobs:\{alerts\}:(backup|state)", "string"),
             type_only(r"(posts|accounts):\{\d+\}:totals|posts:\{\d+\}:tally|series:\{s\d+\}:.*", "hash"),
             type_only(rf"jobs:\{{audit\}}:drift|jobs:\{{({QUEUES})\}}:unfinished", "hash"),
             type_only(r"series:\{b\d+\}:(buffer|batch):.*", "hash"),
-            type_only(r"timelines:\{\d+\}:(filters|position|preferences|drafts|transfers|push)", "hash"),
+            type_only(r"timelines:\{\d+\}:(filters|position|preferences|drafts|push)", "hash"),
             type_only(r"posts:\{media\}:(usage|folder)|timelines:\{reports\}:claims", "hash"),
             type_only(r"timelines:\{\d+\}:exclusive", "set"),
             type_only(rf"jobs:\{{({QUEUES})\}}:(stream|dead|waiting:\d+)|jobs:\{{audit\}}:trail", "stream"),

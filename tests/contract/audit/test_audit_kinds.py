@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.core.files.storage import default_storage
 
 from accounts import keys as account_keys
+from accounts.mail.links import address_digest
 from accounts.sessions.repository import encode
 from accounts.sessions.values import StoredSession
 from socialsite.ids import AccountId, PostId
@@ -16,12 +18,14 @@ from socialsite.service_config import ServiceConfig
 from socialsite.startup import open_services
 from socialsite.store import StoreUrls
 from tests.support.town import SampleSite
+from tests.support.transferring import export_account
 from tests.support.world import World
 from timelines import keys
 from timelines.audit.accounts import AccountChecks
 from timelines.audit.sampler import DamageCounts
 from timelines.audit.wrong_types import TypeChecks
 from timelines.ids import ListId
+from timelines.media.storage import list_files
 from timelines.posts.post import Post, PostDetails, encode_post
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,6 +56,25 @@ async def _quote_without_consent(town: SampleSite) -> None:
     await town.execute("DEL", keys.quotes(town.first.id))
 
 
+async def _address_without_index(town: SampleSite) -> None:
+    await town.services.mail.mails.change(town.bob.id, address="bob@example.org")
+
+
+async def _index_without_address(town: SampleSite) -> None:
+    assert await town.services.mail.mails.claim(address_digest("bob@example.org"), town.bob.id)
+
+
+async def _export_without_file(town: SampleSite) -> None:
+    await export_account(town.services, town.bob.id)
+    (export,) = await town.services.repositories.transfers.all(town.bob.id)
+    default_storage.delete(export.file_name(town.bob.id))
+
+
+async def _file_without_export(town: SampleSite) -> None:
+    await export_account(town.services, town.bob.id)
+    await town.execute("DEL", keys.transfers(town.bob.id))
+
+
 def _report_with(*command: object) -> Damage:
     """Return a damage: a command after a report with a post was stored."""
 
@@ -66,6 +89,7 @@ def _report_with(*command: object) -> Damage:
 
 
 DAMAGE: dict[str, Damage] = {
+    "address_unindexed": _address_without_index,
     "report_unindexed": _report_with("ZREM", keys.reports_by(), "{entry}"),
     "report_gone": _report_with("ZADD", keys.open_reports(), 0, "7:spam:0000000000000005"),
     "report_queue_wrong": _report_with("ZADD", keys.report_queue(), 5, "{bob}"),
@@ -89,6 +113,9 @@ DAMAGE: dict[str, Damage] = {
     "block_garbage": lambda town: town.execute("ZADD", keys.blocks(town.bob.id), 5, "rubbish"),
 }
 HALF_DONE: dict[str, Damage] = {
+    "address_of_nobody": _index_without_address,
+    "transfer_without_file": _export_without_file,
+    "file_without_transfer": _file_without_export,
     "report_posts_left": _report_with("HSET", keys.reported_posts(), 5, "x"),
     "session_unindexed": _session_without_a_place,
     "list_half_deleted": lambda town: town.execute("HSET", keys.account_list(town.list.id), "deleted", 1),
@@ -111,6 +138,34 @@ async def test_leftovers_of_a_crash_are_deleted_and_no_damage(town: SampleSite, 
     assert report.leftovers == {kind: 1}
     assert not report.damage
     await town.repair_until_clean()
+
+
+async def test_a_repaired_index_finds_the_account_by_its_address_and_keeps_one_owner(town: SampleSite) -> None:
+    await _address_without_index(town)
+    assert await town.services.mail.find_by_address("bob@example.org") is None
+    await town.audit(repair=True)
+    found = await town.services.mail.find_by_address("bob@example.org")
+    assert found is not None
+    assert found.id == town.bob.id
+    await town.services.mail.mails.change(town.carol.id, address="bob@example.org")
+    report = await town.audit(repair=True)
+    assert (report.damage, report.left) == ({"address_unindexed": 1}, 1), "the first owner keeps the address"
+
+
+async def test_files_of_transfers_stay_or_go_with_them(town: SampleSite) -> None:
+    files = lambda: list(list_files("archives/"))  # noqa: E731
+    await export_account(town.services, town.bob.id)
+    kept = files()
+    assert (await town.audit(repair=True)).leftovers == {}
+    await town.execute("DEL", keys.transfers(town.bob.id))
+    assert (await town.audit()).leftovers == {"file_without_transfer": 1}
+    assert files() == kept, "nothing is repaired without --repair"
+    await town.audit(repair=True)
+    assert files() == []
+    await _export_without_file(town)
+    await town.audit(repair=True)
+    (export,) = await town.services.repositories.transfers.all(town.bob.id)
+    assert (export.state, export.error) == ("failed", "unreadable")
 
 
 async def test_an_unreadable_value_is_reported_and_hides_no_other_damage(town: SampleSite) -> None:
