@@ -26,6 +26,7 @@ if not SECRET_KEY:
     raise ImproperlyConfigured(
         "SECRET_KEY is not set: put a long random text into the environment or .env, or use `make run`."
     )
+SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", default=[])
 DEBUG: bool = env.bool("DEBUG", default=False)
 HTTPS: bool = env.bool("HTTPS", default=False)
 COMPRESS_PAGES: bool = env.bool("COMPRESS_PAGES", default=not HTTPS)  # with HTTPS the proxy compresses pages

@@ -71,7 +71,7 @@ class FactorService:
         step = totp.find_step(normalize_code(code), now_ms)
         if step is None:
             raise FieldErrors({"code": _("This code is not right. Compare the clock of your device.")})
-        return await self.add(account_id, TOTP_FIELD, encode(Totp(secret, now_ms, step)), caller, "totp_added")
+        return await self.add(account_id, TOTP_FIELD, encode(Totp(secret, now_ms, step).sealed()), caller, "totp_added")
 
     async def add(
         self, account_id: AccountId, field: str, value: bytes, caller: Caller, kind: str, **details: str
@@ -134,11 +134,12 @@ class FactorService:
             return await self._use_recovery_code(account_id, code, caller)
         budget = {by_browser or Identifier.account(account_id): WRONG_CODES_PER_DAY}
         await self.limits.enforce_daily_for(budget, "factor")
-        totp = (factors := await self.factors.find(account_id)).totp
+        stored = (factors := await self.factors.find(account_id)).totp
+        totp = stored.unsealed() if stored else None
         step = totp.find_step(code, self.clock.now_ms()) if totp else None
         if totp is None or step is None:
             await self._refuse_code(account_id, caller)
-        used = encode(Totp(totp.secret, totp.created_ms, step))
+        used = encode(Totp(totp.secret, totp.created_ms, step).sealed())
         if await self.factors.replace(account_id, TOTP_FIELD, factors.encoded[TOTP_FIELD], used) != 1:
             await self._refuse_code(account_id, caller)  # a concurrent log-in used the code
         await self.limits.refund_daily_for(budget, "factor")

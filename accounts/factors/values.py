@@ -6,10 +6,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 import pyotp
+
+from socialsite.encryption import seal, unseal
 
 TOTP_SECRET_BYTES: Final = 20
 TOTP_STEP_S: Final = 30
@@ -22,7 +24,7 @@ TOTP_FIELD, CODES_FIELD, PASSKEY_PREFIX = "totp", "codes", "passkey:"
 
 
 class Totp(msgspec.Struct, frozen=True, array_like=True):
-    """A Base32 secret. Codes of steps up to `last_step` are used up."""
+    """A Base32 secret, which is stored sealed. Codes of steps up to `last_step` are used up."""
 
     secret: str
     created_ms: int
@@ -30,6 +32,14 @@ class Totp(msgspec.Struct, frozen=True, array_like=True):
 
     def __repr__(self) -> str:
         return f"<Totp since {self.created_ms}>"
+
+    def sealed(self) -> Self:
+        return msgspec.structs.replace(self, secret=seal(self.secret, TOTP_FIELD))
+
+    def unsealed(self) -> Self | None:
+        """Return the value with its Base32 text, which earlier releases stored, or None without its key."""
+        secret = self.secret if self.secret.isupper() else unseal(self.secret, TOTP_FIELD)
+        return msgspec.structs.replace(self, secret=secret) if secret else None
 
     def find_step(self, code: str, now_ms: int) -> int | None:
         """Return the unused step near the present time that has this code, or None."""

@@ -1,10 +1,10 @@
 """The push subscription of an access token (https://docs.joinmastodon.org/methods/push/)."""
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.utils.translation import get_language
 from msgspec import structs
 
+from socialsite.encryption import seal
 from socialsite.errors import NotFound
 from socialsite.web.requests import FormFields, SiteRequest, require_viewer_id
 from socialsite.web.responses import json_response
@@ -13,7 +13,7 @@ from timelines.api.entities.notification import KINDS_BY_TYPE
 from timelines.api.fields import api_fields, flag
 from timelines.notifications.notification import NotificationKind
 from timelines.push.service import PushService
-from timelines.push.subscription import POLICIES, PushPolicy, PushSubscription, seal
+from timelines.push.subscription import POLICIES, SEALED_FOR, PushPolicy, PushSubscription
 
 
 @endpoint("push", needs_account=True)
@@ -39,7 +39,7 @@ async def create(request: SiteRequest) -> HttpResponse:
         policy=_policy(fields) or "all",
         is_standard=flag(fields, "subscription[standard]"),
         locale=get_language() or "en",
-        sealed_token=seal(request.headers.get("Authorization", "").rpartition(" ")[2], settings.SECRET_KEY),
+        sealed_token=seal(request.headers.get("Authorization", "").rpartition(" ")[2], SEALED_FOR),
     )
     await service.save(me, _token_id(request), subscription)
     return await _respond(request, subscription)

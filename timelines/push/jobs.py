@@ -16,6 +16,7 @@ from django.utils.translation import override
 
 from accounts.domain import picture_url
 from accounts.sessions.service import SessionService
+from socialsite.encryption import unseal
 from socialsite.ids import TimeSource, ms_from_id
 from socialsite.outgoing.requests import OutgoingClient, OutgoingRefused, OutgoingResponse
 from socialsite.recipes.job_queue import PermanentFailure, RetryLater
@@ -27,14 +28,7 @@ from timelines.pages.pictures import describe_post
 from timelines.pages.presenters import post_url
 from timelines.push.repository import PushSubscriptions
 from timelines.push.service import PushNotification, PushService, PushText
-from timelines.push.subscription import (
-    TTL_S,
-    URGENT_KINDS,
-    PushSubscription,
-    encrypt,
-    topic_of,
-    unseal,
-)
+from timelines.push.subscription import SEALED_FOR, TTL_S, URGENT_KINDS, PushSubscription, encrypt, topic_of
 
 GONE = (404, 410)
 MAX_DELAY_MS = 3_000_000
@@ -149,7 +143,7 @@ def build_message(subscription: PushSubscription, notification: VisibleNotificat
             is_folded = entry is None or entry.keyword_filter is not None
             body = "" if is_folded or entry is None else excerpt(describe_post(entry.post))
     message = {
-        "access_token": unseal(subscription.sealed_token, settings.SECRET_KEY),
+        "access_token": unseal(subscription.sealed_token, SEALED_FOR),
         "preferred_locale": subscription.locale,
         "notification_id": str(notification.id),
         "notification_type": TYPE_BY_KIND.get(notification.kind, notification.kind),

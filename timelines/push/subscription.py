@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import hashlib
 import hmac
 import os
 import time
@@ -11,7 +10,6 @@ from urllib.parse import urlsplit
 
 import http_ece
 import msgspec
-from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -24,6 +22,8 @@ from timelines.notifications.notification import NOTIFICATION_KINDS, Notificatio
 TTL_S: Final = 48 * 3_600
 """A push service holds a message for so long if the device cannot be reached."""
 SIGNATURE_TTL_S: Final = 12 * 3_600
+SEALED_FOR: Final = "push"
+"""The purpose of the encryption of access tokens."""
 PLAINTEXT_MAX_BYTES: Final = 3_000
 PUBLIC_KEY_BYTES, AUTH_BYTES = 65, 16
 URGENT_KINDS = frozenset[NotificationKind]({"mention", "reply", "quote", "request"})
@@ -128,20 +128,3 @@ def encrypt(
 def topic_of(subscription: PushSubscription, subject: str) -> str:
     """Return the header Topic: a message replaces an undelivered one about the same subject."""
     return encode_base64(hmac.digest(subscription.auth, subject.encode(), "sha256"))[:32]
-
-
-def seal(text: str, secret: str) -> str:
-    """Encrypt a text with the secret key of the site, which is not in the store."""
-    return _fernet(secret).encrypt(text.encode()).decode()
-
-
-def unseal(sealed: str, secret: str) -> str:
-    """Return the sealed text, or "" if another key sealed it."""
-    try:
-        return _fernet(secret).decrypt(sealed).decode() if sealed else ""
-    except InvalidToken:
-        return ""
-
-
-def _fernet(secret: str) -> Fernet:
-    return Fernet(base64.urlsafe_b64encode(hashlib.sha256(b"push:" + secret.encode()).digest()))

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as site_settings
 from django.utils.translation import activate
 from msgspec import structs
 
 from accounts.sessions.values import BearerToken, SessionToken, StoredSession, TokenGrant
 from socialsite.container import Services
+from socialsite.encryption import seal
 from socialsite.errors import Invalid, NotFound
 from socialsite.ids import MAX_ID, PostId
 from socialsite.recipes.job_queue import RetryLater
@@ -21,7 +21,7 @@ from tests.support.push_device import PushDevice, push_service, read_claims
 from tests.support.remote_server import RemoteServer, respond
 from tests.support.world import Person, World
 from timelines.push.repository import SUBSCRIPTIONS_CAP
-from timelines.push.subscription import seal
+from timelines.push.subscription import SEALED_FOR
 
 ACCEPTED = respond(b"", "text/plain", status="201 Created")
 
@@ -73,7 +73,7 @@ async def test_a_device_receives_a_message_that_only_it_can_read(
     scene: PushScene, three: ThreePeople, is_standard: bool
 ) -> None:
     alice, bob, _ = three
-    sealed = seal("the token", site_settings.SECRET_KEY)
+    sealed = seal("the token", SEALED_FOR)
     await scene.subscribe(alice, is_standard=is_standard, sealed_token=sealed)
     await bob.publishes("@alice a secret of bob")
     (message,) = await scene.deliver()

@@ -4,12 +4,15 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 
+import msgspec
 import pytest
 import pytest_asyncio
 
 from accounts import keys
+from accounts.errors import FieldErrors
 from accounts.factors.service import WRONG_CODES_PER_DAY, FactorService
 from accounts.factors.step_up import STEP_UP_TTL_MS
+from accounts.factors.values import TOTP_FIELD, Totp
 from accounts.known_browsers import KnownBrowser
 from accounts.mail.links import reset_token
 from accounts.security.browsers import BROWSERS_CAP, BrowserRegistry
@@ -358,6 +361,39 @@ async def test_a_reset_of_the_password_leaves_the_second_factor(visitor, alice, 
     assert not await visitor.is_signed_in()
     assert (await visitor.post(FACTOR_PATH, code=device.next_code())).status_code == 303
     assert await visitor.is_signed_in()
+
+
+async def test_the_store_has_no_secret_of_codes(device, site):
+    stored = (await site.repositories.factors.find(AccountId(1))).encoded[TOTP_FIELD]
+    assert device.secret.encode() not in stored
+
+
+async def check_next_code(site: Services, device: TotpDevice) -> str:
+    caller = Caller(None, "203.0.113.9")
+    return await site[FactorService].check_code(AccountId(1), device.next_code(), caller, None)
+
+
+async def test_a_secret_of_an_earlier_release_is_encrypted_at_its_next_use(device, site):
+    factors = site.repositories.factors
+    sealed = (await factors.find(AccountId(1))).encoded[TOTP_FIELD]
+    plain = msgspec.msgpack.encode(Totp(device.secret, 1))
+    assert await factors.replace(AccountId(1), TOTP_FIELD, sealed, plain) == 1
+    assert await check_next_code(site, device) == "totp"
+    assert device.secret.encode() not in (await factors.find(AccountId(1))).encoded[TOTP_FIELD]
+    assert await check_next_code(site, device) == "totp"
+
+
+async def test_codes_survive_a_change_of_the_secret_key_and_no_code_is_right_without_it(device, site, settings):
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "the key after", [settings.SECRET_KEY]
+    assert await check_next_code(site, device) == "totp"
+    settings.SECRET_KEY_FALLBACKS = []
+    assert await check_next_code(site, device) == "totp", "the use has encrypted it with the new key"
+    settings.SECRET_KEY = "another key"
+    with pytest.raises(FieldErrors):
+        await check_next_code(site, device)
+    code = device.recovery_codes[0]
+    assert await site[FactorService].check_code(AccountId(1), code, Caller(None, "203.0.113.9"), None) != "totp"
+    assert await site[FactorService].disable(AccountId(1))
 
 
 @pytest.mark.parametrize("code", ["١٢٣٤٥٦", "é" * 6, "12345", "1234567", "-", "²²²²²²"])
