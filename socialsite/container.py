@@ -4,7 +4,8 @@ A request passes view or consumer -> service -> repository -> store -> node. Eac
 used. Only code outside the apps imports this module; views get a service by its class: `request.services[Class]`.
 """
 
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cache, cached_property, partial
 from typing import TypeVar, get_type_hints
 
 from accounts import keys as account_keys
@@ -110,6 +111,7 @@ from timelines.threads.service import ThreadService
 from timelines.visibility.rights import requires_follow
 
 S = TypeVar("S")
+field_types: Callable[[type], dict[str, object]] = cache(get_type_hints)
 
 
 class _Built(cached_property[S]):
@@ -142,7 +144,7 @@ class Services:
         A field whose type is a service or repository class gets that service or repository. If several repositories
         have the class, the field's name selects one. Other fields get the setting of ServiceConfig with their name.
         """
-        for name, field_type in get_type_hints(service_class).items():
+        for name, field_type in field_types(service_class).items():
             if name in parts:
                 continue
             if field_type in ATTRIBUTE_BY_TYPE:

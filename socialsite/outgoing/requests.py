@@ -11,7 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from urllib.parse import quote, urljoin, urlsplit
 
 import httpcore
@@ -102,6 +102,10 @@ class PublicNetwork(httpcore.AsyncNetworkBackend):
         raise OutgoingRefused("a Unix socket")
 
 
+default_ssl_context = cache(httpcore.default_ssl_context)
+"""Return the TLS context of all clients: reading the authorities takes 40 ms."""
+
+
 class OutgoingClient:
     """Sends requests to other sites. Each request has a connection of its own.
 
@@ -122,7 +126,7 @@ class OutgoingClient:
 
     @cached_property
     def _ssl_context(self) -> ssl.SSLContext:
-        return self._given_ssl_context or httpcore.default_ssl_context()
+        return self._given_ssl_context or default_ssl_context()
 
     async def get(
         self, url: str, *, accept: Collection[str], max_bytes: int, is_cut: bool = False, timeout_s: float = TIMEOUT_S

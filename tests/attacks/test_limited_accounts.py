@@ -76,9 +76,9 @@ async def pages_with_the_canary(scenario: LimitedScenario, name: str) -> set[str
     """Return the addresses of pages and feeds whose answer contains a text of Alice, for her and for Carol's ids."""
     patterns = set()
     extra = [f"/search/?q={word}" for word in ("cup", "canary", "from%3Aalice")] + ["/?before=9007199254740000"]
-    paths = [(route.pattern, scenario.path(route, handle=handle)) for route in routes() if "GET" in route.methods
-             for handle in ("alice", "bob", "carol")]  # fmt: skip
-    for pattern, path in [*paths, *((path, path) for path in extra)]:
+    paths = {(route.pattern, scenario.path(route, handle=handle)) for route in routes() if "GET" in route.methods
+             for handle in ("alice", "bob", "carol")}  # fmt: skip
+    for pattern, path in [*sorted(paths), *((path, path) for path in extra)]:
         for headers in ({}, JSON_HEADERS):
             text = (await scenario.browsers[name].http.get(path, headers=headers)).text
             if CANARY in text.replace('value="canary"', "").replace("q=canary", "").replace("canary&quot;", ""):
@@ -88,13 +88,13 @@ async def pages_with_the_canary(scenario: LimitedScenario, name: str) -> set[str
 
 async def endpoints_with_the_canary(scenario: LimitedScenario, name: str) -> set[str]:
     client = scenario.clients[name]
-    found = {
-        f"{route.pattern} of {account_id}"
+    names = {
+        scenario.path(route, account_id=account_id): f"{route.pattern} of {account_id}"
         for route in api_routes()
         if "GET" in route.methods and not is_stream(route)
-        for account_id in ("1", "2", "3")
-        if CANARY in (await client.get(scenario.path(route, account_id=account_id))).text
+        for account_id in ("3", "2", "1")
     }
+    found = {name for path, name in names.items() if CANARY in (await client.get(path)).text}
     for path in ("/api/v2/search?q=cup", "/api/v2/search?q=canary&type=statuses"):
         if '"content"' in (await client.get(path)).text:
             found.add(path)

@@ -7,6 +7,7 @@ import httpx
 
 from accounts.sessions.values import TokenGrant
 from socialsite.container import Services
+from tests.support.plain_http import PLAIN_HTTP
 
 TEST_APP = "Test app"
 ALL_SCOPES = "read write follow push"
@@ -24,7 +25,9 @@ class ApiClient:
     def __init__(self, application: Any = None, *, token: str = "", base_url: str = "http://testserver") -> None:
         transport = httpx.ASGITransport(application, raise_app_exceptions=False) if application else None
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self.http = httpx.AsyncClient(transport=transport, base_url=base_url, headers=headers, timeout=20)
+        self.http = httpx.AsyncClient(
+            transport=transport, base_url=base_url, headers=headers, timeout=20, verify=PLAIN_HTTP
+        )
 
     async def __aenter__(self) -> Self:
         return self

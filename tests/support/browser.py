@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import httpx
 
+from tests.support.plain_http import PLAIN_HTTP, TOKEN_COOKIE, record_token_cookie, reuse_token_cookie
 from tests.support.visitor import PASSWORD
 
 BASE_URL = "http://testserver"
@@ -27,7 +28,7 @@ class HttpBrowser:
         client: tuple[str, int] = ("203.0.113.9", 4000),
     ) -> None:
         transport = httpx.ASGITransport(application, raise_app_exceptions=False, client=client) if application else None
-        self.http = httpx.AsyncClient(transport=transport, base_url=base_url, timeout=20)
+        self.http = httpx.AsyncClient(transport=transport, base_url=base_url, timeout=20, verify=PLAIN_HTTP)
 
     async def __aenter__(self) -> Self:
         return self
@@ -37,7 +38,7 @@ class HttpBrowser:
 
     @property
     def csrf_token(self) -> str:
-        return self.http.cookies.get("csrftoken") or ""
+        return self.http.cookies.get(TOKEN_COOKIE) or ""
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
         return await self.http.get(path, headers=headers)
@@ -56,8 +57,10 @@ class HttpBrowser:
         return await self.http.post(path, json=fields, headers={**JSON_HEADERS, "X-CSRFToken": self.csrf_token})
 
     async def fetch_csrf_token(self) -> None:
-        if not self.csrf_token:
+        host, jar = self.http.base_url.host, self.http.cookies.jar
+        if not self.csrf_token and not reuse_token_cookie(host, jar):
             await self.http.get("/accounts/login/")
+            record_token_cookie(host, jar)
 
     async def sign_up(self, handle: str, password: str = PASSWORD) -> httpx.Response:
         return await self.post_json("/accounts/signup/", handle=handle, password1=password, password2=password)

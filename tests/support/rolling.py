@@ -18,6 +18,7 @@ from websockets.typing import Origin
 
 from tests.support.fleet import DaphneFleet
 from tests.support.ledger import LedgerClients, RequestLedger
+from tests.support.plain_http import PLAIN_HTTP
 from tests.support.visitor import JSON_HEADERS, HttpVisitor
 
 RESTARTS = 2 if os.environ.get("NIGHTLY") else 1
@@ -58,7 +59,7 @@ class ResumingClient:
                 self._hear(message)
 
     async def _fill(self, after: int, newest: int) -> None:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=20) as http:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=20, verify=PLAIN_HTTP) as http:
             while after < newest:
                 page = await http.get(f"/public/?after={after}&limit=100", headers=JSON_HEADERS)
                 post_ids = [int(post["id"]) for post in page.json()["posts"]]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.plain_http import PLAIN_HTTP
 from tests.support.ports import free_ports
 from tests.support.site import ROOT
 
@@ -84,7 +85,7 @@ class ProductionSite:
     def status(self, path: str) -> int:
         """Return the status of a GET, or 0 without an answer."""
         try:
-            return httpx.get(self.url + path, timeout=5, trust_env=False).status_code
+            return httpx.get(self.url + path, timeout=5, trust_env=False, verify=PLAIN_HTTP).status_code
         except httpx.TransportError:
             return 0
 

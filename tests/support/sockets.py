@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
 from accounts.sessions.service import SessionStore
+from tests.support.plain_http import PLAIN_HTTP
 from tests.support.ports import free_port
 from tests.support.world import Person
 
@@ -75,7 +76,7 @@ class DaphneProcess:
 
     def wait_until_ready(self) -> Self:
         """Wait until the process has opened the store. It would end if the store were emptied meanwhile."""
-        httpx.get(f"{self.origin}/readyz", timeout=60)
+        httpx.get(f"{self.origin}/readyz", timeout=60, verify=PLAIN_HTTP)
         return self
 
     def stop(self) -> None:

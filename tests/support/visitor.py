@@ -10,6 +10,8 @@ from typing import Any, Self
 
 import httpx
 
+from tests.support.plain_http import PLAIN_HTTP, TOKEN_COOKIE, record_token_cookie, reuse_token_cookie
+
 PASSWORD = "rather long words 9"
 JSON_HEADERS = {"Accept": "application/json"}
 JsonObject = dict[str, Any]
@@ -24,7 +26,9 @@ class HttpVisitor:
     def __init__(self, url: str, handle: str = "", *, address: str = "", timeout_s: float = 20.0) -> None:
         self.handle = handle
         self.headers = {"X-Forwarded-For": address} if address else {}
-        self.http = httpx.Client(base_url=url, headers=self.headers, timeout=timeout_s, trust_env=False)
+        self.http = httpx.Client(
+            base_url=url, headers=self.headers, timeout=timeout_s, trust_env=False, verify=PLAIN_HTTP
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -34,8 +38,10 @@ class HttpVisitor:
 
     def post(self, path: str, **fields: object) -> httpx.Response:
         """Post JSON and request JSON, with the token in its header. Never retries."""
-        if not self._token:
+        host, jar = self.http.base_url.host, self.http.cookies.jar
+        if not self._token and not reuse_token_cookie(host, jar):
             self.http.get("/accounts/login/")
+            record_token_cookie(host, jar)
         return self.http.post(path, json=fields, headers={**JSON_HEADERS, "X-CSRFToken": self._token})
 
     def get(self, path: str) -> JsonObject:
@@ -88,7 +94,7 @@ class HttpVisitor:
 
     @property
     def _token(self) -> str:
-        return self.http.cookies.get("csrftoken") or ""
+        return self.http.cookies.get(TOKEN_COOKIE) or ""
 
 
 def sign_up_circle(url: str, prefix: str, size: int) -> list[HttpVisitor]:
