@@ -17,9 +17,7 @@ class HandleTaken(Conflict):
 
     code = "handle_taken"
     message = _("This handle is taken.")
-
-    def __init__(self) -> None:
-        super().__init__(fields={"handle": type(self).message})
+    field = "handle"
 
 
 class AddressTaken(Conflict):
@@ -70,15 +68,11 @@ class InvalidCredentials(Unauthorized):
 
 
 class FactorNeeded(Unauthorized):
-    """The password is right, and the account also needs a second factor."""
-
     code = "factor_needed"
     message = _("Please enter a code of your app or a recovery code, or use a passkey.")
 
 
 class FactorNotFound(NotFound):
-    """The account has no such factor."""
-
     message = _("Your account has no such second factor.")
 
 
@@ -118,8 +112,6 @@ class SignUpClosed(Forbidden):
 
 
 class InvitationNeeded(SignUpClosed):
-    """The site accepts new accounts by invitation only."""
-
     code = "invitation_needed"
     message = _("You need an invitation to create an account on this site.")
 
@@ -132,8 +124,6 @@ class InvitationInvalid(NotFound):
 
 
 class AlreadyDecided(Conflict):
-    """Another member of staff has decided about the application."""
-
     code = "already_decided"
 
     def __init__(self, handle: str) -> None:
@@ -145,9 +135,7 @@ class DeletionPending(InvalidCredentials):
 
     code = "deletion_pending"
     message = _("This account will be deleted soon. To keep it, choose so below, and enter your password again.")
-
-    def __init__(self) -> None:
-        super().__init__(fields={"keep": type(self).message})
+    field = "keep"
 
 
 class SanctionNotFound(NotFound):

@@ -1,7 +1,7 @@
 """The forms of the account pages, and how views show them. Forms check passwords; services check other rules."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from django import forms
 from django.conf import settings
@@ -306,8 +306,17 @@ class EndSessionForm(forms.Form):
 # Functions of views that show the forms
 
 Page = Mapping[str, object]
+Choice = TypeVar("Choice", bound=str)
 FORM_ERRORS = (FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused)
 """The errors that the viewer can correct in the form."""
+
+
+def parse_choice(name: str, text: str | None, choices: Iterable[Choice]) -> Choice:
+    """Return the choice that the field contains. Raises FieldErrors."""
+    for choice in choices:
+        if choice == text:
+            return choice
+    raise FieldErrors({name: gettext("This is not one of the choices.")})
 
 
 def validate_form(form: forms.Form) -> dict[str, Any]:

@@ -18,14 +18,18 @@ LazyText = str | Promise  # a message, translated when it is shown
 
 
 class ApiError(Exception):
-    """An expected error. `code` is for programs, `message` is for people, `fields` has one message per wrong input."""
+    """An expected error. `code` is for programs, `message` is for people, `fields` has one message per wrong input.
+
+    A class with a `field` puts its message beside that input.
+    """
 
     code: str = "refused"
     message: LazyText = _("This cannot be done.")
+    field: str = ""
 
     def __init__(self, message: LazyText | None = None, *, fields: Mapping[str, LazyText] | None = None) -> None:
         self.message = message if message is not None else type(self).message
-        self.fields: dict[str, LazyText] = dict(fields or {})
+        self.fields: dict[str, LazyText] = dict(fields or ({self.field: self.message} if self.field else {}))
         super().__init__(self.code)
 
 

@@ -37,83 +37,59 @@ class PostHeld(Invalid):
 
 
 class VoteInvalid(Invalid):
-    """The choices are no options of the poll, or too many."""
-
     message = _("Your vote was not counted.")
 
 
 class PollEnded(Conflict):
-    """The poll has ended."""
-
     code = "poll_ended"
     message = _("This poll has ended.")
 
 
 class AlreadyVoted(Conflict):
-    """The account has voted in this poll with other choices."""
-
     code = "already_voted"
     message = _("You have already voted on this poll.")
 
 
 class DraftNotFound(NotFound):
-    """The account has no draft with this id."""
-
     message = _("This draft does not exist, or no longer does.")
 
 
 class DraftsCapReached(Conflict):
-    """The account has DRAFTS_CAP drafts and scheduled posts."""
-
     code = "drafts_cap"
     message = _("You have as many drafts and scheduled posts as this site allows.")
 
 
 class NotBoostable(Invalid):
-    """Posts with a restricted audience cannot be boosted."""
-
     code = "not_boostable"
     message = _("Only public and unlisted posts can be boosted.")
 
 
 class NotQuotable(Forbidden):
-    """The author of the post does not allow the viewer to quote it."""
-
     code = "not_quotable"
     message = _("The author of this post does not allow you to quote it.")
 
 
 class NotPinnable(Invalid):
-    """Only the author can pin a post, and boosts cannot be pinned."""
-
     code = "not_pinnable"
     message = _("Only your own posts can be pinned.")
 
 
 class PinsCapReached(Conflict):
-    """The profile already has PINS_CAP pins."""
-
     code = "pins_cap"
     message = _("Five posts are pinned already. Unpin one of them first.")
 
 
 class IdempotencyConflict(Conflict):
-    """The idempotency key was already used with another text."""
-
     code = "idempotency_conflict"
     message = _("This key was already used for another post.")
 
 
 class EditConflict(Conflict):
-    """The post was edited after the author read it."""
-
     code = "edit_conflict"
     message = _("The post was edited in between. Please check the newest version, then save again.")
 
 
 class EditsCapReached(Conflict):
-    """The post was edited VERSIONS_CAP times."""
-
     code = "edits_cap"
     message = _("This post was edited as often as this site allows.")
 
@@ -126,15 +102,11 @@ class PostUnconfirmed(Unavailable):
 
 
 class CannotFollowSelf(Invalid):
-    """An account cannot follow itself: its home contains its own posts anyway."""
-
     code = "following_yourself"
     message = _("You cannot follow yourself.")
 
 
 class FollowingCapReached(Conflict):
-    """The account already follows FOLLOWING_CAP accounts."""
-
     code = "following_cap"
     message = _("You follow as many accounts as this site allows.")
 
@@ -170,15 +142,11 @@ class ListInvalid(Invalid):
 
 
 class ListIsVirtual(Conflict):
-    """The members of this list are computed from its source lists."""
-
     code = "virtual_list"
     message = _("This list combines other lists. Add people to those.")
 
 
 class ListsCapReached(Conflict):
-    """The account has LISTS_PER_ACCOUNT lists."""
-
     code = "lists_cap"
     message = _("You have as many lists as this site allows.")
 
@@ -197,42 +165,30 @@ class AlreadyReported(Conflict):
 
 
 class CannotReportSelf(Invalid):
-    """An account cannot report itself or its own posts."""
-
     code = "own_report"
     message = _("You cannot report yourself.")
 
 
 class CannotDecideOwnReport(Forbidden):
-    """Staff cannot see or decide reports about their own account."""
-
     message = _("This report is about you. Another staff member decides it.")
 
 
 class ReportClaimed(Conflict):
-    """Another staff member has claimed the reports about the account."""
-
     code = "report_claimed"
     message = _("Another staff member is working on this report. You can take it over.")
 
 
 class ReportClosed(Conflict):
-    """The report is closed."""
-
     code = "report_closed"
     message = _("This report is closed already.")
 
 
 class ListMembersCapReached(Conflict):
-    """The list has LIST_MEMBERS_CAP members."""
-
     code = "members_cap"
     message = _("This list has as many members as this site allows.")
 
 
 class CannotBlockOrMuteSelf(Invalid):
-    """An account cannot block or mute itself."""
-
     code = "relating_to_yourself"
     message = _("You cannot do this to yourself.")
 
@@ -245,31 +201,21 @@ class BlocksAndMutesCapReached(Conflict):
 
 
 class MuteDurationInvalid(Invalid):
-    """The duration is not a number of seconds."""
-
     message = _("This is not a number of seconds.")
-
-    def __init__(self) -> None:
-        super().__init__({"duration": type(self).message})
+    field = "duration"
 
 
 class FollowedHashtagsCapReached(Conflict):
-    """The account follows FOLLOWED_HASHTAGS_CAP hashtags."""
-
     code = "tags_cap"
     message = _("You follow as many hashtags as this site allows.")
 
 
 class FollowRequestsCapReached(Conflict):
-    """The account has OPEN_REQUESTS_CAP pending follow requests."""
-
     code = "requests_cap"
     message = _("You have as many open follow requests as this site allows.")
 
 
 class FilterNotFound(NotFound):
-    """The account has no filter of this number."""
-
     message = _("This filter does not exist.")
 
 
@@ -280,8 +226,6 @@ class FilterInvalid(Invalid):
 
 
 class FiltersCapReached(Conflict):
-    """The account has FILTERS_CAP filters."""
-
     code = "filters_cap"
     message = _("You have as many filters as this site allows.")
 
@@ -318,15 +262,11 @@ class TransferNotFound(NotFound):
 
 
 class TransfersCapReached(Conflict):
-    """The account has TRANSFERS_CAP exports and imports."""
-
     code = "transfers_cap"
     message = _("You have as many exports and imports as this site allows. Try again in a few days.")
 
 
 class ImportUnderWay(Conflict):
-    """Another import of the account is not finished."""
-
     code = "import_under_way"
     message = _("Another import is under way. Wait until it is finished.")
 
@@ -335,6 +275,4 @@ class ImportInvalid(Invalid):
     """The uploaded file is missing or too large."""
 
     message = _("Choose a file. A list has at most 20 MB.")
-
-    def __init__(self) -> None:
-        super().__init__({"file": type(self).message})
+    field = "file"

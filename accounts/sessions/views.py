@@ -207,8 +207,7 @@ async def withdraw(request: SiteRequest) -> HttpResponse:
         if wants_json(request):
             raise Conflict
         return SeeOther(WAITING_PATH)  # staff has approved the account meanwhile
-    messages.success(request, _("Your account is deleted."), fail_silently=True)
-    return set_pending_login(done(request, {}, default="/accounts/login/"), "")
+    return set_pending_login(done(request, {}, default="/accounts/login/", message=_("Your account is deleted.")), "")
 
 
 async def _find_applicant(request: SiteRequest) -> Account:

@@ -1,6 +1,5 @@
 """The page of an account's invitations: links, who used them, a new one, the end of one."""
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
@@ -42,16 +41,16 @@ async def invite(request: SiteRequest) -> HttpResponse:
         code = await request.services[JoiningService].invite(account, **fields)
     except FieldErrors as error:
         return await _show(request, form, error)
-    messages.success(request, _("The invitation is made. Send its link to the people whom you invite."))
-    return done(request, {"url": request.build_absolute_uri(f"/invite/{code}/")}, default=PATH, status=201)
+    message = _("The invitation is made. Send its link to the people whom you invite.")
+    url = request.build_absolute_uri(f"/invite/{code}/")
+    return done(request, {"url": url}, default=PATH, status=201, message=message)
 
 
 async def end_invitation(request: SiteRequest) -> HttpResponse:
     account, secret = require_account(request), get_form_data(request).get("invitation", "")
     if not await request.services[JoiningService].end_invitation(AccountId(account.id), secret):
         raise NotFound
-    messages.success(request, _("The invitation has ended."), fail_silently=True)
-    return done(request, {}, default=PATH)
+    return done(request, {}, default=PATH, message=_("The invitation has ended."))
 
 
 def _require_inviter(request: SiteRequest) -> Account:

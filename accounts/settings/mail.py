@@ -2,7 +2,6 @@
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpResponse
 from django.middleware.csrf import get_token
 from django.utils.translation import gettext as _
@@ -19,6 +18,7 @@ from accounts.forms import (
     make_address_field,
     make_new_password_field,
     make_password_field,
+    parse_choice,
     redisplay_form,
     render_form,
     validate_form,
@@ -93,8 +93,8 @@ async def change_address(request: SiteRequest) -> HttpResponse:
         address = await service.request_address(account_id, validate_form(form)["address"], request.caller)
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/mail_change.html", form, error)
-    messages.success(request, _("A mail was sent to %s. Open its link to confirm the address.") % address)
-    return done(request, {"pending": address}, default=MAIL_PATH)
+    message = _("A mail was sent to %s. Open its link to confirm the address.") % address
+    return done(request, {"pending": address}, default=MAIL_PATH, message=message)
 
 
 async def remove_address(request: SiteRequest) -> HttpResponse:
@@ -104,17 +104,13 @@ async def remove_address(request: SiteRequest) -> HttpResponse:
         raise Conflict(_("This site needs a mail address. You can change it."))
     await request.services[MailService].remove_address(account_id)
     await request.services[SecurityEvents].record(account_id, "address_changed", request.caller)
-    messages.success(request, _("Your mail address is removed."))
-    return done(request, {}, default=MAIL_PATH)
+    return done(request, {}, default=MAIL_PATH, message=_("Your mail address is removed."))
 
 
 async def choose_digest(request: SiteRequest) -> HttpResponse:
     account_id, digest = AccountId(require_account(request).id), get_form_data(request).get("digest", "")
-    if digest not in DIGESTS:
-        raise FieldErrors({"digest": _("This is not one of the choices.")})
-    await request.services[MailService].choose_digest(account_id, digest)
-    messages.success(request, _("Your choices are saved."))
-    return done(request, {"digest": digest}, default=MAIL_PATH)
+    await request.services[MailService].choose_digest(account_id, parse_choice("digest", digest, DIGESTS))
+    return done(request, {"digest": digest}, default=MAIL_PATH, message=_("Your choices are saved."))
 
 
 # The links of mails. Each page has a button, because a program that reads mails may fetch the page.
@@ -132,8 +128,8 @@ async def confirm_address(request: SiteRequest) -> HttpResponse:
     token = get_form_data(request).get("token", "")
     account_id, address = await request.services[MailService].confirm_address(token)
     await request.services[SecurityEvents].record(account_id, "address_changed", request.caller)
-    messages.success(request, _("Your mail address is confirmed."), fail_silently=True)
-    return done(request, {"address": address}, default=MAIL_PATH if request.account else "/")
+    message, url = _("Your mail address is confirmed."), MAIL_PATH if request.account else "/"
+    return done(request, {"address": address}, default=url, message=message)
 
 
 @csrf_exempt
@@ -148,8 +144,7 @@ async def unsubscribe(request: SiteRequest) -> HttpResponse:
     """Switch off the digests. A mail program posts to the address of the header (RFC 8058), without a cookie."""
     token = request.GET.get("token") or get_form_data(request).get("token", "")
     await request.services[MailService].unsubscribe(token)
-    messages.success(request, _("You get no more summaries by mail."), fail_silently=True)
-    return done(request, {}, default="/")
+    return done(request, {}, default="/", message=_("You get no more summaries by mail."))
 
 
 def _link_page(request: SiteRequest, title: str, lead: str, button: str) -> HttpResponse:
@@ -197,8 +192,7 @@ async def reset_password(request: SiteRequest) -> HttpResponse:
         await request.services[AccountService].reset_password(account=form.account, new=password, caller=request.caller)
     except FieldErrors:  # the link was used by another request meanwhile
         raise InvalidLink from None
-    messages.success(request, _("Your password is changed. You can log in now."), fail_silently=True)
-    return done(request, {}, default=settings.LOGIN_URL)
+    return done(request, {}, default=settings.LOGIN_URL, message=_("Your password is changed. You can log in now."))
 
 
 address = dispatch_by_method(GET=mail_page, POST=change_address)

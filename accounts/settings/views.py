@@ -1,7 +1,6 @@
 """The pages on which users change their own account: profile, password, sessions, deletion."""
 
 from django.conf import settings as django_settings
-from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
@@ -16,6 +15,7 @@ from accounts.forms import (
     DeleteAccountForm,
     EndSessionForm,
     SettingsForm,
+    parse_choice,
     redisplay_form,
     render_form,
     validate_form,
@@ -66,8 +66,7 @@ async def edit_profile(request: SiteRequest) -> HttpResponse:
         )
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/settings.html", form, error)
-    messages.success(request, _("Your profile is saved."), fail_silently=True)
-    return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH)
+    return done(request, {"account": account_json(edited)}, default=SETTINGS_PATH, message=_("Your profile is saved."))
 
 
 async def preferences_page(request: SiteRequest) -> HttpResponse:
@@ -86,20 +85,17 @@ async def edit_preferences(request: SiteRequest) -> HttpResponse:
     account, fields = require_account(request), get_form_data(request)
     chosen = account.preferences
     if "open_warnings" in fields:
-        if fields["open_warnings"] not in ("0", "1"):
-            raise FieldErrors({"open_warnings": _("This is not one of the choices.")})
-        chosen = structs.replace(chosen, opens_warnings=fields["open_warnings"] == "1")
+        choice = parse_choice("open_warnings", fields["open_warnings"], ("0", "1"))
+        chosen = structs.replace(chosen, opens_warnings=choice == "1")
     if "quote_policy" in fields:
-        if fields["quote_policy"] not in QUOTE_POLICIES:
-            raise FieldErrors({"quote_policy": _("This is not one of the choices.")})
-        chosen = structs.replace(chosen, quote_policy=fields["quote_policy"])
+        policy = parse_choice("quote_policy", fields["quote_policy"], QUOTE_POLICIES)
+        chosen = structs.replace(chosen, quote_policy=policy)
     if "language" in fields:
         chosen = structs.replace(chosen, language=fields["language"] or None)
     if languages := fields.values_of("languages"):  # the page also sends an empty value, so that none can be chosen
         chosen = structs.replace(chosen, languages=tuple(dict.fromkeys(filter(None, languages))))
     await request.services[AccountService].set_preferences(account_id=AccountId(account.id), preferences=chosen)
-    messages.success(request, _("Your choices are saved."), fail_silently=True)
-    return done(request, preferences_json(chosen), default=PREFERENCES_PATH)
+    return done(request, preferences_json(chosen), default=PREFERENCES_PATH, message=_("Your choices are saved."))
 
 
 async def password_page(request: SiteRequest) -> HttpResponse:
@@ -123,8 +119,7 @@ async def change_password(request: SiteRequest) -> HttpResponse:
     except FORM_ERRORS as error:
         return redisplay_form(request, "accounts/password.html", form, error)
     await renew_session(request, changed)
-    messages.success(request, _("Your password is changed."), fail_silently=True)
-    return done(request, {}, default=SETTINGS_PATH)
+    return done(request, {}, default=SETTINGS_PATH, message=_("Your password is changed."))
 
 
 async def sessions_page(request: SiteRequest) -> HttpResponse:
@@ -178,8 +173,7 @@ async def delete_account(request: SiteRequest) -> HttpResponse:
             AccountId(account.id), "deletion_requested", path="/accounts/login/"
         )
     text = _("Your account is hidden, and will be deleted. To keep it, log in.") if delete_ms else ""
-    messages.success(request, text or _("Your account is deleted."), fail_silently=True)
-    return clear_storage(done(request, {}, default="/"))
+    return clear_storage(done(request, {}, default="/", message=text or _("Your account is deleted.")))
 
 
 def _profile_initial(request: SiteRequest) -> dict[str, str]:

@@ -6,15 +6,11 @@ from socialsite.errors import Conflict, Forbidden, NotFound
 
 
 class CannotModerateSelf(Conflict):
-    """Staff cannot moderate their own account."""
-
     code = "own_account"
     message = _("You cannot do this to your own account. Ask another staff member.")
 
 
 class MissingRight(Forbidden):
-    """The role of the staff member does not have the right that the page needs."""
-
     code = "missing_right"
     message = _("Your role does not include this. An owner of the site can change your role.")
 
@@ -26,8 +22,6 @@ class CannotChangeRole(Forbidden):
 
 
 class FactorRequired(Forbidden):
-    """The pages of staff need an account with a second factor (STAFF_SECOND_FACTOR)."""
-
     code = "factor_required"
     message = _("The pages of staff need a second factor. Please set one up first.")
 
@@ -39,15 +33,11 @@ class DeadLetterNotFound(NotFound):
 
 
 class CannotUndo(Conflict):
-    """The sanction is of a kind that has no undo."""
-
     code = "no_undo"
     message = _("This decision cannot be undone.")
 
 
 class NotSuspended(Conflict):
-    """Staff deletes an account only after its suspension."""
-
     code = "not_suspended"
     message = _("Only a suspended account can be deleted. Please suspend it first.")
 
@@ -66,6 +56,4 @@ class AppealOfOwnDecision(Forbidden):
 
 
 class CannotModerateStaff(Forbidden):
-    """Staff acts on members, and on staff of a lower role."""
-
     message = _("You cannot do this to staff of your own role or of a higher one.")

@@ -16,7 +16,7 @@ from accounts.accounts.staff import StaffService
 from accounts.factors.service import FactorService
 from accounts.models import Account
 from accounts.roles import Right, has_right
-from socialsite.admin.audit_log import Actor
+from socialsite.admin.audit_log import Actor, AuditLog
 from socialsite.admin.errors import FactorRequired, MissingRight
 from socialsite.admin.queue_counts import read_queue_counts
 from socialsite.container import Services
@@ -93,6 +93,11 @@ async def _has_factor(request: SiteRequest) -> bool:
 def get_actor(request: SiteRequest) -> Actor:
     """Return the actor for the audit log. Raises SignInRequired."""
     return Actor(require_viewer(request).id, request.request_id)
+
+
+async def record_action(request: SiteRequest, action: str, target: str, detail: str = "") -> None:
+    """Write an action of the viewer to the audit log, before the action."""
+    await AuditLog(request.services.store).record(get_actor(request), action, target, detail)
 
 
 def get_services(request: SiteRequest) -> Services:

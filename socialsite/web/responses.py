@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 
 import msgspec
 from django.conf import settings
-from django.contrib.messages import get_messages
+from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.template import loader
 
-from socialsite.errors import MalformedRequest
+from socialsite.errors import LazyText, MalformedRequest
 from socialsite.site.service import SiteService
 from socialsite.site.settings import UNKNOWN_SETTINGS, SiteSettings, apply_changes
 from socialsite.web.csrf import get_page_token
@@ -99,7 +99,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
 
 def _unread_messages(request: SiteRequest) -> object:
     """Return the one-time messages, or "" if there are none, since an iteration would mark messages as read."""
-    storage = get_messages(request)
+    storage = messages.get_messages(request)
     return storage if len(storage) else ""
 
 
@@ -150,6 +150,12 @@ def format_iso_time(ms: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
-def done(request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK) -> HttpResponse:
-    """Respond to an action: with JSON, or with a redirect to the form's `next` or `default`."""
-    return json_response(data, status) if wants_json(request) else redirect_to_next(request, default)
+def done(
+    request: SiteRequest, data: object, *, default: str, status: int = HTTPStatus.OK, message: LazyText = ""
+) -> HttpResponse:
+    """Respond to an action: with JSON, or with a redirect to the form's `next` or `default` and a one-time message."""
+    if wants_json(request):
+        return json_response(data, status)
+    if message:
+        messages.success(request, str(message), fail_silently=True)
+    return redirect_to_next(request, default)

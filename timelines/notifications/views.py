@@ -1,9 +1,7 @@
 """The notifications page, the read mark, and the settings of notifications."""
 
-from http import HTTPStatus
 from typing import Final, cast
 
-from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,7 +10,7 @@ from socialsite.errors import MalformedRequest
 from socialsite.ids import MAX_ID, PostId, parse_id
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, get_changed_fields, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import json_response, redirect_to_next, respond
+from socialsite.web.responses import done, json_response, redirect_to_next, respond
 from timelines.notifications.notification import (
     MENTION_KINDS,
     NOTIFICATION_KINDS,
@@ -120,7 +118,5 @@ async def edit_settings(request: SiteRequest) -> HttpResponseBase:
         kind: cast(NotificationPreference, fields[kind]) for kind in NOTIFICATION_KINDS if kind in fields
     }
     await services[NotificationService].set_preferences(me, preferences)
-    if wants_json(request):
-        return json_response({"notifications": await services[NotificationService].preferences(me)}, HTTPStatus.OK)
-    messages.success(request, _("Your choices are saved."), fail_silently=True)
-    return redirect_to_next(request, NOTIFICATION_SETTINGS_URL)
+    data = {"notifications": await services[NotificationService].preferences(me)}
+    return done(request, data, default=NOTIFICATION_SETTINGS_URL, message=_("Your choices are saved."))

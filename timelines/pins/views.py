@@ -1,6 +1,5 @@
 """The views that pin a post to the viewer's profile and unpin it."""
 
-from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -15,11 +14,11 @@ async def pin(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     entry = await request.services[PinService].pin(
         account_id=require_viewer_id(request), post_id=post_id, now_ms=request.services.clock.now_ms()
     )
-    messages.success(request, _("The post is pinned to your profile."), fail_silently=True)
-    return done(request, post_json(entry), default=profile_url(entry.author.handle))
+    message, url = _("The post is pinned to your profile."), profile_url(entry.author.handle)
+    return done(request, post_json(entry), default=url, message=message)
 
 
 async def unpin(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     entry = await request.services[PinService].unpin(account_id=require_viewer_id(request), post_id=post_id)
-    messages.success(request, _("The post is no longer pinned."), fail_silently=True)
-    return done(request, post_json(entry), default=profile_url(entry.author.handle))
+    message, url = _("The post is no longer pinned."), profile_url(entry.author.handle)
+    return done(request, post_json(entry), default=url, message=message)

@@ -1,6 +1,5 @@
 """The author removes the preview of a link from a post."""
 
-from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
@@ -12,5 +11,4 @@ from timelines.previews.service import PreviewService
 
 async def remove(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     await request.services[PreviewService].remove(require_viewer_id(request), post_id)
-    messages.success(request, _("The preview is removed."), fail_silently=True)
-    return done(request, {"id": str(post_id)}, default="/")
+    return done(request, {"id": str(post_id)}, default="/", message=_("The preview is removed."))

@@ -33,8 +33,8 @@ def picture_view(kind: PictureKind) -> AsyncView[[]]:
                 raise
             messages.error(request, " ".join(map(str, error.fields.values())) or str(error.message))
             return SeeOther(SETTINGS_PATH)
-        messages.success(request, _("Your profile is saved."), fail_silently=True)
-        return done(request, {kind: picture_url(name, "full") or None}, default=SETTINGS_PATH)
+        data, message = {kind: picture_url(name, "full") or None}, _("Your profile is saved.")
+        return done(request, data, default=SETTINGS_PATH, message=message)
 
     return set_picture
 

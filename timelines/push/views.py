@@ -1,16 +1,13 @@
 """The page of the notifications that this browser receives by push messages."""
 
-from http import HTTPStatus
-
-from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from msgspec import structs
 
 from socialsite.errors import NotFound
-from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id, wants_json
-from socialsite.web.responses import SeeOther, json_response, respond
+from socialsite.web.requests import SiteRequest, get_form_data, require_viewer_id
+from socialsite.web.responses import done, respond
 from timelines.notifications.notification import NOTIFICATION_KINDS
 from timelines.notifications.views import KIND_LABELS
 from timelines.pages.presenters import Json
@@ -57,19 +54,13 @@ async def save(request: SiteRequest) -> HttpResponseBase:
         await service.set_shows_text(me, fields.get("text") == "full")
         chosen = [kind for kind in fields.values_of("kinds") if kind in NOTIFICATION_KINDS]
         subscription = await service.edit(me, session_id, dict.fromkeys(chosen))
-    if wants_json(request):
-        data = _device_json(subscription, await service.public_key(), shows_text=await service.shows_text(me))
-        return json_response(data, HTTPStatus.OK)
-    messages.success(request, _("Your choices are saved."), fail_silently=True)
-    return SeeOther(DEVICE_URL)
+    data = _device_json(subscription, await service.public_key(), shows_text=await service.shows_text(me))
+    return done(request, data, default=DEVICE_URL, message=_("Your choices are saved."))
 
 
 async def remove(request: SiteRequest) -> HttpResponseBase:
     await request.services[PushService].unsubscribe(require_viewer_id(request), _session_id(request))
-    if wants_json(request):
-        return json_response({"device": None})
-    messages.success(request, _("This device receives no notifications now."), fail_silently=True)
-    return SeeOther(DEVICE_URL)
+    return done(request, {"device": None}, default=DEVICE_URL, message=_("This device receives no notifications now."))
 
 
 def _session_id(request: SiteRequest) -> str:

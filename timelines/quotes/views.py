@@ -1,6 +1,5 @@
 """The form that quotes a post, the page of the quotes of a post, and the revocation of a quote."""
 
-from django.contrib import messages
 from django.http.response import HttpResponseBase
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -39,10 +38,10 @@ async def show_form(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
 async def revoke(request: SiteRequest, post_id: PostId) -> HttpResponseBase:
     """Remove the viewer's post from the post that quotes it."""
     entry = await request.services[QuoteService].revoke(account_id=require_viewer_id(request), post_id=post_id)
-    messages.success(request, _("Your post is removed from the quote."), fail_silently=True)
+    message = _("Your post is removed from the quote.")
     if entry is None:
-        return done(request, {}, default="/notifications/")
-    return done(request, post_json(entry), default=post_url(entry.post.id, entry.author))
+        return done(request, {}, default="/notifications/", message=message)
+    return done(request, post_json(entry), default=post_url(entry.post.id, entry.author), message=message)
 
 
 async def index(request: SiteRequest, post_id: PostId) -> HttpResponseBase:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import Promise
@@ -18,7 +17,7 @@ from socialsite.admin.views.reports import find_account_ids, report_row
 from socialsite.ids import AccountId
 from socialsite.web.page_cache import Placeholder
 from socialsite.web.requests import SiteRequest, require_viewer_id, wants_json
-from socialsite.web.responses import SeeOther, json_response, respond
+from socialsite.web.responses import done, respond
 from timelines.pages.queries import decode_id, parse_cursor
 
 ACCOUNTS_PER_PAGE = 30
@@ -77,11 +76,9 @@ def _make_action_view(
     async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
         moderation, id = Moderation(get_services(request)), AccountId(account_id)
         await action(moderation, get_actor(request), id)
-        if wants_json(request):
-            overview = await moderation.get_overview(id, require_viewer_id(request))
-            return json_response(overview_json(overview, request.services.clock.now_ms()))
-        messages.success(request, str(success_message), fail_silently=True)
-        return SeeOther(f"/ops/accounts/{account_id}/")
+        overview = await moderation.get_overview(id, require_viewer_id(request)) if wants_json(request) else None
+        data = overview and overview_json(overview, request.services.clock.now_ms())
+        return done(request, data, default=f"/ops/accounts/{account_id}/", message=success_message)
 
     return act
 

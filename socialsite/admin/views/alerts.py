@@ -1,11 +1,10 @@
 """The page of alerts: what is wrong with the site, and how the viewer learns of it."""
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from msgspec import structs
 
-from accounts.errors import FieldErrors
+from accounts.forms import parse_choice
 from accounts.sessions.authentication import require_account
 from socialsite.admin.presenters.dashboard import alert_rows
 from socialsite.admin.requests import get_services
@@ -38,10 +37,12 @@ async def index(request: SiteRequest) -> HttpResponse:
 async def choose(request: SiteRequest) -> HttpResponse:
     """Store how the viewer learns of alerts. Raises FieldErrors."""
     account, fields = require_account(request), get_form_data(request)
-    choice = fields.get("alerts")
-    if choice not in ("mail", "push", "none"):
-        raise FieldErrors({"alerts": _("This is not one of the choices.")})
+    choice = parse_choice("alerts", fields.get("alerts"), ("mail", "push", "none"))
     chosen = structs.replace(account.preferences, alerts=choice, gets_summary="summary" in fields)
     await get_services(request).accounts.set_preferences(account_id=AccountId(account.id), preferences=chosen)
-    messages.success(request, _("Your choices are saved."), fail_silently=True)
-    return done(request, {"told_by": choice, "summary": chosen.gets_summary}, default="/ops/alerts/")
+    return done(
+        request,
+        {"told_by": choice, "summary": chosen.gets_summary},
+        default="/ops/alerts/",
+        message=_("Your choices are saved."),
+    )

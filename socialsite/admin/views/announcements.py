@@ -2,16 +2,15 @@
 
 from datetime import UTC, datetime
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from socialsite.admin.audit_log import AuditLog
-from socialsite.admin.requests import get_actor
+from socialsite.admin.presenters.labels import JsonObject, TemplateContext
+from socialsite.admin.requests import record_action
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.site.service import SiteService
 from socialsite.web.requests import SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, format_iso_time, json_response, page_response
+from socialsite.web.responses import done, format_iso_time, respond
 from timelines.pages.site_texts import text_html
 
 ANNOUNCEMENTS_PATH = "/ops/announcements/"
@@ -27,7 +26,7 @@ async def publish(request: SiteRequest) -> HttpResponse:
     shown = {name: fields.get(name, "") for name in ("text", "starts", "ends")}
     try:
         starts_ms, ends_ms = _parse_time("starts", shown["starts"]), _parse_time("ends", shown["ends"])
-        await AuditLog(request.services.store).record(get_actor(request), "announce", "site:announcements")
+        await record_action(request, "announce", "site:announcements")
         await request.services[SiteService].announce(
             shown["text"], starts_ms=starts_ms, ends_ms=ends_ms, now_ms=request.services.clock.now_ms()
         )
@@ -35,23 +34,16 @@ async def publish(request: SiteRequest) -> HttpResponse:
         if wants_json(request):
             raise
         return _respond(request, shown, {name: str(message) for name, message in error.fields.items()}, 422)
-    return _finish(request, _("The announcement is published."))
+    return done(request, _json(request), default=ANNOUNCEMENTS_PATH, message=_("The announcement is published."))
 
 
 async def remove(request: SiteRequest) -> HttpResponse:
     text = get_form_data(request).get("id", "")
     if not text.isdecimal() or len(text) > 16:
         raise MalformedRequest
-    await AuditLog(request.services.store).record(get_actor(request), "unannounce", "site:announcements", text)
+    await record_action(request, "unannounce", "site:announcements", text)
     await request.services[SiteService].remove_announcement(int(text))
-    return _finish(request, _("The announcement is removed."))
-
-
-def _finish(request: SiteRequest, message: str) -> HttpResponse:
-    if wants_json(request):
-        return _respond(request)
-    messages.success(request, message, fail_silently=True)
-    return SeeOther(ANNOUNCEMENTS_PATH)
+    return done(request, _json(request), default=ANNOUNCEMENTS_PATH, message=_("The announcement is removed."))
 
 
 def _parse_time(name: str, text: str) -> int:
@@ -70,30 +62,44 @@ def _respond(
     errors: dict[str, str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    stored, now_ms = request.services[SiteService].announcements, request.services.clock.now_ms()
-    if wants_json(request):
-        times = ("published_ms", "starts_ms", "ends_ms")
-        rows = [
-            {"id": str(each.id), "text": each.text, **{
-                name.removesuffix("_ms"): format_iso_time(ms) if (ms := getattr(each, name)) else None for name in times
-            }}
-            for each in stored
-        ]  # fmt: skip
-        return json_response({"announcements": rows})
-    page = {
-        "announcements": [
-            {
-                "id": each.id,
-                "html": text_html(each.text),
-                "starts_ms": each.starts_ms or each.published_ms,
-                "ends_ms": each.ends_ms,
-                "is_current": each.is_current(now_ms),
-                "is_over": each.is_over(now_ms),
-            }
-            for each in reversed(stored)
-        ],
-        "shown": shown or {"text": "", "starts": "", "ends": ""},
-        "errors": errors or {},
-        "page_title": _("Announcements"),
-    }
-    return page_response(request, "ops/announcements.html", page, status)
+    return respond(
+        request,
+        "ops/announcements.html",
+        page=lambda: {
+            "announcements": _rows(request),
+            "shown": shown or {"text": "", "starts": "", "ends": ""},
+            "errors": errors or {},
+            "page_title": _("Announcements"),
+        },
+        data=lambda: _json(request),
+        status=status,
+    )
+
+
+def _rows(request: SiteRequest) -> list[TemplateContext]:
+    now_ms = request.services.clock.now_ms()
+    return [
+        {
+            "id": each.id,
+            "html": text_html(each.text),
+            "starts_ms": each.starts_ms or each.published_ms,
+            "ends_ms": each.ends_ms,
+            "is_current": each.is_current(now_ms),
+            "is_over": each.is_over(now_ms),
+        }
+        for each in reversed(request.services[SiteService].announcements)
+    ]
+
+
+def _json(request: SiteRequest) -> JsonObject:
+    rows = [
+        {
+            "id": str(each.id),
+            "text": each.text,
+            "published": format_iso_time(each.published_ms),
+            "starts": format_iso_time(each.starts_ms) if each.starts_ms else None,
+            "ends": format_iso_time(each.ends_ms) if each.ends_ms else None,
+        }
+        for each in request.services[SiteService].announcements
+    ]
+    return {"announcements": rows}

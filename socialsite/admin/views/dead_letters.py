@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import Promise
@@ -17,8 +16,8 @@ from socialsite.admin.presenters.labels import QUEUE_LABELS
 from socialsite.admin.requests import build_next_url, get_actor, get_services, parse_cursor
 from socialsite.errors import MalformedRequest
 from socialsite.recipes.job_queue import OUTBOX, STREAM_ID
-from socialsite.web.requests import SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, json_response, respond
+from socialsite.web.requests import SiteRequest, get_form_data
+from socialsite.web.responses import done, respond
 
 LETTERS_PER_PAGE = 20
 LetterAction = Callable[[DeadLetters, Actor, str], Awaitable[None]]
@@ -63,10 +62,8 @@ def _make_action_view(
             raise MalformedRequest(fields={"id": _("This is not the id of a failed job.")})
         queue = _parse_queue(request, get_form_data(request).get("queue"))
         await action(DeadLetters(get_services(request), queue), get_actor(request), id)
-        if wants_json(request):
-            return json_response({result_name: id})
-        messages.success(request, str(success_message), fail_silently=True)
-        return SeeOther("/ops/deadletters/" if queue == OUTBOX else f"/ops/deadletters/?queue={queue}")
+        url = "/ops/deadletters/" if queue == OUTBOX else f"/ops/deadletters/?queue={queue}"
+        return done(request, {result_name: id}, default=url, message=success_message)
 
     return act
 

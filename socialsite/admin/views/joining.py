@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound, AlreadyDecided, FieldErrors
-from accounts.forms import ANSWER_MAX_LENGTH
+from accounts.forms import ANSWER_MAX_LENGTH, parse_choice
 from accounts.joining.presenters import invitations_page
 from accounts.joining.service import JoiningService, check_text
 from socialsite.admin.audit_log import AuditLog
@@ -214,10 +214,7 @@ def _parse_after(request: SiteRequest) -> int:
 def _parse_decision(request: SiteRequest) -> tuple[bool, str]:
     """Return whether the decision is a refusal, and its text. Raises FieldErrors."""
     fields = get_form_data(request)
-    decision = fields.get("decision", "")
-    if decision not in ("approve", "refuse"):
-        raise FieldErrors({"decision": _("This is not one of the choices.")})
-    if decision == "approve":
+    if parse_choice("decision", fields.get("decision"), ("approve", "refuse")) == "approve":
         return False, ""
     return True, check_text(fields.get("text", ""), "text", 1, ANSWER_MAX_LENGTH)
 

@@ -1,18 +1,15 @@
 """The queue of reports, and one report with its posts, its claim and the account's other reports."""
 
 from collections.abc import Mapping
-from typing import cast
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
 from accounts.domain import Author
-from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.presenters.labels import STATE_LABELS, JsonObject, TemplateContext
-from socialsite.admin.requests import build_next_url, get_actor
+from socialsite.admin.requests import build_next_url, record_action
 from socialsite.errors import Invalid, MalformedRequest
 from socialsite.ids import AccountId, PostId, ms_from_id
 from socialsite.tasks import run_together
@@ -21,7 +18,7 @@ from socialsite.web.responses import done, format_iso_time, respond
 from timelines.pages.presenters import author_json, post_url
 from timelines.pages.queries import decode_id, parse_cursor
 from timelines.posts.post import Post
-from timelines.reports.report import CATEGORIES, NOBODY, Claim, QueueEntry, Report, ReportCategory
+from timelines.reports.report import CATEGORIES, NOBODY, Claim, QueueEntry, Report
 from timelines.reports.service import REASON_MAX_LENGTH, ReportService
 from timelines.reports.views import CATEGORY_LABELS, OUTCOME_LABELS
 
@@ -34,11 +31,11 @@ Authors = Mapping[AccountId, Author]
 async def index(request: SiteRequest) -> HttpResponse:
     """Show the accounts with open reports, those that the viewer has claimed, or closed reports."""
     shown, category = request.GET.get("show", "open"), request.GET.get("category", "")
-    if shown not in FILTERS or category not in ("", *CATEGORIES):
+    chosen = next((each for each in CATEGORIES if each == category), None)
+    if shown not in FILTERS or (category and not chosen):
         raise MalformedRequest(fields={"show": _("This is not one of the choices.")})
     me, reports = require_viewer_id(request), request.services[ReportService]
     cursor = parse_cursor(request.GET, decode_id) or 0
-    chosen = cast(ReportCategory, category) if category else None
     entries, closed = list[QueueEntry](), list[Report]()
     if shown == "closed":
         closed, next_cursor = await reports.closed(me, cursor, chosen)
@@ -122,22 +119,25 @@ async def claim(request: SiteRequest, report_id: int) -> HttpResponseBase:
     if "reason" in fields and not reason:
         raise Invalid({"reason": _("Please say why you take this over.")})
     action = "report_takeover" if reason else "report_claim"
-    await AuditLog(request.services.store).record(get_actor(request), action, f"report:{report_id}")
+    await record_action(request, action, f"report:{report_id}")
     await request.services[ReportService].claim(me, PostId(report_id), reason)
-    messages.success(request, _("You work on this report for an hour."), fail_silently=True)
-    return done(request, {}, default=f"/ops/reports/{report_id}/")
+    return done(request, {}, default=f"/ops/reports/{report_id}/", message=_("You work on this report for an hour."))
 
 
 async def close(request: SiteRequest, report_id: int) -> HttpResponseBase:
     """Close a report without an action. With the field `all`, close all open reports about the account."""
     me, reports = require_viewer_id(request), request.services[ReportService]
     report = await reports.find(PostId(report_id), me)
-    await AuditLog(request.services.store).record(get_actor(request), "report_close", f"report:{report_id}")
+    await record_action(request, "report_close", f"report:{report_id}")
     is_all = report.is_open and bool(get_form_data(request).get("all"))
     others = await reports.reports.open_ids(report.target_id, CLOSED_AT_ONCE) if is_all else []
     closed = await reports.close(me, {report.id, *others}, "no_breach")
-    messages.success(request, _("The report is closed. The reporter is told."), fail_silently=True)
-    return done(request, {"closed": [str(each.id) for each in closed]}, default="/ops/reports/")
+    return done(
+        request,
+        {"closed": [str(each.id) for each in closed]},
+        default="/ops/reports/",
+        message=_("The report is closed. The reporter is told."),
+    )
 
 
 async def _find_authors(request: SiteRequest, ids: set[AccountId]) -> Authors:

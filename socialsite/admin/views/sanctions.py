@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -12,6 +11,7 @@ from django.utils.translation import gettext_lazy, override
 from accounts.accounts.service import AccountService
 from accounts.errors import FieldErrors
 from accounts.factors.step_up import require_step_up
+from accounts.forms import parse_choice
 from accounts.mail.service import MailService
 from accounts.sanctions.presenters import NO_APPEAL, WrongAppeal, sanction_json, sanction_rows
 from accounts.sanctions.sanction import (
@@ -21,8 +21,8 @@ from accounts.sanctions.sanction import (
     MAX_WARNING_LENGTH,
     SILENCE_MS,
     TEXT_MAX_LENGTH,
+    Sanction,
     SanctionId,
-    SanctionKind,
 )
 from accounts.sanctions.texts import KIND_LABELS, STARTING_TEXTS, describe_kind
 from socialsite.admin.moderation import find_shown_posts
@@ -32,7 +32,7 @@ from socialsite.ids import AccountId, PostId, parse_id
 from socialsite.site.service import SiteService
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, json_response, page_response, respond
+from socialsite.web.responses import done, page_response, respond
 from timelines.pages.queries import decode_id
 from timelines.pages.queries import parse_cursor as parse_id_cursor
 from timelines.posts.post import FOLLOWERS
@@ -48,7 +48,7 @@ DURATION_LABELS = {
 
 async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
     """Show the form of the kind `?kind=`, with the text to start from in the person's language."""
-    kind = _parse_kind(request.GET.get("kind", ""))
+    kind = parse_choice("kind", request.GET.get("kind"), KINDS)
     language = (await request.services[MailService].find(AccountId(account_id))).language or settings.LANGUAGE_CODE
     with override(language):
         fields = FormFields([("kind", kind), ("text", str(STARTING_TEXTS[kind])), ("warning", _("Sensitive content"))])
@@ -60,7 +60,7 @@ async def act_page(request: SiteRequest, account_id: int) -> HttpResponse:
 async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
     """Apply a sanction. With the field `preview` the form is shown again, with what the person will read."""
     id, fields, services = AccountId(account_id), get_form_data(request), get_services(request)
-    kind = _parse_kind(fields.get("kind", ""))
+    kind = parse_choice("kind", fields.get("kind"), KINDS)
     if fields.get("preview"):
         return await _show_form(request, id, fields, is_preview=True)
     if kind == "delete":
@@ -82,19 +82,14 @@ async def act(request: SiteRequest, account_id: int) -> HttpResponseBase:
         if wants_json(request):
             raise
         return await _show_form(request, id, fields, errors=error.fields, status=get_error_status(error))
-    if wants_json(request):
-        return json_response({"decision": sanction_json(sanction, services.clock.now_ms())})
-    messages.success(request, _("This is done."), fail_silently=True)
-    return SeeOther(f"/ops/accounts/{account_id}/")
+    return _decided(request, sanction, f"/ops/accounts/{account_id}/", _("This is done."))
 
 
 async def undo(request: SiteRequest, account_id: int, sanction_id: int) -> HttpResponseBase:
     sanctions = SanctionService(get_services(request))
     sanction = await sanctions.undo(get_actor(request), AccountId(account_id), SanctionId(sanction_id))
-    if wants_json(request):
-        return json_response({"decision": sanction_json(sanction, request.services.clock.now_ms())})
-    messages.success(request, _("The decision is undone. The person is told."), fail_silently=True)
-    return SeeOther(f"/ops/accounts/{account_id}/")
+    url, message = f"/ops/accounts/{account_id}/", _("The decision is undone. The person is told.")
+    return _decided(request, sanction, url, message)
 
 
 async def appeals(request: SiteRequest) -> HttpResponse:
@@ -115,10 +110,12 @@ async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> Htt
             raise
         wrong = (sanction_id, fields.get("answer", ""), str(error.fields["answer"]))
         return await _show_appeals(request, wrong, get_error_status(error))
-    if wants_json(request):
-        return json_response({"decision": sanction_json(sanction, request.services.clock.now_ms())})
-    messages.success(request, _("The appeal is decided. The person is told."), fail_silently=True)
-    return SeeOther("/ops/appeals/")
+    return _decided(request, sanction, "/ops/appeals/", _("The appeal is decided. The person is told."))
+
+
+def _decided(request: SiteRequest, sanction: Sanction, url: str, message: str) -> HttpResponseBase:
+    data = {"decision": sanction_json(sanction, request.services.clock.now_ms())}
+    return done(request, data, default=url, message=message)
 
 
 async def _show_appeals(request: SiteRequest, wrong: WrongAppeal = NO_APPEAL, status: int = 200) -> HttpResponse:
@@ -154,7 +151,7 @@ async def _show_form(
     errors: Mapping[str, object] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    services, kind = get_services(request), _parse_kind(fields.get("kind", ""))
+    services, kind = get_services(request), parse_choice("kind", fields.get("kind"), KINDS)
     account = await services.accounts.get_undeleted(account_id)
     chosen = _parse_ids(fields, "post")
     posts = await find_shown_posts(services, account_id, chosen) if kind in KINDS_OF_POSTS else []
@@ -179,14 +176,6 @@ async def _show_form(
         "page_title": _("Decide about @%(handle)s") % {"handle": account.handle},
     }
     return page_response(request, "ops/act.html", page, status)
-
-
-def _parse_kind(text: str) -> SanctionKind:
-    """Return the kind. Raises FieldErrors."""
-    kind = next((each for each in KINDS if each == text), None)
-    if kind is None:
-        raise FieldErrors({"kind": _("This is not one of the choices.")})
-    return kind
 
 
 def _parse_ids(fields: FormFields, name: str) -> list[int]:

@@ -3,20 +3,20 @@
 import re
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from msgspec import to_builtins
 
-from socialsite.admin.audit_log import AuditLog
-from socialsite.admin.requests import get_actor
+from accounts.forms import parse_choice
+from socialsite.admin.presenters.labels import JsonObject
+from socialsite.admin.requests import record_action
 from socialsite.admin.site_forms import GROUPS, SiteForm
 from socialsite.errors import Conflict, Invalid
 from socialsite.site.accent import accent_css
 from socialsite.site.service import SiteService
 from socialsite.site.settings import FIELDS, LIST_SIZES
 from socialsite.web.requests import FormFields, SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, json_response, page_response
+from socialsite.web.responses import done, json_response, page_response
 
 SITE_PATH = "/ops/site/"
 COLOUR = re.compile("[0-9a-f]{6}")
@@ -34,8 +34,8 @@ async def change(request: SiteRequest) -> HttpResponse:
     """Change the fields of one group, or with JSON the fields that are sent. The audit log has their names."""
     site, fields = request.services[SiteService], get_form_data(request)
     group = fields.get("group", "")
-    if group not in GROUPS and not wants_json(request):
-        raise Invalid({"group": _("This is not one of the choices.")})
+    if not wants_json(request):
+        parse_choice("group", group, GROUPS)
     names = GROUPS[group][1] if group in GROUPS else tuple(name for name in FIELDS if name in fields)
     if group not in GROUPS and site.from_environment.intersection(names):
         raise Conflict(_("The environment of the server sets this. It can only be changed there."))
@@ -50,10 +50,7 @@ async def change(request: SiteRequest) -> HttpResponse:
         if wants_json(request):
             raise Invalid({name: str(texts[0]) for name, texts in form.errors.items()})
         return _respond(request, {group: form}, 422)
-    if wants_json(request):
-        return _respond(request)
-    messages.success(request, _("Saved."), fail_silently=True)
-    return SeeOther(f"{SITE_PATH}#{group}")
+    return done(request, _settings_json(site), default=f"{SITE_PATH}#{group}", message=_("Saved."))
 
 
 async def _store(request: SiteRequest, changes: dict[str, Any]) -> None:
@@ -62,7 +59,7 @@ async def _store(request: SiteRequest, changes: dict[str, Any]) -> None:
         return
     site = request.services[SiteService]
     site.check(changes)
-    await AuditLog(request.services.store).record(get_actor(request), "site", "site:settings", ", ".join(changes))
+    await record_action(request, "site", "site:settings", ", ".join(changes))
     await site.change(**changes)
 
 
@@ -74,7 +71,7 @@ def _join_lists(fields: FormFields) -> dict[str, str]:
 def _respond(request: SiteRequest, wrong: dict[str, SiteForm] | None = None, status: int = 200) -> HttpResponse:
     site = request.services[SiteService]
     if wants_json(request):
-        return json_response({**to_builtins(site.settings), "from_environment": sorted(site.from_environment)})
+        return json_response(_settings_json(site))
     groups = [
         {
             "name": name,
@@ -85,6 +82,10 @@ def _respond(request: SiteRequest, wrong: dict[str, SiteForm] | None = None, sta
         for name, (title, names) in GROUPS.items()
     ]
     return page_response(request, "ops/site.html", {"groups": groups, "page_title": _("Your site")}, status)
+
+
+def _settings_json(site: SiteService) -> JsonObject:
+    return {**to_builtins(site.settings), "from_environment": sorted(site.from_environment)}
 
 
 async def accent(request: SiteRequest, colour: str) -> HttpResponse:

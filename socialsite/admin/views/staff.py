@@ -1,6 +1,5 @@
 """The page on which staff gives and takes roles. Both of its views ask for the password or a factor first."""
 
-from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -10,18 +9,18 @@ from accounts.accounts.staff import StaffService
 from accounts.domain import Author
 from accounts.errors import AccountNotFound, FieldErrors
 from accounts.factors.step_up import require_step_up
+from accounts.forms import parse_choice
 from accounts.models import Account
 from accounts.roles import ROLES, Role, may_change_role
 from accounts.sessions.authentication import require_account
-from socialsite.admin.audit_log import AuditLog
 from socialsite.admin.errors import CannotChangeRole
 from socialsite.admin.presenters.labels import ROLE_LABELS, JsonObject, TemplateContext
-from socialsite.admin.requests import get_actor
+from socialsite.admin.requests import record_action
 from socialsite.errors import ApiError
 from socialsite.ids import AccountId
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, get_form_data, wants_json
-from socialsite.web.responses import SeeOther, json_response, page_response, respond
+from socialsite.web.responses import done, page_response, respond
 
 STAFF_PATH = "/ops/staff/"
 TEMPLATE = "ops/staff.html"
@@ -42,11 +41,10 @@ async def change(request: SiteRequest) -> HttpResponseBase:
     handle = fields.get("handle", "").strip().removeprefix("@")
     try:
         account = await _find_account(request, handle)
-        role = _parse_role(fields.get("role", ""))
+        role: Role = "" if fields.get("role") == NO_ROLE else parse_choice("role", fields.get("role"), ROLES)
         if not may_change_role(viewer, account.role, role):
             raise CannotChangeRole
-        target = f"account:{account.id}"
-        await AuditLog(request.services.store).record(get_actor(request), "role", target, f"role:{role or NO_ROLE}")
+        await record_action(request, "role", f"account:{account.id}", f"role:{role or NO_ROLE}")
         await request.services[StaffService].set_role(AccountId(account.id), role)
     except ApiError as error:
         if wants_json(request):
@@ -54,10 +52,8 @@ async def change(request: SiteRequest) -> HttpResponseBase:
         errors = dict(error.fields) or {"role": error.message}
         page = _page(request, await _load_members(request)) | {"errors": errors, "handle": handle}
         return page_response(request, TEMPLATE, page, get_error_status(error))
-    if wants_json(request):
-        return json_response(_members_json(await _load_members(request)))
-    messages.success(request, _("The role is changed."), fail_silently=True)
-    return SeeOther(STAFF_PATH)
+    data = _members_json(await _load_members(request))
+    return done(request, data, default=STAFF_PATH, message=_("The role is changed."))
 
 
 async def _find_account(request: SiteRequest, handle: str) -> Account:
@@ -65,13 +61,6 @@ async def _find_account(request: SiteRequest, handle: str) -> Account:
         return await request.services[AccountService].get_undeleted_by_handle(handle)
     except AccountNotFound as error:
         raise FieldErrors({"handle": error.message}) from error
-
-
-def _parse_role(text: str) -> Role:
-    role = next((role for role in ROLES if role == text), None)
-    if role is None and text != NO_ROLE:
-        raise FieldErrors({"role": _("This is not one of the choices.")})
-    return role or ""
 
 
 Members = list[tuple[Author, Role]]

@@ -5,10 +5,10 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from accounts.accounts.service import AccountService
-from accounts.errors import AccountNotFound, FieldErrors
-from socialsite.admin.audit_log import AuditLog
+from accounts.errors import AccountNotFound
+from accounts.forms import parse_choice
 from socialsite.admin.presenters.accounts import author_json
-from socialsite.admin.requests import get_actor, get_services
+from socialsite.admin.requests import get_services, record_action
 from socialsite.ids import AccountId
 from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
@@ -46,9 +46,8 @@ async def index(request: SiteRequest, error: str = "") -> HttpResponse:
 async def change(request: SiteRequest) -> HttpResponseBase:
     """Hold back or show a hashtag (`tag`) or an account (`handle`). Raises FieldErrors, AccountNotFound."""
     services, fields = get_services(request), get_form_data(request)
-    action, tag = fields.get("action", ""), normalize_tag(fields.get("tag", "").removeprefix("#"))
-    if action not in ("hold", "show"):
-        raise FieldErrors({"action": _("This is not one of the choices.")})
+    action = parse_choice("action", fields.get("action"), ("hold", "show"))
+    tag = normalize_tag(fields.get("tag", "").removeprefix("#"))
     if tag:
         entry, target = tag, f"hashtag:{tag}"
     else:
@@ -58,7 +57,7 @@ async def change(request: SiteRequest) -> HttpResponseBase:
         if account is None:
             raise AccountNotFound
         entry, target = str(account.id), f"account:{account.id}"
-    await AuditLog(services.store).record(get_actor(request), action, target)
+    await record_action(request, action, target)
     await services.site.refresh()
     field, allowed = ("held_hashtags", "allowed_hashtags") if tag else ("held_accounts", "")
     changed: dict[str, tuple[str, ...]] = {}
