@@ -18,7 +18,7 @@ pytestmark = pytest.mark.nightly
 MAX_SCORE = 2.0
 CONTEXT = {
     "app": "Tusky", "device": "Firefox on Linux", "path": "/accounts/?token=eyJhIjoxfQ:1abc:" + "x" * 43,
-    "lines": "Likes: 5 (@bob, @carol)\nReplies: 1 (@dave)",
+    "lines": "Likes: 5 (@bob, @carol)\nReplies: 1 (@dave)", "title": "The disk is almost full",
 }  # fmt: skip
 
 
