@@ -58,6 +58,18 @@ class Caller:
     """The time until which the account is new and has the limits of newcomers, or 0."""
 
 
+def find_newcomer_end_ms(created_ms: int, newcomer_days: int, now_ms: int) -> int:
+    """Return the time until which an account has the limits of new accounts, or 0 if it is not new."""
+    until_ms = created_ms + newcomer_days * DAY_MS
+    return until_ms if newcomer_days and until_ms > now_ms else 0
+
+
+def newcomer_caller(account_id: AccountId, created_ms: int, newcomer_days: int, now_ms: int) -> Caller | None:
+    """Return the caller of what a worker does for an account: limited if the account is new, else None."""
+    until_ms = find_newcomer_end_ms(created_ms, newcomer_days, now_ms)
+    return Caller(account_id, f"worker {account_id}", newcomer_until_ms=until_ms) if until_ms else None
+
+
 @lru_cache(maxsize=4_096)
 def address_identifier(address: str) -> Identifier:
     """Return the identifier of an address. It is cached, because hashing an address costs more than the middleware."""

@@ -19,10 +19,9 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from socialsite.clock import DAY_MS
 from socialsite.errors import MalformedRequest, MethodNotAllowed, SignInRequired
 from socialsite.ids import AccountId
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller, find_newcomer_end_ms
 from socialsite.recipes.rate_limit import Decision
 from socialsite.site.service import SiteService
 from socialsite.web.page_cache import Placeholder
@@ -158,8 +157,7 @@ class SiteRequest(ASGIRequest):
         days = self.services[SiteService].settings.newcomer_days
         if not days or self.account is None:
             return 0
-        until_ms = self.account.created_ms + days * DAY_MS
-        return until_ms if until_ms > self.services.clock.now_ms() else 0
+        return find_newcomer_end_ms(self.account.created_ms, days, self.services.clock.now_ms())
 
     def get_host(self) -> str:
         """Return the host. Django checks it only once for each request."""

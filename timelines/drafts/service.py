@@ -17,7 +17,7 @@ from accounts.domain import ACTIVE
 from socialsite.clock import DAY_MS
 from socialsite.errors import ApiError, Unavailable
 from socialsite.ids import AccountId, PostId, PostIdGenerator, TimeSource
-from socialsite.limits import refuse_silenced
+from socialsite.limits import newcomer_caller, refuse_silenced
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from socialsite.store.aof import wait_for_aof_at_exit
 from socialsite.web.requests import FormFields
@@ -185,7 +185,10 @@ class DraftService:
         if account is None or account.state != ACTIVE:
             raise PostInvalid({"text": _("The account is suspended.")})
         refuse_silenced(account.silenced_until_ms, self.clock.now_ms())
-        form = PostForm.parse(FormFields(draft.fields))
+        form, caller = PostForm.parse(FormFields(draft.fields)), None
+        if not draft.is_released:
+            days = self.publishing.site.settings.newcomer_days
+            caller = newcomer_caller(account_id, account.created_ms, days, self.clock.now_ms())
         if not draft.is_released and await self.publishing.must_hold(account_id, form):
             raise PostHeld
         post = await self.publishing.publish_form(
@@ -194,6 +197,7 @@ class DraftService:
             idempotency_key=f"scheduled {draft.id} {draft.scheduled_ms}",
             now_ms=self.clock.now_ms(),
             is_private=account.is_private,
+            caller=caller,
             is_released=True,
         )
         return post.id

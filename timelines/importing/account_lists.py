@@ -9,8 +9,9 @@ from typing import IO
 from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidHandle, normalize_handle
 from accounts.errors import AccountNotFound
-from socialsite.errors import ApiError, Unavailable
+from socialsite.errors import ApiError, NewcomerLimited, Unavailable
 from socialsite.ids import AccountId
+from socialsite.limits import ActionLimits, Caller
 from timelines.errors import ListTitleInvalid
 from timelines.exporting.transfer import ImportContent
 from timelines.following.blocks_and_mutes import BlocksAndMutesService
@@ -63,20 +64,25 @@ class AccountListsImport:
     following: FollowingService
     blocks_and_mutes: BlocksAndMutesService
     lists: ListService
+    limits: ActionLimits
 
     async def apply(
         self, account_id: AccountId, content: ImportContent, row: AddressRow, host: str, tally: Tally, now_ms: int,
-        *, dry_run: bool,
+        caller: Caller | None, *, dry_run: bool,
     ) -> None:  # fmt: skip
-        """Apply one row, or with `dry_run` only check its address. A repetition changes nothing. Raises StoreError."""
+        """Apply one row, or with `dry_run` only check its address. A repetition changes nothing. Raises StoreError.
+
+        If `caller` is a new account, its follows have the limit of new accounts.
+        """
         try:
             other_id = await self._find(row.address, host)
             if not dry_run:
-                await self._apply(account_id, other_id, content, row, now_ms)
+                await self._apply(account_id, other_id, content, row, now_ms, caller)
         except Unavailable:
             raise
         except ApiError as error:
-            tally.refuse(row.number, "account" if isinstance(error, AccountNotFound) else error.code)
+            code = "limit" if isinstance(error, NewcomerLimited) else error.code
+            tally.refuse(row.number, "account" if isinstance(error, AccountNotFound) else code)
         else:
             tally.counts["accounts"] += 1
 
@@ -92,9 +98,12 @@ class AccountListsImport:
         return AccountId((await self.accounts.get_by_handle(handle)).id)
 
     async def _apply(
-        self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int
-    ) -> None:
+        self, account_id: AccountId, other_id: AccountId, content: ImportContent, row: AddressRow, now_ms: int,
+        caller: Caller | None,
+    ) -> None:  # fmt: skip
         if content == "following":
+            if not await self.following.follows.is_following(account_id, other_id):
+                await self.limits.enforce_newcomer_follow(caller)
             await self.following.follow(follower_id=account_id, followed_id=other_id, now_ms=now_ms)
             if not row.shows_boosts:
                 await self.blocks_and_mutes.hide_boosts(account_id=account_id, other_id=other_id, now_ms=now_ms)

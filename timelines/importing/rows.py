@@ -3,7 +3,7 @@
 import hashlib
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -127,7 +127,7 @@ class RowRules:
     """The rules by which rows are parsed.
 
     `shift_ms` is added to every time. Rows after `latest_ms` (now) are refused. `scope` is put before all source ids,
-    so that the rows of one person are not those of another.
+    so that the rows of one person are not those of another. `find_refusal` returns why the site refuses a text, or "".
     """
 
     max_graphemes: int
@@ -135,6 +135,7 @@ class RowRules:
     unescape: bool = False
     shift_ms: int = 0
     scope: str = ""
+    find_refusal: Callable[[str], str] | None = None
 
     def parse(self, number: int, line: bytes) -> PostRow:
         """Return the row of a line. Raises LineRefused."""
@@ -164,7 +165,12 @@ class RowRules:
             edited_ms=self._parse_time(content.edited_at) if version and content.edited_at else None,
             quote_policy=quote_policy,
         )
-        return RowVersion(self._check_text(content.text, may_be_empty=bool(content.media)), details, content.media)
+        text = self._check_text(content.text, may_be_empty=bool(content.media))
+        options = () if details.poll is None else details.poll.options
+        texts = (text, details.spoiler_text, *options, *(each.description for each in content.media))
+        if self.find_refusal is not None and any(map(self.find_refusal, texts)):
+            raise LineRefused("blocked")
+        return RowVersion(text, details, content.media)
 
     def _parse_poll(self, poll: _PollRow) -> Poll:
         try:

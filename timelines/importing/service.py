@@ -18,7 +18,7 @@ from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from socialsite.ids import AccountId, PostId, TimeSource
-from socialsite.limits import ActionLimits, Caller
+from socialsite.limits import ActionLimits, Caller, newcomer_caller
 from socialsite.recipes.job_queue import PermanentFailure
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
@@ -146,8 +146,8 @@ class ImportService:
         """Read the file for the preview or the import, for the time of a slice."""
         tally = Tally(counts=Counter(job.counts), refused=Counter(job.refused))
         account = await self.accounts.find(job.account_id)
-        is_silenced = account is not None and account.silenced_until_ms > self.clock.now_ms()
-        if transfer.state == "importing" and is_silenced:
+        may_write = account is None or (account.is_active and account.silenced_until_ms <= self.clock.now_ms())
+        if transfer.state == "importing" and not may_write:
             await self._finish(job, transfer, tally, "ready")  # its owner may confirm it again later
             return None
         try:
@@ -188,7 +188,10 @@ class ImportService:
             await self.transfers.add_imported(job.account_id, transfer.id, posts, expires_ms)
 
         options = PostsOptions(
-            RowRules(max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{job.account_id} "),
+            RowRules(
+                max_graphemes=self.post_max_length, latest_ms=now_ms, scope=f"{job.account_id} ",
+                find_refusal=self.publishing.blocked.find_reason,
+            ),
             dry_run=is_dry, owner_id=job.account_id, record=record,
         )  # fmt: skip
         return await self.posts_import.run_slice(
@@ -200,12 +203,15 @@ class ImportService:
         progress: Callable[[int, Tally], Awaitable[None]],
     ) -> int | None:  # fmt: skip
         host, now_ms = transfer.base_url.partition("://")[2], self.clock.now_ms()
+        account, days = await self.accounts.get(job.account_id), self.publishing.site.settings.newcomer_days
+        caller = newcomer_caller(job.account_id, account.created_ms, days, now_ms)
         for row in read_rows(file, transfer.content):
             if row.number <= job.offset:
                 continue
             await self.lists_import.apply(
-                job.account_id, transfer.content, row, host, tally, now_ms, dry_run=transfer.state == "running"
-            )
+                job.account_id, transfer.content, row, host, tally, now_ms, caller,
+                dry_run=transfer.state == "running",
+            )  # fmt: skip
             await progress(row.number, tally)
             if time.monotonic() >= until:
                 return row.number

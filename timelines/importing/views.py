@@ -39,6 +39,8 @@ REASON_LABELS: Mapping[str, Promise] = {
     "text_too_large": _("posts that are too long"),
     "in_the_future": _("posts with a date in the future"),
     "before_2000": _("posts with a date before 2000"),
+    "blocked": _("posts with words or links that this site does not allow"),
+    "limit": _("accounts beyond the daily limit of new accounts"),
     "repeated_id": _("posts that are twice in the file"),
     "picture_missing": _("pictures that are not in the file"),
     "picture_quota": _("pictures for which you have no room"),

@@ -86,6 +86,7 @@ class EditService:
             details = structs.replace(details, media=media)
         text, new_details = self.publishing.validate_content(text, details)
         check_mentions(text, caller)
+        await self.publishing.check_links_of_edit(account_id, text, details)
         async with self.limits.refundable(caller, "edit"):
             await self.check_memory()
             try:

@@ -9,7 +9,9 @@ from timelines import keys
 from timelines.drafts.draft import Draft
 from timelines.drafts.repository import DuePost
 from timelines.errors import DraftNotFound, DraftsCapReached, PostHeld, PostInvalid
+from timelines.posts.post import PostDetails
 from timelines.publishing.forms import PostForm
+from timelines.publishing.service import FIRST_POSTS
 
 LINK = "look at https://example.com/offer"
 HOUR_MS = 3_600_000
@@ -54,16 +56,33 @@ async def test_a_first_post_with_a_link_is_held_and_published_after_its_release(
     assert await texts_of(services, alice) == [LINK]
     assert await services.drafts.all(alice.id) == []
     assert await services.drafts.count_held() == 0
-    await publish(services, alice, "again https://example.com")  # the author has an approved post now
+    await publish(services, alice, "again https://example.com")  # the author has an approved link now
     assert len(await texts_of(services, alice)) == 2
 
 
-async def test_a_first_post_without_a_link_is_published_and_frees_later_posts(
-    services: Services, alice: Person
-) -> None:
+async def test_a_first_post_without_a_link_is_published_and_frees_no_links(services: Services, alice: Person) -> None:
+    """Else a harmless first post would open the door for all links."""
     await publish(services, alice, "hello")
+    with pytest.raises(PostHeld):
+        await publish(services, alice)
+    assert await texts_of(services, alice) == ["hello"]
+    for number in range(FIRST_POSTS - 1):
+        await publish(services, alice, f"hello {number}")
     await publish(services, alice)
-    assert await texts_of(services, alice) == [LINK, "hello"]
+    assert (await texts_of(services, alice))[0] == LINK
+
+
+async def test_no_edit_adds_the_first_link(services: Services, alice: Person) -> None:
+    await publish(services, alice, "hello")
+    (entry,) = (await services.reading.profile(alice.id, viewer_id=alice.id)).entries
+    with pytest.raises(PostInvalid):
+        await alice.edits(entry.post, LINK)
+    with pytest.raises(PostInvalid):
+        await alice.edits(entry.post, "hello", details=PostDetails("https://example.com"))
+    await alice.edits(entry.post, "good morning")
+    assert await texts_of(services, alice) == ["good morning"]
+    await services.site.change(holds_first_links=False)
+    await alice.edits(entry.post, LINK)
 
 
 async def test_a_boost_does_not_count_as_a_post(services: Services, alice: Person, world: World) -> None:

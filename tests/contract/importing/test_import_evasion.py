@@ -1,0 +1,95 @@
+"""Imports and scheduled posts evade no rule: limits of new accounts, blocked words and hosts, suspensions."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from socialsite.clock import FixedClock
+from socialsite.container import Services
+from socialsite.limits import NEWCOMER_FOLLOWS_PER_DAY
+from tests.contract.importing.test_import_archives import attachment, note
+from tests.contract.importing.test_imports_by_people import mastodon
+from tests.contract.media.test_media import publish, upload
+from tests.support.pictures import picture
+from tests.support.transferring import import_file, perform_transfers, start_import
+from tests.support.world import World
+from timelines.drafts.draft import Draft
+from timelines.errors import PostInvalid
+from timelines.media.media import MediaChange
+
+HOUR_MS = 3_600_000
+
+
+def csv_file(handles: Sequence[str]) -> bytes:
+    return "".join(f"{handle}\n" for handle in handles).encode()
+
+
+async def test_a_new_account_imports_fifty_follows_a_day_and_repeats_are_free(services: Services, world: World) -> None:
+    alice, other = await world.people("alice", "other")
+    handles = [f"p{number}" for number in range(NEWCOMER_FOLLOWS_PER_DAY + 5)]
+    await services.accounts.import_accounts(handles=handles, now_ms=services.clock.now_ms())
+    await services.site.change(newcomer_days=3)
+    for _ in range(2):
+        done = await import_file(services, alice.id, csv_file(handles), "following")
+        assert (done.counts["accounts"], dict(done.refused)) == (NEWCOMER_FOLLOWS_PER_DAY, {"limit": 5})
+        assert await services.repositories.follows.following_count(alice.id) == NEWCOMER_FOLLOWS_PER_DAY
+    await services.site.change(newcomer_days=0)
+    assert (await import_file(services, alice.id, csv_file(handles), "following")).counts["accounts"] == 55
+    assert (await import_file(services, other.id, csv_file(handles), "following")).counts["accounts"] == 55
+
+
+async def test_an_import_refuses_blocked_words_and_hosts_in_every_text(services: Services, world: World) -> None:
+    await services.site.change(blocked_words=("casino",), blocked_hosts=("bad.example.com",))
+    alice = await world.person("alice")
+    file = mastodon(
+        note(1, "fine"), note(2, "<p>a casino</p>"), note(3, "<p>https://bad.example.com/x</p>"),
+        note(4, "fine", summary="Casino!"), note(5, attachment=[attachment("a.jpg", "my casino")]),
+        files={"a.jpg": picture()},
+    )  # fmt: skip
+    done = await import_file(services, alice.id, file)
+    assert (done.counts["posts"], dict(done.refused)) == (1, {"blocked": 4})
+    assert len(await alice.profile_ids()) == 1
+
+
+async def test_an_import_of_a_suspended_account_waits_for_another_confirmation(
+    services: Services, world: World
+) -> None:
+    alice, bob = await world.people("alice", "bob")
+    transfer = await start_import(services, alice.id, b"bob\n", "following")
+    await services.imports.confirm(alice.id, transfer.id)
+    await services.accounts.suspend(account_id=alice.id)
+    await perform_transfers(services)
+    assert await services.repositories.follows.following_ids(alice.id) == []
+    await services.accounts.reinstate(account_id=alice.id)
+    await services.imports.confirm(alice.id, transfer.id)
+    await perform_transfers(services)
+    assert await services.repositories.follows.following_ids(alice.id) == [bob.id]
+
+
+async def test_a_scheduled_post_has_the_limits_of_new_accounts(world: World) -> None:
+    clock = FixedClock(world.services.clock.now_ms())
+    services = Services(world.services.store, clock, world.services.config)
+    await services.site.change(newcomer_days=3)
+    (alice,) = await World(services).people("alice")
+    text = " ".join(f"@person{number}" for number in range(20))
+    await services.drafts.save(alice.id, Draft(0, (("text", text),), scheduled_ms=clock.now_ms() + HOUR_MS))
+    clock.advance(HOUR_MS + 1)
+    await services.drafts.publish_due()
+    (draft,) = await services.drafts.all(alice.id)
+    assert "New accounts can mention at most 5" in draft.error
+    assert await alice.profile_ids() == []
+
+
+async def test_an_edit_of_a_description_alone_is_checked(services: Services, world: World) -> None:
+    alice = await world.person("alice")
+    row = await upload(services, alice)
+    post = await publish(services, alice, row)
+    await services.site.change(blocked_words=("casino",))
+    for change in ({row.id: MediaChange(alt="my casino")}, {row.id: MediaChange(alt="Casino!", focus=(0.1, 0.1))}):
+        with pytest.raises(PostInvalid) as refusal:
+            await services.edits.edit(
+                account_id=alice.id, post_id=post.id, text=post.text, details=post.extra, media_changes=change,
+                now_ms=services.clock.now_ms(),
+            )  # fmt: skip
+        assert list(refusal.value.fields) == ["media_ids"]
+    assert "casino" not in (await services.edits.find_own(alice.id, post.id)).searchable_text.lower()
