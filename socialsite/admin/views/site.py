@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
-from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from accounts.forms import parse_choice
 from socialsite.admin.presenters.labels import JsonObject
@@ -85,7 +85,7 @@ def _respond(request: SiteRequest, wrong: dict[str, SiteForm] | None = None, sta
 
 
 def _settings_json(site: SiteService) -> JsonObject:
-    return {**to_builtins(site.settings), "from_environment": sorted(site.from_environment)}
+    return {**asdict(site.settings), "from_environment": sorted(site.from_environment)}
 
 
 async def accent(request: SiteRequest, colour: str) -> HttpResponse:

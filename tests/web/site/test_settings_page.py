@@ -78,6 +78,7 @@ async def test_a_program_reads_and_changes_settings_as_json(site: Services, sam:
     answer = await sam.post_json("/ops/site/", name="Ours", rules=["Be kind.", "Mark bots."], members_invite=True)
     assert answer.status_code == 200, answer.text
     data = (await sam.get_json("/ops/site/")).json()
+    assert data.keys() == {*FIELDS, "from_environment"}
     assert (data["name"], data["rules"], data["members_invite"]) == ("Ours", ["Be kind.", "Mark bots."], True)
     assert (await sam.post_json("/ops/site/", members_invite=False)).status_code == 200
     assert site.site.settings.members_invite is False
