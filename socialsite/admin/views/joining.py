@@ -21,7 +21,7 @@ from socialsite.admin.presenters.accounts import author_json
 from socialsite.admin.requests import build_next_url, get_actor, get_services
 from socialsite.errors import ApiError, MalformedRequest
 from socialsite.ids import AccountId, parse_id
-from socialsite.web.requests import AsyncView, SiteRequest, get_form_data, wants_json
+from socialsite.web.requests import AsyncView, FormFields, SiteRequest, get_form_data, wants_json
 from socialsite.web.responses import SeeOther, format_iso_time, json_response, respond
 from timelines.drafts.draft import Draft
 from timelines.drafts.service import DraftService
@@ -43,7 +43,12 @@ async def applications(request: SiteRequest, error: str = "") -> HttpResponse:
     return respond(
         request,
         "ops/applications.html",
-        page=lambda: {"applications": page, "next_url": next_url, "error": error, "page_title": _("Applications")},
+        page=lambda: {
+            "applications": page,
+            "next_url": next_url,
+            "page_title": _("Applications"),
+            **_sent_decision(request, "account", error),
+        },
         data=lambda: {
             "applications": [
                 {
@@ -60,6 +65,12 @@ async def applications(request: SiteRequest, error: str = "") -> HttpResponse:
             "next": next_url,
         },
     )
+
+
+def _sent_decision(request: SiteRequest, name: str, error: str) -> dict[str, object]:
+    """Return what the form of a wrong decision contains again: its rows and its text."""
+    fields = get_form_data(request) if error else FormFields([])
+    return {"error": error, "chosen": fields.values_of(name), "text": fields.get("text", "")}
 
 
 def _shows_errors(page: ErrorView, action: AsyncView[[]]) -> AsyncView[[]]:
@@ -105,7 +116,12 @@ async def held(request: SiteRequest, error: str = "") -> HttpResponse:
     return respond(
         request,
         "ops/held.html",
-        page=lambda: {"posts": rows, "next_url": next_url, "error": error, "page_title": _("Held posts")},
+        page=lambda: {
+            "posts": rows,
+            "next_url": next_url,
+            "page_title": _("Held posts"),
+            **_sent_decision(request, "post", error),
+        },
         data=lambda: {
             "posts": [
                 {
@@ -216,7 +232,9 @@ def _parse_decision(request: SiteRequest) -> tuple[bool, str]:
     fields = get_form_data(request)
     if parse_choice("decision", fields.get("decision"), ("approve", "refuse")) == "approve":
         return False, ""
-    return True, check_text(fields.get("text", ""), "text", 1, ANSWER_MAX_LENGTH)
+    if not fields.get("text", "").strip():
+        raise FieldErrors({"text": _("Please write a text.")})
+    return True, check_text(fields["text"], "text", 1, ANSWER_MAX_LENGTH)
 
 
 async def _decide_each(request: SiteRequest, values: list[str], decide: Decide, url: str) -> HttpResponseBase:
@@ -238,5 +256,5 @@ async def _decide_each(request: SiteRequest, values: list[str], decide: Decide, 
         text = ngettext("%(number)d decision is stored.", "%(number)d decisions are stored.", done)
         messages.success(request, text % {"number": done}, fail_silently=True)
     elif not errors:
-        messages.error(request, _("Choose at least one first."), fail_silently=True)
+        raise FieldErrors({"text": _("Choose at least one first.")})
     return SeeOther(url)

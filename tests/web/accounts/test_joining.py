@@ -1,5 +1,6 @@
 """Sign-up by the mode of the site, over HTTP: forms, the page of an applicant, invitations, decisions of staff."""
 
+import re
 from typing import Any
 
 import pytest
@@ -119,6 +120,9 @@ async def test_staff_approves_several_and_refuses_with_a_text(
     assert (await browsers["nora"].log_in("nora")).status_code == 200
     answer = await sam.post("/ops/applications/", account=ids[2], decision="refuse")
     assert (answer.status_code, 'id="decision-error"' in answer.text) == (422, True)
+    assert re.search(rf'value="{ids[2]}" id="account-{ids[2]}" checked', answer.text)
+    answer = await sam.post("/ops/applications/", decision="refuse", text="Words that are <kept>")
+    assert (answer.status_code, "Words that are &lt;kept&gt;</textarea>" in answer.text) == (422, True)
     answer = await sam.post("/ops/applications/", account=ids[2], decision="refuse", text="<b>Too short</b>")
     assert answer.status_code == 303
     page = await browsers["pia"].get("/accounts/waiting/")
