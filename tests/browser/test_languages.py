@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, open_context, sign_up_visitor
-from tests.browser.test_pages import ANONYMOUS, REFUSALS, SIGNED_IN, UNCHANGED, prepare_scene
+from tests.browser.test_pages import ANONYMOUS, REFUSALS, SIGNED_IN, STAFF, UNCHANGED, prepare_scene
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import find_page_problems
 from tests.support.site import QuickstartSite
@@ -107,7 +107,7 @@ def test_arrows_point_to_the_start_of_the_line_in_arabic(reader: OpenReader, vis
 
 
 STATES = [
-    *(("signed in", state, act) for state, act in (UNCHANGED | SIGNED_IN).items()),
+    *(("signed in", state, act) for state, act in (UNCHANGED | SIGNED_IN | STAFF).items()),
     *(("anonymous", state, act) for state, act in ANONYMOUS.items()),
     *(("refused", state, act) for state, (_status, act) in REFUSALS.items()),
 ]

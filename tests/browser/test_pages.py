@@ -16,7 +16,7 @@ from django.template.loader import render_to_string
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import OpenReader, SignUpVisitor, open_context, sign_up_visitor
-from tests.browser.scenes import home, lists, people, posts
+from tests.browser.scenes import home, lists, people, posts, staff
 from tests.browser.scenes.base import LONG_WORD, TEXTS, PageScenario, fills, goes, goes_as_staff, submits
 from tests.support.chromium import BrowserPage
 from tests.support.page_health import VIEWPORTS, find_page_problems, markup_errors
@@ -140,6 +140,13 @@ STAFF = {
     "operations, new password": people.a_new_password,
     "operations, dead letters": goes_as_staff("/ops/deadletters/"),
     "operations, trail": goes_as_staff("/ops/trail/"),
+    "operations, site": goes_as_staff("/ops/site/"),
+    "operations, site, refused": staff.wrong_settings,
+    "operations, announcements": staff.announcements,
+    "operations, staff": goes_as_staff("/ops/staff/"),
+    "operations, applications, none": goes_as_staff("/ops/applications/"),
+    "operations, reports, none": goes_as_staff("/ops/reports/?show=mine"),
+    "operations, invitations": goes_as_staff("/ops/invitations/{friend}/"),
     "operations, decision": goes_as_staff("/ops/accounts/{friend}/act/?kind=silence"),
 }
 """Pages of staff, which one scene serves."""
@@ -189,6 +196,11 @@ SIGNED_IN = {
     "reports, own": people.own_reports,
     "operations, reports": people.the_queue_of_reports,
     "operations, report": people.a_report_that_staff_decides,
+    "operations, applications": staff.applications_to_decide,
+    "operations, held posts": staff.held_posts,
+    "application": staff.an_application,
+    "invitations": staff.invitations,
+    "suspended": staff.a_suspended_account,
 }
 ANONYMOUS = {
     "welcome": goes("/"),
@@ -196,6 +208,9 @@ ANONYMOUS = {
     "profile": goes("/@{friend}/"),
     "followers": goes("/@{friend}/followers/"),
     "post": lambda scene: scene.reader.go_to(scene.post["url"]),
+    "rules": goes("/rules/"),
+    "privacy": goes("/privacy/"),
+    "terms": goes("/terms/"),
     "sign up": goes("/accounts/signup/"),
     "sign up, errors": fills("/accounts/signup/", handle="No!", password1="1", password2="2"),
     "log in": goes("/accounts/login/"),
@@ -234,6 +249,13 @@ AT_NIGHT = {
         "operations, decision",
         "operations, appeals",
         "decisions, none",
+        "operations, site, refused",
+        "operations, applications, none",
+        "operations, reports, none",
+        "operations, invitations",
+        "operations, held posts",
+        "rules",
+        "terms",
     ),
     *("405", "429, text", "400, search"),
 }
