@@ -70,14 +70,20 @@ async def signup_page(request: SiteRequest, code: str = "") -> HttpResponse:
     except (SignUpClosed, InvitationInvalid) as error:
         if wants_json(request):
             raise
-        return page_response(request, SIGNUP_TEMPLATE, {"refusal": error.message}, get_error_status(error))
+        return _refuse_sign_up(request, error)
     form = SignUpForm(initial={"invitation": code}, asks_reason=_asks_reason(request, code))
     return render_form(request, SIGNUP_TEMPLATE, form, page=_sign_up_page(request, inviter))
 
 
 def _sign_up_page(request: SiteRequest, inviter: Account | None) -> dict[str, object]:
     """Return the context of the form. A members-only site names no account to a visitor."""
-    return {"inviter": None if request.services[SiteService].settings.members_only else inviter}
+    site = request.services[SiteService].settings
+    return {"inviter": None if site.members_only else inviter, "welcome": site.welcome}
+
+
+def _refuse_sign_up(request: SiteRequest, error: ApiError) -> HttpResponse:
+    page = {**_sign_up_page(request, None), "refusal": error.message}
+    return page_response(request, SIGNUP_TEMPLATE, page, get_error_status(error))
 
 
 def _asks_reason(request: SiteRequest, code: str) -> bool:
@@ -99,7 +105,7 @@ async def sign_up(request: SiteRequest) -> HttpResponse:
     except (SignUpClosed, InvitationInvalid) as error:
         if wants_json(request):
             raise
-        return page_response(request, SIGNUP_TEMPLATE, {"refusal": error.message}, get_error_status(error))
+        return _refuse_sign_up(request, error)
     try:
         fields = await validate_password_form(form, is_known=False)
         account = await joining.sign_up(

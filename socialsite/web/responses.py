@@ -78,6 +78,7 @@ def page_context(request: SiteRequest) -> dict[str, object]:
         "viewer_icon": "",
         "site_name": site.title,
         "site_description": site.description,
+        "members_only": site.members_only,
         "accent": site.accent.removeprefix("#"),
         "unread": Placeholder(badge.text) if badge and badge.text else "",
         "newest_notification": Placeholder(str(badge.newest)) if badge else "",

@@ -29,7 +29,8 @@ async def test_staff_writes_own_texts_without_html(site: Services, visitor: Http
     assert privacy.startswith('<p dir="auto">One.</p><p dir="auto">Two:</p><ul><li dir="auto">a</li>')
     assert '<p dir="auto">End <a class="link" href="https://example.org/x"' in privacy
     assert '<ol><li dir="auto">No &lt;i&gt;spam&lt;/i&gt;.</li>' in (await visitor.get("/rules/")).text
-    assert "Hello<br>you!" in (await visitor.get("/")).text
+    for path in ("/", "/accounts/signup/"):
+        assert "Hello<br>you!" in (await visitor.get(path)).text
     policy = (await visitor.get("/api/v1/instance/privacy_policy")).json()
     assert policy == {"updated_at": None, "content": privacy}
     assert (await visitor.get("/api/v1/instance/terms_of_service")).json()["content"] == '<p dir="auto">Be kind.</p>'
@@ -38,6 +39,19 @@ async def test_staff_writes_own_texts_without_html(site: Services, visitor: Http
 async def test_sign_up_links_the_terms(visitor: HttpBrowser) -> None:
     page = (await visitor.get("/accounts/signup/")).text.partition("<main")[2].partition("</main>")[0]
     assert all(f'href="{path}"' in page for path in PAGES)
+
+
+async def test_a_members_only_site_offers_visitors_only_pages_that_they_may_read(
+    site: Services, visitor: HttpBrowser
+) -> None:
+    links = ('href="/public/"', 'href="/search/"', 'action="/search/"')
+    page = (await visitor.get("/accounts/login/")).text
+    assert all(link in page for link in links)
+    await site.site.change(members_only=True)
+    page = (await visitor.get("/accounts/login/")).text
+    assert not [link for link in links if link in page]
+    assert "Only members can read this site." in page
+    await site.site.change(members_only=False)
 
 
 async def test_visitors_get_the_default_language_if_their_browser_asks_for_no_other(
