@@ -73,9 +73,7 @@ def redis_server() -> Iterator[RedisServer]:
 @pytest.fixture
 def redis_url(redis_server: RedisServer) -> str:
     """The URL of an empty plain server."""
-    with redis_server.client() as client:
-        client.flushall()
-        client.script_flush()
+    redis_server.flush()
     return redis_server.url
 
 

@@ -68,6 +68,12 @@ class RedisServer:
     def client(self) -> redis.Redis:
         return redis.Redis(unix_socket_path=str(self.socket))
 
+    def flush(self) -> None:
+        """Delete everything, also scripts."""
+        with self.client() as client:
+            client.flushall()
+            client.script_flush()
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal to the server and wait until it exits."""
         assert self._process is not None

@@ -85,6 +85,7 @@ async def bob(site: Services, open_browser: OpenBrowser) -> HttpBrowser:
 @pytest.fixture(scope="module")
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
     """The site in a process of its own, over the same store."""
+    redis_server.flush()  # a site does not start on what some tests leave
     with running_daphne(redis_server.url) as started:
         yield started.wait_until_ready()
 

@@ -13,6 +13,7 @@ from tests.support.sockets import DaphneProcess, running_daphne
 
 @pytest.fixture(scope="package")
 def daphne(redis_server: RedisServer) -> Iterator[DaphneProcess]:
+    redis_server.flush()  # a site does not start on what some tests leave
     with running_daphne(redis_server.url) as started:
         yield started.wait_until_ready()
 
