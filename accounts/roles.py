@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import Final, Literal, Protocol
 
 Role = Literal["", "moderator", "admin", "owner"]
-Right = Literal["reports", "accounts", "sanctions", "audit_log", "operations", "site", "roles"]
+Right = Literal["reports", "accounts", "sanctions", "audit_log", "operations", "site", "roles", "passwords"]
 OWNER: Final = "owner"
 ROLES: Final[tuple[Role, ...]] = ("moderator", "admin", "owner")
 """The roles of staff, the lowest first."""
 MODERATOR_RIGHTS: Final[frozenset[Right]] = frozenset({"reports", "accounts", "sanctions", "audit_log"})
-ADMIN_RIGHTS: Final[frozenset[Right]] = MODERATOR_RIGHTS | {"operations", "site", "roles"}
+# A moderator sets no passwords, because that would open every account, with its posts for followers, to moderators.
+ADMIN_RIGHTS: Final[frozenset[Right]] = MODERATOR_RIGHTS | {"operations", "site", "roles", "passwords"}
 RIGHTS_BY_ROLE: Final[Mapping[str, frozenset[Right]]] = {
     "moderator": MODERATOR_RIGHTS,
     "admin": ADMIN_RIGHTS,

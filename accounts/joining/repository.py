@@ -20,7 +20,7 @@ from socialsite.store.commands import Reply, load_script
 from socialsite.store.store import Store
 
 DECIDE_SCRIPT = load_script("decide_application.lua", __package__)
-APPLICATION_FIELDS: Final = ("reason", "network", "decided_by", "refusal", "inviter", "invitation")
+APPLICATION_FIELDS: Final = ("reason", "network", "decided_by", "refusal", "inviter", "invitation", "decided_ms")
 
 
 class JoiningRepository:
@@ -103,9 +103,15 @@ class JoiningRepository:
 
 
 def _parse_application(reply: Reply) -> Application:
-    reason, network, decided_by, refusal, inviter, invitation = ((value or b"").decode() for value in reply)
+    reason, network, decided_by, refusal, inviter, invitation, decided_ms = ((value or b"").decode() for value in reply)
     return Application(
-        reason, network, AccountId(int(decided_by or 0)), refusal, AccountId(int(inviter or 0)), invitation
+        reason,
+        network,
+        AccountId(int(decided_by or 0)),
+        refusal,
+        AccountId(int(inviter or 0)),
+        invitation,
+        int(decided_ms or 0),
     )
 
 

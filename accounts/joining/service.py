@@ -11,7 +11,7 @@ from msgspec import structs
 
 from accounts.accounts.service import AccountService
 from accounts.accounts.validation import InvalidText, clean_text
-from accounts.domain import ACTIVE, WAITING, Preferences
+from accounts.domain import ACTIVE, DELETED, WAITING, Preferences
 from accounts.errors import (
     AccountNotFound,
     AlreadyDecided,
@@ -40,6 +40,7 @@ from accounts.joining.values import (
 )
 from accounts.mail.repository import MailRepository
 from accounts.mail.service import MailService
+from accounts.mail.values import MailKind
 from accounts.models import Account
 from accounts.security.events import rough_network
 from socialsite.clock import DAY_MS
@@ -167,8 +168,11 @@ class JoiningService:
         for handle, applied_ms in queue:
             author = found.get(ids.get(handle, AccountId(0)))
             if author is None or author.state != WAITING or applications[author.id].decided_by:
-                if applied_ms < self.clock.now_ms() - UNFINISHED_MS or author is not None:
-                    await self.joining.dequeue(handle)  # decided, withdrawn, or the sign-up has failed
+                is_deleted = author is None or author.state == DELETED  # somebody may sign up with the handle now
+                if author is not None and applications[author.id].decided_by:
+                    await self._finish(author.id, handle, applications[author.id])  # a process died after it decided
+                elif not is_deleted or applied_ms < self.clock.now_ms() - UNFINISHED_MS:
+                    await self.joining.dequeue(handle)  # withdrawn, or the sign-up has failed
                 continue
             application, row = applications[author.id], mails[author.id]
             address = row.address or row.pending
@@ -179,8 +183,6 @@ class JoiningService:
     async def approve(self, account_id: AccountId, decider_id: AccountId) -> None:
         """Let the account in. Its owner gets a mail. Raises AlreadyDecided, AccountNotFound."""
         await self._decide(account_id, decider_id, ACTIVE, "", 0)
-        await self.accounts.on_names_changed([account_id])
-        await self.mail.notify_if_available(account_id, "approved")
 
     async def refuse(self, account_id: AccountId, decider_id: AccountId, text: str) -> None:
         """Refuse the account with a text. It is deleted when its owner has read the text, or after 30 days.
@@ -191,7 +193,6 @@ class JoiningService:
         delete_ms = self.clock.now_ms() + REFUSAL_KEPT_MS
         await self.accounts.accounts.schedule_deletion(account_id, delete_ms)
         await self._decide(account_id, decider_id, WAITING, text, delete_ms)
-        await self.mail.notify_if_available(account_id, "refused", lines=text)
 
     async def mark_refusal_read(self, account: Account) -> None:
         """Delete a refused account an hour after its owner has read the refusal for the first time."""
@@ -211,11 +212,19 @@ class JoiningService:
         earlier = await self.joining.decide(account_id, fields)
         if earlier < 0:
             raise AccountNotFound
-        await self.joining.dequeue(account.handle)
         if earlier:
             decider = await self.accounts.find(AccountId(earlier))
             raise AlreadyDecided(decider.handle if decider else "?")
         log.info("application_decided", account=account_id, state=state)
+        await self._finish(account_id, account.handle, await self.find_application(account_id))
+
+    async def _finish(self, account_id: AccountId, handle: str, application: Application) -> None:
+        """Perform what follows from a decision, and then remove the application from the queue. It may be repeated."""
+        kind: MailKind = "refused" if application.refusal else "approved"
+        context = {"lines": application.refusal} if application.refusal else None
+        await self.accounts.on_names_changed([account_id])
+        await self.mail.notify(account_id, kind, context, f"{application.decided_ms:014d}-{account_id:x}")
+        await self.joining.dequeue(handle)
 
     # Invitations
 

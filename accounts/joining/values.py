@@ -62,6 +62,7 @@ class Application(NamedTuple):
     refusal: str
     inviter_id: AccountId
     invitation: str
+    decided_ms: int = 0
 
 
 class WaitingAccount(NamedTuple):

@@ -54,12 +54,17 @@ class MailService:
     clock: TimeSource
     site: SiteService
 
-    async def notify(self, account_id: AccountId, kind: MailKind, context: Mapping[str, str] | None = None) -> bool:
-        """Add a mail to the confirmed address of the account. Return False if it has none."""
+    async def notify(
+        self, account_id: AccountId, kind: MailKind, context: Mapping[str, str] | None = None, mail_id: str = ""
+    ) -> bool:
+        """Add a mail to the confirmed address of the account. Return False if it has none.
+
+        A repetition with the same `mail_id` sends no second mail.
+        """
         row = await self.mails.find(account_id)
         if not row.address:
             return False
-        return await self.add_mail(account_id, kind, row.address, row.language, context)
+        return await self.add_mail(account_id, kind, row.address, row.language, context, mail_id)
 
     async def notify_if_available(self, account_id: AccountId, kind: MailKind, **context: str) -> None:
         """Call `notify` after a change that is done. An error of the store is logged, as the change stays done."""

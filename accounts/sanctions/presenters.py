@@ -30,14 +30,17 @@ def sanction_rows(
     ]
 
 
-def sanction_json(sanction: Sanction, now_ms: int) -> dict[str, object]:
+def sanction_json(sanction: Sanction, now_ms: int, *, is_for_staff: bool = False) -> dict[str, object]:
     appeal = sanction.appeal
     return {
         "id": str(sanction.id),
         "kind": sanction.kind,
         "text": sanction.text,
         "rules": sanction.rules,
-        "posts": [{"id": str(post.id), "excerpt": post.excerpt} for post in sanction.posts],
+        "posts": [
+            {"id": str(post.id), "excerpt": "" if is_for_staff and post.is_for_followers else post.excerpt}
+            for post in sanction.posts
+        ],
         "created_at": format_iso_time(sanction.created_ms),
         "until": format_iso_time(sanction.until_ms) if sanction.until_ms else None,
         "undone_at": format_iso_time(sanction.undo_ms) if sanction.undo_ms else None,

@@ -37,6 +37,8 @@ class SanctionedPost(msgspec.Struct, frozen=True, array_like=True):
     id: PostId
     excerpt: str
     warning: str = ""
+    is_for_followers: bool = False
+    """True if staff reads the beginning of the text only on the page of a report."""
 
 
 class Appeal(msgspec.Struct, frozen=True, array_like=True):

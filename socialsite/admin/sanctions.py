@@ -46,6 +46,7 @@ from socialsite.errors import ApiError, NotFound
 from socialsite.ids import AccountId, PostId
 from socialsite.recipes.periodic_tasks import PeriodicTask
 from timelines.errors import PostNotFound
+from timelines.posts.post import FOLLOWERS
 
 COMPLETION_DELAY_MS: Final = 30_000
 """A worker completes a sanction after this time. Until then the request that stored it does."""
@@ -336,6 +337,11 @@ class SanctionService:
         folds = await self._list_in_force(account_id, kind) if kind == "fold_posts" else []
         own_warnings = {post.id: post.warning for each in folds for post in each.posts}
         return tuple(
-            SanctionedPost(each.id, each.text[:EXCERPT_MAX_LENGTH], own_warnings.get(each.id, each.extra.spoiler_text))
+            SanctionedPost(
+                each.id,
+                each.text[:EXCERPT_MAX_LENGTH],
+                own_warnings.get(each.id, each.extra.spoiler_text),
+                each.audience == FOLLOWERS,
+            )
             for each in own
         )  # a second fold keeps the warning of the author, too

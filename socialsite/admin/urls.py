@@ -46,7 +46,6 @@ urlpatterns = [
         "sanctions",
         path("accounts/<id:account_id>/suspend/", limited("staff", accounts.suspend), name="suspend"),
         path("accounts/<id:account_id>/reinstate/", limited("staff", accounts.reinstate), name="reinstate"),
-        path("accounts/<id:account_id>/password/", limited("staff", accounts.reset_password), name="password"),
         path("accounts/<id:account_id>/sessions/end/", limited("staff", accounts.end_sessions), name="sessions"),
         path("accounts/<id:account_id>/act/", limited("staff", sanctions.act, GET=sanctions.act_page), name="act"),
         path(
@@ -72,6 +71,10 @@ urlpatterns = [
         path("announcements/", limited("staff", announcements.publish, GET=announcements.index), name="announcements"),
         path("announcements/remove/", limited("staff", announcements.remove), name="announcement-remove"),
         path("site/", limited("staff", site.change, GET=site.show), name="site"),
+    ),
+    *staff_urls(
+        "passwords",
+        path("accounts/<id:account_id>/password/", limited("staff", accounts.reset_password), name="password"),
     ),
     *staff_urls("roles", path("staff/", limited("staff", staff.change, GET=staff.index), name="staff")),
 ]

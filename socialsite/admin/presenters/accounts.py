@@ -77,7 +77,9 @@ def overview_json(case: AccountOverview, now_ms: int) -> JsonObject:
             "pictures_marked": account.marks_pictures,
             "silenced_until": format_iso_time(account.silenced_until_ms) if account.silenced_until_ms else None,
         },
-        "decisions": [{"by": str(each.actor_id), **sanction_json(each, now_ms)} for each in case.sanctions],
+        "decisions": [
+            {"by": str(each.actor_id), **sanction_json(each, now_ms, is_for_staff=True)} for each in case.sanctions
+        ],
         "counts": {**asdict(case.counts), "posts": case.posts},
         "last_seen": format_iso_time(visits.seen_ms) if visits.seen_ms else None,
         "mail": {

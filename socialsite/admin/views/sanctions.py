@@ -114,7 +114,7 @@ async def decide(request: SiteRequest, account_id: int, sanction_id: int) -> Htt
 
 
 def _decided(request: SiteRequest, sanction: Sanction, url: str, message: str) -> HttpResponseBase:
-    data = {"decision": sanction_json(sanction, request.services.clock.now_ms())}
+    data = {"decision": sanction_json(sanction, request.services.clock.now_ms(), is_for_staff=True)}
     return done(request, data, default=url, message=message)
 
 
@@ -136,7 +136,9 @@ async def _show_appeals(request: SiteRequest, wrong: WrongAppeal = NO_APPEAL, st
         return {"rows": rows, "text_max_length": TEXT_MAX_LENGTH, "next_url": next_url, "page_title": _("Appeals")}
 
     data = {
-        "appeals": [{"account": str(each.account_id), **sanction_json(each, now_ms)} for each in open_appeals],
+        "appeals": [
+            {"account": str(each.account_id), **sanction_json(each, now_ms, is_for_staff=True)} for each in open_appeals
+        ],
         "next": next_url,
     }
     return respond(request, "ops/appeals.html", page=page, data=lambda: data, status=status)

@@ -383,3 +383,15 @@ async def test_an_approved_account_cannot_be_withdrawn(services: Services) -> No
     assert not await services.accounts.withdraw(account_id=gina)
     assert (await services.accounts.get(gina)).delete_ms == 0
     assert await services.accounts.accounts.due_deletions(1 << 53, 10) == []
+
+
+async def test_the_page_of_staff_hides_no_sign_up_with_a_handle_that_became_free(services: Services) -> None:
+    """The page is opened while the password of the new account is hashed."""
+    await services.site.change(joining="approval")
+    former = await sign_up(services, "gina")
+    assert await services.accounts.withdraw(account_id=AccountId(former.id))
+    await services.joining.joining.dequeue("gina")
+    await services.joining.joining.enqueue("gina", services.clock.now_ms())
+    assert await queue_of(services) == []
+    assert (await sign_up(services, "gina")).state == WAITING
+    assert await queue_of(services) == ["gina"]

@@ -147,3 +147,36 @@ async def test_staff_does_not_act_on_staff_of_the_same_or_a_higher_role(
         assert (await browser.post_json(f"/ops/accounts/2/{action}/")).status_code == 403
     assert await AuditLog(site.store).page(10) == []
     assert (await site.accounts.get(AccountId(2))).is_active
+
+
+async def test_a_moderator_gets_into_no_account(site: Services, open_browser: Any, alice: HttpBrowser) -> None:
+    """With a password that the site shows, a moderator would read everything that members wrote for followers."""
+    moderator = await staff_browser(site, open_browser, "mona", "moderator")
+    admin = await staff_browser(site, open_browser, "adam", "admin")
+    id = (await site.accounts.get_by_handle("alice")).id
+    answer = await moderator.post_json(f"/ops/accounts/{id}/password/")
+    assert (answer.status_code, answer.json()["error"]) == (403, "missing_right")
+    assert await alice.is_signed_in()
+    for browser, is_shown in ((moderator, False), (admin, True)):
+        assert (f"/ops/accounts/{id}/password/" in (await browser.get(f"/ops/accounts/{id}/")).text) == is_shown
+    assert (await admin.post_json(f"/ops/accounts/{id}/password/")).status_code == 200
+
+
+async def test_a_decision_shows_staff_no_text_for_followers(
+    site: Services, open_browser: Any, alice: HttpBrowser
+) -> None:
+    post = await alice.publish("canarysecret for followers", audience="followers")
+    moderator = await staff_browser(site, open_browser, "mona", "moderator")
+    id, fields = (await site.accounts.get_by_handle("alice")).id, {"kind": "fold_posts", "post": post["id"]}
+    pages = [await moderator.get(f"/ops/accounts/{id}/act/?kind=fold_posts&post={post['id']}")]
+    for extra in ({"preview": "1", "text": "x"}, {"text": ""}):
+        pages.append(await moderator.post(f"/ops/accounts/{id}/act/", **fields, **extra))
+    made = await moderator.post_json(f"/ops/accounts/{id}/act/", **fields, text="Folded.", warning="Sensitive")
+    assert made.status_code == 200
+    decision = {"id": made.json()["decision"]["id"], "text": "I think that this decision is wrong."}
+    assert (await alice.post_json("/accounts/sanctions/", **decision)).status_code == 200
+    for path in (f"/ops/accounts/{id}/", "/ops/appeals/", "/ops/trail/", "/ops/accounts/?q=alice"):
+        pages += [await moderator.get(path), await moderator.get_json(path)]
+    pages += [made, await moderator.post_json(f"/ops/accounts/{id}/sanctions/{decision['id']}/undo/")]
+    assert [str(page.url) for page in pages if "canarysecret" in page.text] == []
+    assert "canarysecret" in (await alice.get("/accounts/sanctions/")).text
