@@ -26,6 +26,7 @@ from accounts.domain import picture_url
 from accounts.errors import FieldErrors, HandleTaken, InvalidCredentials, PasskeyRefused
 from accounts.models import Account
 from socialsite.errors import ApiError
+from socialsite.web.initial_values import add_hidden_copy
 from socialsite.web.middleware.errors import get_error_status
 from socialsite.web.requests import SiteRequest, wants_json
 from socialsite.web.responses import page_response, respond
@@ -215,7 +216,7 @@ class SettingsForm(forms.Form):
         self.account = account
         self.header_url = picture_url(account.header, "small")
         for field in self.fields.values():
-            field.show_hidden_initial = True
+            add_hidden_copy(field)
 
     display_name = forms.CharField(label=_("Name"), max_length=NAME_MAX_BYTES, help_text=_("At most 50 characters."))
     bio = forms.CharField(

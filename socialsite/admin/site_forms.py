@@ -10,6 +10,7 @@ from django.utils.translation import get_language_info, gettext
 from django.utils.translation import gettext_lazy as _
 
 from socialsite.site.settings import LIST_SIZES, NEWCOMER_DAYS_MAX, TEXT_LENGTHS, SiteSettings, variable_of
+from socialsite.web.initial_values import add_hidden_copy
 
 GROUPS: Mapping[str, tuple[str | Promise, tuple[str, ...]]] = {
     "about": (_("About the site"), ("name", "description", "contact", "welcome", "staff")),
@@ -115,11 +116,12 @@ class SiteForm(forms.Form):
                 field.choices = [("", gettext("English")), *((c, get_language_info(c)["name_local"]) for c in codes)]
             # The page also sends what it showed, so that an old page does not undo a later change. JSON does not.
             is_short = TEXT_LENGTHS.get(name, 0) <= SHORT_TEXT_LENGTH and name not in LIST_SIZES
-            field.show_hidden_initial = is_short and (data is None or "group" in data)
             if name in from_environment:
-                field.disabled, field.show_hidden_initial = True, False
+                field.disabled = True
                 sentence = gettext("The variable %(variable)s of the server sets this. It can only be changed there.")
                 field.help_text = sentence % {"variable": variable_of(name)}
+            elif is_short and (data is None or "group" in data):
+                add_hidden_copy(field)
 
     def changes(self) -> dict[str, Any]:
         """Return the new values of the fields that were changed. Lists are lists of lines."""

@@ -1,6 +1,6 @@
 /** The texts of templates/_words.html, in the reader's language. */
 
-const words = document.getElementById("words")?.dataset ?? {};
+const words = document.getElementById("script-texts")?.dataset ?? {};
 export const language = `${document.documentElement.lang}-u-nu-latn`; // digits as in the server's texts
 const plurals = new Intl.PluralRules(language);
 const numbers = new Intl.NumberFormat(language, { useGrouping: "always" });

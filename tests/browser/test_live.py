@@ -323,7 +323,7 @@ def test_the_pill_does_not_cover_the_way_to_the_last_read_post(
 def test_numbers_have_the_plural_form_of_the_readers_language(reader: OpenReader) -> None:
     """Polish has three forms; the page names each by the least number that has it."""
     me = reader()
-    page = """<html lang="pl"><div id="words" data-plurals="0 1 2"
+    page = """<html lang="pl"><div id="script-texts" data-plurals="0 1 2"
         data-new-0="{n} wpisów" data-new-1="1 wpis" data-new-2="{n} wpisy"></div>"""
     me.page.route("**/plurals/", lambda route: route.fulfill(body=page, content_type="text/html; charset=utf-8"))
     me.page.goto(f"{me.url}/plurals/")

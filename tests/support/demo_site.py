@@ -5,11 +5,11 @@ from tests.support.visitor import HttpVisitor
 CONVERSATION_TEXT = "Which book should everybody read once?"
 
 
-def demo_visitor(url: str, handle: str) -> HttpVisitor:
-    """Log in one of the demo's three accounts."""
+def demo_visitor(url: str, handle: str, password: str | None = None) -> HttpVisitor:
+    """Log in one of the demo's three accounts, whose passwords are known, or another."""
     visitor = HttpVisitor(url, handle, timeout_s=60)
     visitor.http.get("/accounts/login/")
-    answer = visitor.post("/accounts/login/", username=handle, password=f"{handle}-in-wonderland")
+    answer = visitor.post("/accounts/login/", username=handle, password=password or f"{handle}-in-wonderland")
     assert answer.status_code == 200, answer.text
     return visitor
 

@@ -3,39 +3,27 @@
 The checker is the file that VNU_JAR names, else npm's package vnu-jar, stored under .cache/.
 """
 
+import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
+import django
+
 from tests.support.demo_site import demo_visitor, find_conversation, generate_activity
+from tests.support.routes import routes
 from tests.support.site import ROOT, QuickstartSite
 from tests.support.visitor import HttpVisitor
 
 CHECKER_PACKAGE = "vnu-jar@26.9.27"
 CACHE_DIR = ROOT / ".cache" / "validity"
-PUBLIC_PATHS = (
-    *(
-        "/",
-        "/public/",
-        "/@bob/",
-        "/@alice/",
-        "/@bob/followers/",
-        "/search/",
-        "/search/?q=books",
-        "/tags/books/",
-    ),
-    *("/search/?q=since:yesterday", "/@nobody/", "/about/"),
-)
-SIGNED_IN_PATHS = (
-    *("/notifications/", "/notifications/?tab=mentions", "/bookmarks/", "/lists/", "/tags/"),
-    "/accounts/suggestions/",
-    *(f"/accounts/{name}/" for name in ("settings", "notifications", "password", "sessions", "requests")),
-    *(f"/accounts/{name}/" for name in ("blocked", "muted", "filters", "delete", "logout")),
-)
-ANONYMOUS_PATHS = ("/accounts/login/", "/accounts/signup/")
+MORE_PATHS = ("/search/?q=books", "/search/?q=since:yesterday", "/notifications/?tab=mentions", "/@nobody/")
+"""Pages that the walk through the URLconf does not reach."""
 
 
 def find_checker() -> Path:
@@ -59,10 +47,13 @@ def find_checker() -> Path:
     return jar
 
 
-def save_pages(visitor: HttpVisitor, paths: tuple[str, ...], folder: Path, prefix: str) -> None:
+def save_pages(visitor: HttpVisitor, paths: Iterable[str], folder: Path, prefix: str) -> None:
+    """Save the answers that are pages, those of errors too, but not parts of pages."""
     for path in paths:
-        name = path.strip("/").replace("/", "_").replace("?", "_").replace(":", "_") or "start"
-        (folder / f"{prefix}-{name}.html").write_text(visitor.http.get(path).text)
+        answer = visitor.http.get(path)
+        if answer.text.startswith("<!doctype html>"):
+            name = re.sub(r"\W+", "_", path.strip("/")) or "start"
+            (folder / f"{prefix}-{name}.html").write_text(answer.text)
 
 
 def main() -> int:
@@ -70,16 +61,26 @@ def main() -> int:
         print("java and npm are needed (Debian packages default-jre-headless, npm)")
         return 1
     jar = find_checker()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    django.setup()
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     with tempfile.TemporaryDirectory() as data:
         site = QuickstartSite(Path(data) / "data", "--port", "0").wait_until_ready()
         folder = Path(data) / "pages"
         folder.mkdir()
         try:
             generate_activity(site.url)
-            with demo_visitor(site.url, "alice") as alice, HttpVisitor(site.url) as stranger:
+            password = next(line.split()[2] for line in site.lines if line.startswith("login: operator "))
+            with (
+                demo_visitor(site.url, "alice") as alice,
+                demo_visitor(site.url, "operator", password) as operator,
+                HttpVisitor(site.url) as stranger,
+            ):
                 thread = find_conversation(alice)
-                save_pages(alice, (*PUBLIC_PATHS, *SIGNED_IN_PATHS, thread, f"{thread}likes/"), folder, "alice")
-                save_pages(stranger, (*PUBLIC_PATHS, *ANONYMOUS_PATHS, thread), folder, "stranger")
+                paths = {route.path for route in routes() if "GET" in route.methods} - {"/accounts/logout/"}
+                shown = sorted({*paths, *MORE_PATHS, thread, f"{thread}likes/"})
+                for visitor, name in ((alice, "alice"), (operator, "operator"), (stranger, "stranger")):
+                    save_pages(visitor, shown, folder, name)
         finally:
             site.interrupt()
         pages = sorted(folder.iterdir())
