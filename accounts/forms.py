@@ -178,7 +178,7 @@ class LoginForm(forms.Form):
     username = forms.CharField(
         label=_("Handle"),
         max_length=RAW_HANDLE_MAX_LENGTH,
-        widget=forms.TextInput(attrs={"autocomplete": "username", **HANDLE_INPUT_ATTRS}),
+        widget=forms.TextInput(attrs={"autocomplete": "username webauthn", **HANDLE_INPUT_ATTRS}),
     )
     password = make_password_field(_("Password"), "current-password")
     keep = forms.BooleanField(label=_("Keep my account"), required=False, widget=forms.HiddenInput)

@@ -1,7 +1,11 @@
 /**
  * Passkeys (WebAuthn): forms with data-passkey ask the browser for a passkey before they are sent. They are hidden
  * without this script. `data-passkey` is "create" or "get", `data-options` the address of the options.
+ * The page of the log-in also offers passkeys in the autofill of the handle, if the browser can.
  */
+
+const CHALLENGE_MS = 4 * 60_000; // shorter than the site stores a challenge
+let autofill; // its pending request: a browser has only one at a time
 
 const decode = (text) => {
   const base64 = text.replaceAll("-", "+").replaceAll("_", "/");
@@ -43,15 +47,34 @@ function toText({ id, rawId, type, response }) {
   return JSON.stringify({ id, rawId: encode(rawId), type, response: Object.fromEntries(encoded) });
 }
 
+function send(form, credential) {
+  form.querySelector("[name=credential]").value = toText(credential);
+  form.submit();
+}
+
+async function offerAutofill(form) {
+  if (document.hidden) return document.addEventListener("visibilitychange", () => offerAutofill(form), { once: true });
+  autofill = new AbortController();
+  const { signal } = autofill;
+  const timer = setTimeout(() => autofill.abort("expired"), CHALLENGE_MS);
+  try {
+    const publicKey = await fetchOptions(form);
+    send(form, await navigator.credentials.get({ publicKey, mediation: "conditional", signal }));
+  } catch {
+    if (signal.reason === "expired") void offerAutofill(form);
+  }
+  clearTimeout(timer);
+}
+
 async function submit(form) {
+  autofill?.abort("button");
   const error = form.querySelector("[data-passkey-error]");
   error.hidden = true;
   form.setAttribute("aria-busy", "true");
   try {
     const publicKey = await fetchOptions(form);
     const credential = await navigator.credentials[form.dataset.passkey]({ publicKey });
-    form.querySelector("[name=credential]").value = toText(credential);
-    form.submit();
+    send(form, credential);
   } catch {
     error.hidden = false;
     form.removeAttribute("aria-busy");
@@ -67,4 +90,6 @@ if (window.PublicKeyCredential) {
     });
   }
   for (const text of document.querySelectorAll("[data-without-passkeys]")) text.hidden = true;
+  const login = document.querySelector("form[data-passkey][data-purpose=login]");
+  if (login && (await PublicKeyCredential.isConditionalMediationAvailable?.())) void offerAutofill(login);
 }

@@ -52,9 +52,13 @@ def log_out(page: Page, url: str) -> None:
     page.wait_for_url(f"{url}/")
 
 
+NO_AUTOFILL = "delete PublicKeyCredential.isConditionalMediationAvailable"
+
+
 def test_chromium_registers_a_passkey_and_logs_in_with_it(chromium: Browser, visitor: SignUpVisitor, url: str) -> None:
     person = visitor()
     with open_context(chromium, person) as context:
+        context.add_init_script(NO_AUTOFILL)
         me = BrowserPage(page := context.new_page(), url)
         with authenticator(page):
             log_in(page, url, person)
@@ -79,6 +83,25 @@ def test_chromium_registers_a_passkey_and_logs_in_with_it(chromium: Browser, vis
             page.goto(f"{url}/accounts/confirm/?next=/accounts/passkeys/")
             page.click("[data-passkey] button")
             page.wait_for_url(f"{url}/accounts/passkeys/")
+        assert me.complaints == []
+
+
+def test_a_passkey_from_the_autofill_of_the_handle_logs_in(chromium: Browser, visitor: SignUpVisitor, url: str) -> None:
+    """The virtual authenticator answers at once, as if the person chose the passkey in the list of the field."""
+    person = visitor()
+    with open_context(chromium, person) as context:
+        me = BrowserPage(page := context.new_page(), url)
+        with authenticator(page):
+            log_in(page, url, person)
+            page.wait_for_url(f"{url}/")
+            page.goto(f"{url}/accounts/passkeys/")
+            page.fill("[name=name]", "Laptop")
+            page.keyboard.press("Enter")
+            expect(page.locator(".codes li")).to_have_count(10)
+            log_out(page, url)
+            page.goto(f"{url}/accounts/login/?next=/accounts/security/")
+            page.wait_for_url(f"{url}/accounts/security/")
+            expect(page.locator(".row strong", has_text="Laptop")).to_be_visible()
         assert me.complaints == []
 
 
