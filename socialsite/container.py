@@ -68,6 +68,7 @@ from timelines.importing.account_lists import AccountListsImport
 from timelines.importing.graph import GraphImport
 from timelines.importing.pictures import PicturesImport
 from timelines.importing.posts import PostsImport
+from timelines.importing.reactions import ReactionsImport
 from timelines.importing.service import ImportService
 from timelines.jobs import PurgeAccount, encode_job
 from timelines.lists.rules import ListRules
@@ -487,6 +488,7 @@ class Services:
     graph_import = _Built(GraphImport)
     pictures_import = _Built(PicturesImport)
     posts_import = _Built(PostsImport)
+    reactions_import = _Built(ReactionsImport)
     demo = _Built(DemoLoader)
     audit_context = _Built(AuditContext)
 

@@ -1,5 +1,6 @@
 """Stores the transfers of an account, and which posts an import has made."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from socialsite.ids import AccountId, PostId
@@ -12,7 +13,8 @@ REPLACE_TRANSFER = load_script("replace_draft.lua", "timelines.drafts")
 DIGEST_BYTES, ID_BYTES = 16, 7
 
 ImportedPost = tuple[str, PostId]
-"""The digest of a source (32 hex digits), and the id of its post."""
+"""The digest of a source (32 hex digits), and the id of its post; or LIKE or BOOKMARK, and the id of a marked post."""
+LIKE, BOOKMARK = f"{1:032x}", f"{2:032x}"
 
 
 class Transfers:
@@ -58,11 +60,14 @@ class Transfers:
         page = b"".join(bytes.fromhex(digest) + post_id.to_bytes(ID_BYTES, "big") for digest, post_id in posts)
         await self._timelines.write(key, ("RPUSH", key, page), ("PEXPIREAT", key, expires_ms))
 
-    async def count_imported(self, account_id: AccountId, transfer_id: int) -> int:
-        """Return the number of recorded posts, each counted once."""
+    async def count_imported(self, account_id: AccountId, transfer_id: int) -> Counter[str]:
+        """Return the number of recorded `posts`, `likes` and `bookmarks`, each counted once."""
         key = keys.imported_posts(account_id, transfer_id)
-        pages = await self._timelines[key].execute("LRANGE", key, 0, -1)  # at most IMPORT_ROWS_CAP posts
-        return len({entry for page in pages for entry in _split(page)})
+        pages = await self._timelines[key].execute("LRANGE", key, 0, -1)  # at most IMPORT_ROWS_CAP of each
+        kinds = {LIKE: "likes", BOOKMARK: "bookmarks"}
+        return Counter(
+            kinds.get(entry[:DIGEST_BYTES].hex(), "posts") for entry in {e for p in pages for e in _split(p)}
+        )
 
     async def last_imported(self, account_id: AccountId, transfer_id: int) -> list[ImportedPost]:
         """Return the recorded posts of the last page, or an empty list if there is none."""

@@ -18,8 +18,9 @@ from datetime import datetime
 from html.parser import HTMLParser
 from io import SEEK_END, TextIOWrapper
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
+from timelines.exporting.repository import BOOKMARK, LIKE
 from timelines.importing.lines import LineRefused, Tally
 from timelines.media.media import UPLOAD_MAX_BYTES
 
@@ -49,12 +50,24 @@ class ArchiveUnreadable(OSError):
         self.code = code
 
 
+class MarkedPost(NamedTuple):
+    """A liked or bookmarked post. `kind` is LIKE or BOOKMARK, `at_ms` is 0 if the archive does not contain the time."""
+
+    kind: str
+    url: str
+    at_ms: int = 0
+
+
 @dataclass(slots=True)
 class AccountArchive:
-    """An open archive. `handle` is the account that gets the posts; by default the one that the archive names."""
+    """An open archive. `handle` is the account that gets the posts; by default the one that the archive names.
+
+    With the `base_url` of this site, boosts of its posts are no lines, but among the marked posts.
+    """
 
     file: Path | IO[bytes]
     handle: str = ""
+    base_url: str = ""
     _zip: zipfile.ZipFile = field(init=False)
     _members: dict[str, str] = field(init=False)
 
@@ -73,9 +86,28 @@ class AccountArchive:
         """
         if "outbox.json" in self._members:
             self.handle = self.handle or str(self._read_json("actor.json", {}).get("preferredUsername", ""))
-            return offset_lines(self._activities(), _parse_activity, self.handle, tally, offset)
+            items = (item for item in self._activities() if not self._is_own_boost(item))
+            return offset_lines(items, _parse_activity, self.handle, tally, offset)
         self.handle = self.handle or self._x_handle()
         return offset_lines(self._tweets(), _parse_tweet, self.handle, tally, offset)
+
+    def marked_posts(self) -> Iterator[MarkedPost]:
+        """Yield likes and bookmarks, the newest first, then boosts of posts of this site as bookmarks.
+
+        Raises ArchiveUnreadable.
+        """
+        for kind, name in ((LIKE, "likes.json"), (BOOKMARK, "bookmarks.json")):
+            if name in self._members:
+                yield from (MarkedPost(kind, str(url)) for url in self._collection(name))
+        for item in self._activities() if "outbox.json" in self._members else ():
+            if self._is_own_boost(item):
+                with _readable():
+                    at_ms = int(datetime.fromisoformat(item["published"]).timestamp() * 1000)
+                yield MarkedPost(BOOKMARK, item["object"], at_ms)
+
+    def _is_own_boost(self, item: Json) -> bool:
+        is_boost = bool(self.base_url) and isinstance(item, dict) and item.get("type") == "Announce"
+        return is_boost and str(item.get("object")).startswith(f"{self.base_url}/@")
 
     def read_picture(self, name: str) -> bytes | None:
         """Return the bytes of a picture, at most one more than an upload may have, or None if it is absent."""
@@ -89,7 +121,10 @@ class AccountArchive:
         return sorted(name for name in self._zip.namelist() if TWEETS.fullmatch(name))
 
     def _activities(self) -> Iterator[Json]:
-        with _readable(), self._open(self._members["outbox.json"]) as file:
+        return self._collection("outbox.json")
+
+    def _collection(self, name: str) -> Iterator[Json]:
+        with _readable(), self._open(self._members[name]) as file:
             yield from iterate_array(TextIOWrapper(file, "utf-8"), '"orderedItems"')
 
     def _tweets(self) -> Iterator[Json]:

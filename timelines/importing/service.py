@@ -17,12 +17,12 @@ from django.core.files.base import File
 from msgspec import structs
 
 from accounts.accounts.service import AccountService
-from socialsite.ids import AccountId, PostId, TimeSource
+from socialsite.ids import AccountId, PostId, TimeSource, ms_from_id
 from socialsite.limits import ActionLimits, Caller, newcomer_caller
 from socialsite.recipes.job_queue import PermanentFailure
 from socialsite.tasks import run_together
 from timelines.errors import ImportInvalid, ImportUnderWay, PostNotFound, TransferNotFound
-from timelines.exporting.repository import ImportedPost, Transfers
+from timelines.exporting.repository import BOOKMARK, LIKE, ImportedPost, Transfers
 from timelines.exporting.service import PROGRESS_INTERVAL_MS, ExportService
 from timelines.exporting.transfer import ImportContent, Transfer, TransferJob, TransferState, decode_job, encode_job
 from timelines.importing.account_archive import AccountArchive, ArchiveUnreadable
@@ -30,6 +30,7 @@ from timelines.importing.account_lists import AccountListsImport, read_rows
 from timelines.importing.bluesky import BlueskyArchive, is_car
 from timelines.importing.lines import Tally
 from timelines.importing.posts import PostsImport, PostsOptions
+from timelines.importing.reactions import ReactionsImport
 from timelines.importing.repository import ImportedPosts
 from timelines.importing.rows import RowRules
 from timelines.media.storage import MediaFiles
@@ -37,10 +38,14 @@ from timelines.publishing.service import PublishingService
 
 IMPORTS_PER_DAY = 20
 IMPORT_ROWS_CAP = 200_000
+REACTIONS_OFFSET = 1_000_000_000
+"""Added to the number of the last imported like or bookmark in jobs that have imported all posts."""
 CSV_MAX_BYTES = 20 * 1024 * 1024
 SLICE_S = 15.0
 POSTS_AT_ONCE = 10
 REASONS_CAP = 30
+WITH_UNDO = ("posts", "likes", "bookmarks")
+"""What an import of posts counts and can undo."""
 
 
 class NotifyByMail(Protocol):
@@ -60,6 +65,7 @@ class ImportService:
     transfers: Transfers
     posts_import: PostsImport
     imported_posts: ImportedPosts
+    reactions_import: ReactionsImport
     lists_import: AccountListsImport
     publishing: PublishingService
     accounts: AccountService
@@ -157,7 +163,7 @@ class ImportService:
             code = error.code if isinstance(error, ArchiveUnreadable) else "unreadable"
             await self._finish(job, transfer, tally, "failed", code)
             return None
-        if end is not None and end < IMPORT_ROWS_CAP:
+        if end is not None and end % REACTIONS_OFFSET < IMPORT_ROWS_CAP:
             refused = dict(tally.refused.most_common(REASONS_CAP))
             return structs.replace(job, offset=end, counts=dict(tally.counts), refused=refused)
         await self._finish(job, transfer, tally, "ready" if transfer.state == "running" else "done")
@@ -181,7 +187,7 @@ class ImportService:
         if transfer.content != "posts":
             return await self._read_accounts(job, transfer, opened, tally, until, progress)
         account = await self.accounts.get(job.account_id)
-        archive = await asyncio.to_thread(open_archive, opened, account.handle)
+        archive = await asyncio.to_thread(open_archive, opened, account.handle, transfer.base_url)
 
         async def record(posts: list[ImportedPost]) -> None:
             expires_ms = self.clock.now_ms() + self.archive_keep_ms
@@ -194,9 +200,18 @@ class ImportService:
             ),
             dry_run=is_dry, owner_id=job.account_id, record=record,
         )  # fmt: skip
-        return await self.posts_import.run_slice(
-            archive, options, tally, now_ms, offset=job.offset, until=until, progress=progress
-        )
+        if job.offset < REACTIONS_OFFSET:
+            end = await self.posts_import.run_slice(
+                archive, options, tally, now_ms, offset=job.offset, until=until, progress=progress
+            )
+            if end is not None or not isinstance(archive, AccountArchive):
+                return end
+        assert isinstance(archive, AccountArchive)
+        last = await self.reactions_import.run_slice(
+            job.account_id, archive.marked_posts(), transfer.base_url, tally, record, ms_from_id(PostId(transfer.id)),
+            dry_run=is_dry, offset=max(0, job.offset - REACTIONS_OFFSET), until=until,
+        )  # fmt: skip
+        return None if last is None else REACTIONS_OFFSET + last
 
     async def _read_accounts(
         self, job: TransferJob, transfer: Transfer, file: IO[bytes], tally: Tally, until: float,
@@ -224,12 +239,13 @@ class ImportService:
         now_ms, counts = self.clock.now_ms(), dict(tally.counts)
         if state == "done" and transfer.content == "posts":
             # An interrupted try has written posts that the repetition found: count what is recorded.
-            posts = await self.transfers.count_imported(job.account_id, transfer.id)
-            counts |= {"standing": max(0, counts.get("posts", 0) + counts.get("standing", 0) - posts), "posts": posts}
+            imported = await self.transfers.count_imported(job.account_id, transfer.id)
+            rows = sum(counts.get(kind, 0) for kind in (*WITH_UNDO, "standing"))
+            counts |= {"posts": 0, **imported, "standing": max(0, rows - imported.total())}
         changed = structs.replace(
             transfer, state=state, error=error, counts=counts, refused=dict(tally.refused.most_common(REASONS_CAP)),
             changed_ms=now_ms, expires_ms=now_ms + self.archive_keep_ms,
-            total=sum(tally.refused.values()) + counts.get("posts", 0) + counts.get("accounts", 0),
+            total=sum(tally.refused.values()) + sum(counts.get(kind, 0) for kind in (*WITH_UNDO, "accounts")),
         )  # fmt: skip
         await self.transfers.save(job.account_id, changed)
         if state != "ready":
@@ -244,7 +260,7 @@ class ImportService:
         while posts := await self.transfers.last_imported(job.account_id, transfer.id):
             for start in range(0, len(posts), POSTS_AT_ONCE):
                 batch = posts[start : start + POSTS_AT_ONCE]
-                await run_together(*(self._delete(job.account_id, post_id) for _, post_id in batch))
+                await run_together(*(self._delete(job.account_id, *each) for each in batch))
             await self.imported_posts.forget_sources(digest for digest, _ in posts)
             await self.transfers.drop_last_imported(job.account_id, transfer.id)
             transfer = structs.replace(transfer, done=transfer.done + len(posts), changed_ms=self.clock.now_ms())
@@ -256,13 +272,15 @@ class ImportService:
         )
         return None
 
-    async def _delete(self, account_id: AccountId, post_id: PostId) -> Any:
+    async def _delete(self, account_id: AccountId, source: str, post_id: PostId) -> Any:
+        if source in (LIKE, BOOKMARK):
+            return await self.reactions_import.remove(account_id, source, post_id)
         try:
             await self.publishing.delete(account_id=account_id, post_id=post_id)
         except PostNotFound:  # its import was interrupted before it was written
-            return
+            return None
 
 
-def open_archive(file: IO[bytes], handle: str) -> AccountArchive | BlueskyArchive:
+def open_archive(file: IO[bytes], handle: str, base_url: str = "") -> AccountArchive | BlueskyArchive:
     """Open an archive of a known kind, whose posts the account of this handle gets. Raises ArchiveUnreadable."""
-    return BlueskyArchive(file, handle) if is_car(file) else AccountArchive(file, handle)
+    return BlueskyArchive(file, handle) if is_car(file) else AccountArchive(file, handle, base_url)

@@ -16,7 +16,7 @@ from socialsite.web.uploads import accepts_files, get_files
 from timelines.errors import ImportInvalid, ImportUnderWay, TransfersCapReached
 from timelines.exporting.transfer import ImportContent, Transfer
 from timelines.exporting.views import percent_of, transfer_json
-from timelines.importing.service import ImportService
+from timelines.importing.service import WITH_UNDO, ImportService
 from timelines.pages.presenters import Json
 
 IMPORT_URL = "/accounts/import/"
@@ -32,6 +32,7 @@ CONTENT_LABELS: Mapping[ImportContent, Promise] = {
 }
 REASON_LABELS: Mapping[str, Promise] = {
     "boost": _("boosts of other people's posts"),
+    "post_missing": _("likes, bookmarks and boosts of posts that you cannot read here"),
     "private_message": _("private messages"),
     "account": _("accounts that do not exist here"),
     "text_empty": _("posts without a text"),
@@ -117,6 +118,7 @@ def _context(request: SiteRequest, imports: list[Transfer]) -> dict[str, object]
                 "transfer": each,
                 "label": CONTENT_LABELS[each.content],
                 "percent": percent_of(each),
+                "can_undo": any(each.counts.get(kind) for kind in WITH_UNDO),
                 "refused": sum(each.refused.values()),
                 "reasons": _count_reasons(each.refused),
                 "error": ERROR_LABELS.get(each.error, OTHER_ERROR) if each.error else "",

@@ -20,6 +20,7 @@ from tests.contract.media.test_media import publish, upload
 from tests.support.corpora import corpus_json, corpus_path
 from tests.support.importing import read_profile_posts
 from tests.support.pictures import picture
+from tests.support.reacting import PersonReactions
 from tests.support.transferring import (
     comparable,
     export_account,
@@ -35,6 +36,7 @@ from timelines.importing.lines import Tally
 from timelines.importing.service import open_archive
 from timelines.media.storage import list_files
 from timelines.posts.post import FOLLOWERS, UNLISTED, Poll, PostDetails
+from timelines.reactions.repository import ReactionKind
 
 
 def mastodon(*notes: dict[str, Any], files: dict[str, bytes] | None = None, **options: Any) -> bytes:
@@ -163,6 +165,72 @@ async def test_an_interrupted_import_makes_no_doubles_and_loses_nothing(services
         await services.imports.handle(jobs[0].payload)
         await services.archive_queue.finish(jobs[0], await services.imports.handle(jobs[0].payload))
     assert await read_profile_posts(services, "alice") == []
+
+
+async def test_likes_bookmarks_and_boosts_of_an_own_archive_are_imported_and_undone(
+    services: Services, world: World, acts: PersonReactions
+) -> None:
+    alice, bob, carol, again = await world.people("alice", "bob", "carol", "alice2")
+    own = await alice.publishes("My own post")
+    posts = [await bob.publishes(f"Post {number}") for number in range(4)]
+    await alice.follows(carol)
+    private = await carol.publishes("For followers", audience=FOLLOWERS)
+    for post in (posts[0], posts[1], private):
+        await acts.likes(alice, post)
+    for post in posts[:3]:
+        await acts.bookmarks(alice, post)
+    for post in (posts[0], posts[3]):
+        await acts.boosts(alice, post)
+    archive = await export_account(services, alice.id)
+    await bob.deletes(posts[1])
+    await acts.bookmarks(again, posts[2])
+    await world.deliver_all()
+    preview = await start_import(services, again.id, archive)
+    expected = {"posts": 1, "pictures": 0, "likes": 1, "bookmarks": 2, "standing": 2}
+    assert (preview.counts, preview.refused) == (expected, {"post_missing": 3})
+    assert await services.repositories.reactions.find_score(ReactionKind.LIKE, posts[0].id, again.id) is None
+    await services.imports.confirm(again.id, preview.id)
+    await perform_transfers(services)
+    done = await services.exports.find(again.id, preview.id, "import")
+    assert {kind: done.counts[kind] for kind in ("posts", "likes", "bookmarks")} == {
+        "posts": 1, "likes": 1, "bookmarks": 2,
+    }  # fmt: skip
+    assert await acts.bookmark_ids(again) == [posts[0].id, posts[2].id, posts[3].id]
+    likes = (await services.reactions.likes(again.id)).entries
+    assert [entry.post.id for entry in likes] == [posts[0].id]
+    assert (await acts.read_counts(posts[0])).likes == 2
+    assert await acts.boost_of(again, posts[3]) is None, "a boost is delivered to followers"
+    notified = (await services.notifications.page(bob.id)).entries
+    assert {notification.author.id for notification in notified} == {alice.id}
+    repeated = await import_file(services, again.id, archive)
+    assert {repeated.counts.get(kind, 0) for kind in ("posts", "likes", "bookmarks")} == {0}
+    await undo_import(services, again.id, done)
+    assert await acts.bookmark_ids(again) == [posts[2].id]
+    assert (await services.reactions.likes(again.id)).entries == ()
+    assert (await acts.read_counts(posts[0])).likes == 1
+    assert await again.profile_ids() == []
+    assert own.id in await alice.profile_ids()
+
+
+async def test_likes_of_an_interrupted_import_are_counted_once_and_undone(
+    services: Services, world: World, acts: PersonReactions
+) -> None:
+    alice, bob, again = await world.people("alice", "bob", "alice2")
+    posts = [await bob.publishes(f"Post {number}") for number in range(3)]
+    for post in posts:
+        await acts.likes(alice, post)
+        await acts.bookmarks(alice, post)
+    preview = await start_import(services, again.id, await export_account(services, alice.id))
+    services.imports.slice_s = 0
+    await services.imports.confirm(again.id, preview.id)
+    while jobs := await services.archive_queue.fetch("abad1dea", 1, 1):
+        await services.imports.handle(jobs[0].payload)  # a process that dies before it finishes its job
+        await services.archive_queue.finish(jobs[0], await services.imports.handle(jobs[0].payload))
+    done = await services.exports.find(again.id, preview.id, "import")
+    assert (done.state, done.counts) == ("done", {"posts": 0, "likes": 3, "bookmarks": 3, "standing": 0})
+    assert await acts.bookmark_ids(again) == [post.id for post in reversed(posts)]
+    await undo_import(services, again.id, done)
+    assert await acts.bookmark_ids(again) == []
 
 
 async def test_a_deleted_account_leaves_no_transfer(services: Services, world: World) -> None:
